@@ -1,0 +1,1 @@
+"""What every algorithm shares: prices, learners, stages, predictors, inquiries and exact costs."""

@@ -1,0 +1,63 @@
+"""Threads for kernels that release the interpreter lock.
+
+Python threads rather than numba's parallel loops: its thread pools spin while a neighbour wants the core, abort on
+concurrent entry or after a fork, and compile slowly. Work is cut into parts by the caller in a way that does not depend
+on the number of threads, so results do not either.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import TypeVar
+
+__all__ = ["run_parallel", "thread_count"]
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+_lock = Lock()
+os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """Turn `n_jobs` (None or negative: as many as this process may use) into a number of threads, at least one."""
+    if n_jobs is not None and n_jobs > 0:
+        return n_jobs
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, available + 1 + n_jobs) if n_jobs is not None and n_jobs < 0 else available
+
+
+def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int) -> list[B]:
+    """Apply `function` to every part and return the results in order; the caller's thread takes a share of the work.
+
+    An exception in any part is raised after the parts that already run have ended.
+    """
+    work = list(parts)
+    if n_threads <= 1 or len(work) <= 1:
+        return [function(part) for part in work]
+    results: list[B | None] = [None] * len(work)
+    waiting = iter(range(len(work)))  # next() on it is atomic, so threads share it without a lock
+
+    def drain() -> None:
+        for index in waiting:
+            results[index] = function(work[index])
+
+    helpers = [_pool(n_threads - 1).submit(drain) for _ in range(min(n_threads, len(work)) - 1)]
+    try:
+        drain()
+    finally:
+        # A helper that never got a thread has nothing left to do; waiting for it could wait for ourselves.
+        started = [helper for helper in helpers if not helper.cancel()]
+        errors = [error for error in (helper.exception() for helper in started) if error is not None]
+    if errors:
+        raise errors[0]
+    return results  # type: ignore[return-value]
+
+
+def _pool(size: int) -> ThreadPoolExecutor:
+    with _lock:
+        if size not in _pools:
+            _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="costframe")
+        return _pools[size]
