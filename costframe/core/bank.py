@@ -1,0 +1,292 @@
+"""An ordered set of weak learners: trees, columns and opaque functions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+from scipy import sparse
+
+from costframe.core.errors import BankError
+from costframe.core.tables import as_rows
+from costframe.core.tree_table import TreeTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["COLUMN", "OPAQUE", "TREE", "OpaqueLearner", "WeakLearnerBank"]
+
+TREE, COLUMN, OPAQUE = 0, 1, 2
+
+
+@frozen(eq=False)
+class OpaqueLearner:
+    """A function of some features that the core can only call.
+
+    Parameters
+    ----------
+    name : str
+        What a saved file calls it.
+    function : callable
+        float64 (rows, len(features)) -> float64 (rows,) or (rows, width).
+    features : tuple of int
+        Columns it reads, in the order it gets them.
+    width : int
+        Number of outputs.
+    """
+
+    name: str
+    function: Callable[[NDArray[np.float64]], ArrayLike]
+    features: tuple[int, ...] = field(converter=lambda features: tuple(int(f) for f in features))
+    width: int = 1
+
+    def __attrs_post_init__(self) -> None:
+        if not callable(self.function):
+            raise BankError(f"opaque learner {self.name!r}: expected a callable, got {type(self.function).__name__}")
+        if self.width < 1:
+            raise BankError(f"opaque learner {self.name!r}: expected a positive width, got {self.width}")
+        if len(set(self.features)) < len(self.features):
+            raise BankError(f"opaque learner {self.name!r}: reads a feature twice: {self.features}")
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return float64 (rows, width) for rows that hold the learner's own features.
+
+        Raises
+        ------
+        BankError
+            If the function returns another shape.
+        """
+        values = np.asarray(self.function(rows), dtype=np.float64)
+        if self.width == 1 and values.shape == (len(rows),):
+            values = values.reshape(-1, 1)
+        if values.shape != (len(rows), self.width):
+            raise BankError(
+                f"opaque learner {self.name!r}: expected an array of shape {(len(rows), self.width)}, got {values.shape}"
+            )
+        return values
+
+
+@define(eq=False, frozen=True)
+class WeakLearnerBank:
+    """Weak learners h_1..h_T in a fixed order, with what they read and what evaluating them weighs.
+
+    Make one with `from_trees`, `columns`, `opaque` or `train`; join with `concatenate`, pick with `restrict`.
+
+    Attributes
+    ----------
+    feature_names : tuple of str (d,)
+    kind : uint8 (T,)
+        TREE, COLUMN or OPAQUE.
+    index : int32 (T,)
+        Position of each learner among those of its kind.
+    evaluation : float64 (T,)
+        e_t: a cost model's `learner` price is multiplied by it.
+    trees : TreeTable
+    column_feature, column_fill : int32 (C,), float64 (C,)
+        Column read, and the value that stands in for NaN (NaN: stays NaN).
+    opaques : tuple of OpaqueLearner
+    """
+
+    feature_names: tuple[str, ...] = field(converter=tuple)
+    kind: NDArray[np.uint8]
+    index: NDArray[np.int32]
+    evaluation: NDArray[np.float64]
+    trees: TreeTable = field(factory=TreeTable.empty)
+    column_feature: NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
+    column_fill: NDArray[np.float64] = field(factory=lambda: np.empty(0, np.float64))
+    opaques: tuple[OpaqueLearner, ...] = field(default=(), converter=tuple)
+
+    def __attrs_post_init__(self) -> None:
+        _check_bank(self)
+        for array in (self.kind, self.index, self.evaluation, self.column_feature, self.column_fill):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        """Count the learners."""
+        return len(self.kind)
+
+    def __add__(self, other: WeakLearnerBank) -> WeakLearnerBank:
+        """Concatenate two banks."""
+        return WeakLearnerBank.concatenate([self, other])
+
+    @classmethod
+    def from_trees(
+        cls, trees: TreeTable, feature_names: Sequence[str], *, evaluation: ArrayLike = 1.0
+    ) -> WeakLearnerBank:
+        """Make a bank of trees; `evaluation` is e_t, one number or one a tree."""
+        return cls(feature_names, *_of_one_kind(TREE, len(trees), evaluation), trees=trees)
+
+    @classmethod
+    def columns(
+        cls,
+        feature_names: Sequence[str],
+        features: Sequence[int] | None = None,
+        *,
+        fill: ArrayLike = 0.0,
+        evaluation: ArrayLike = 1.0,
+    ) -> WeakLearnerBank:
+        """Make a bank of columns, phi(x) = x; `fill` stands in for NaN, one number or one a column."""
+        read = np.arange(len(feature_names)) if features is None else np.asarray(features)
+        count = len(read)
+        return cls(
+            feature_names,
+            *_of_one_kind(COLUMN, count, evaluation),
+            column_feature=read.astype(np.int32),
+            column_fill=np.array(np.broadcast_to(np.asarray(fill, np.float64), (count,))),
+        )
+
+    @classmethod
+    def opaque(
+        cls, feature_names: Sequence[str], learners: Sequence[OpaqueLearner], *, evaluation: ArrayLike = 1.0
+    ) -> WeakLearnerBank:
+        """Make a bank of opaque learners."""
+        return cls(feature_names, *_of_one_kind(OPAQUE, len(learners), evaluation), opaques=learners)
+
+    @classmethod
+    def train(cls, X: Any, y: ArrayLike, *, engine: str = "xgboost", **settings: Any) -> WeakLearnerBank:
+        """Train a bank of boosted trees without prices; see `costframe.trees.boost.train_bank` for the settings."""
+        from costframe.trees.boost import train_bank
+
+        return train_bank(X, y, engine=engine, **settings)
+
+    @classmethod
+    def concatenate(cls, banks: Sequence[WeakLearnerBank]) -> WeakLearnerBank:
+        """Put the learners of several banks in one, in order; features are matched by name, new ones go to the end."""
+        names = tuple(dict.fromkeys(name for bank in banks for name in bank.feature_names))
+        aligned = [bank.with_features(names) for bank in banks]
+        counts = np.array([[len(bank.trees), len(bank.column_feature), len(bank.opaques)] for bank in aligned])
+        before = (np.cumsum(counts, axis=0) - counts).astype(np.int32)
+        return cls(
+            names,
+            np.concatenate([bank.kind for bank in aligned]),
+            np.concatenate([bank.index + shift[bank.kind] for bank, shift in zip(aligned, before, strict=True)]),
+            np.concatenate([bank.evaluation for bank in aligned]),
+            TreeTable.concatenate([bank.trees for bank in aligned]),
+            np.concatenate([bank.column_feature for bank in aligned]),
+            np.concatenate([bank.column_fill for bank in aligned]),
+            tuple(learner for bank in aligned for learner in bank.opaques),
+        )
+
+    def with_features(self, names: Sequence[str]) -> WeakLearnerBank:
+        """Read the same features from rows whose columns are `names`, which must hold all features that are read."""
+        names = tuple(names)
+        if names == self.feature_names:
+            return self
+        place = {name: column for column, name in enumerate(names)}
+        columns = np.array([place.get(name, -1) for name in self.feature_names], np.int32)
+        read = np.flatnonzero(np.diff(self.F.indptr))
+        if (columns[read] < 0).any():
+            raise BankError(
+                f"features: the bank reads {self.feature_names[read[columns[read] < 0][0]]!r}, not in {names}"
+            )
+        moved = tuple(evolve(learner, features=columns[list(learner.features)]) for learner in self.opaques)
+        return evolve(
+            self,
+            feature_names=names,
+            trees=self.trees.remap_features(columns),
+            column_feature=columns[self.column_feature],
+            opaques=moved,
+        )
+
+    def restrict(self, learners: ArrayLike) -> WeakLearnerBank:
+        """Keep the given learners, in the given order.
+
+        Raises
+        ------
+        BankError
+            If an index is out of range or stands twice.
+        """
+        chosen = np.asarray(learners)
+        chosen = chosen.astype(np.int64) if chosen.size == 0 else chosen
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise BankError(f"restrict: expected a list of indices, got {learners!r}")
+        if ((chosen < 0) | (chosen >= len(self))).any() or len(np.unique(chosen)) < len(chosen):
+            raise BankError(f"restrict: expected distinct indices below {len(self)}, got {chosen.tolist()}")
+        kind = self.kind[chosen]
+        old = [self.index[chosen[kind == which]] for which in (TREE, COLUMN, OPAQUE)]
+        index = np.empty(len(chosen), np.int32)
+        for which in (TREE, COLUMN, OPAQUE):
+            index[kind == which] = np.arange(len(old[which]))
+        return WeakLearnerBank(
+            self.feature_names,
+            kind,
+            index,
+            self.evaluation[chosen],
+            self.trees.restrict(old[TREE]),
+            self.column_feature[old[COLUMN]],
+            self.column_fill[old[COLUMN]],
+            tuple(self.opaques[i] for i in old[OPAQUE]),
+        )
+
+    def weighted(self, evaluation: ArrayLike) -> WeakLearnerBank:
+        """Return the same learners with other evaluation weights e_t, one number or one a learner."""
+        return evolve(self, evaluation=np.array(np.broadcast_to(np.asarray(evaluation, np.float64), (len(self),))))
+
+    @cached_property
+    def widths(self) -> NDArray[np.int32]:
+        """int32 (T,): number of outputs K_t of each learner."""
+        widths = np.ones(len(self), np.int32)
+        widths[self.kind == TREE] = self.trees.width[self.index[self.kind == TREE]]
+        for t in np.flatnonzero(self.kind == OPAQUE):
+            widths[t] = self.opaques[self.index[t]].width
+        return widths
+
+    @cached_property
+    def F(self) -> sparse.csr_array:  # noqa: N802 - the papers' name
+        """0/1 matrix, uint8 csr (d, T): which features each learner may read."""
+        learner_of_tree = np.flatnonzero(self.kind == TREE)[np.argsort(self.index[self.kind == TREE])]
+        inner = self.trees.feature >= 0
+        features = [self.trees.feature[inner], self.column_feature[self.index[self.kind == COLUMN]]]
+        learners = [learner_of_tree[self.trees.tree_of_node[inner]], np.flatnonzero(self.kind == COLUMN)]
+        for t in np.flatnonzero(self.kind == OPAQUE):
+            read = self.opaques[self.index[t]].features
+            features.append(np.array(read, np.int32))
+            learners.append(np.full(len(read), t))
+        pairs = np.unique(np.stack([np.concatenate(features), np.concatenate(learners)]), axis=1)
+        ones = np.ones(pairs.shape[1], np.uint8)
+        return sparse.csr_array((ones, (pairs[0], pairs[1])), shape=(len(self.feature_names), len(self)))
+
+    def outputs(self, X: Any) -> NDArray[np.float64]:
+        """Evaluate all learners: H(x), float64 (rows, sum of K_t), columns in learner order."""
+        from costframe.core.evaluate import bank_outputs
+
+        return bank_outputs(self, as_rows(X, self.feature_names))
+
+    def leaves(self, X: Any) -> NDArray[np.int32]:
+        """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
+        from costframe.core.evaluate import tree_leaves
+
+        return tree_leaves(self.trees, as_rows(X, self.feature_names))
+
+
+def _of_one_kind(
+    kind: int, count: int, evaluation: ArrayLike
+) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]]:
+    weights = np.array(np.broadcast_to(np.asarray(evaluation, np.float64), (count,)))
+    return np.full(count, kind, np.uint8), np.arange(count, dtype=np.int32), weights
+
+
+def _check_bank(bank: WeakLearnerBank) -> None:
+    names, d = bank.feature_names, len(bank.feature_names)
+    if len(set(names)) < d or not all(isinstance(name, str) for name in names):
+        raise BankError(f"feature_names: expected distinct strings, got {names}")
+    if not (bank.kind.shape == bank.index.shape == bank.evaluation.shape == (len(bank),)):
+        raise BankError("kind, index, evaluation: expected one entry a learner")
+    if not np.isfinite(bank.evaluation).all() or (bank.evaluation < 0).any():
+        raise BankError(f"evaluation: expected finite weights >= 0, got {bank.evaluation}")
+    for which, count in ((TREE, len(bank.trees)), (COLUMN, len(bank.column_feature)), (OPAQUE, len(bank.opaques))):
+        if not np.array_equal(np.sort(bank.index[bank.kind == which]), np.arange(count)):
+            raise BankError(f"index: learners of kind {which} must name each of their {count} entries once")
+    if bank.column_fill.shape != bank.column_feature.shape:
+        raise BankError(f"column_fill: expected {bank.column_feature.shape}, got {bank.column_fill.shape}")
+    tested = [bank.trees.feature, bank.column_feature, [f for learner in bank.opaques for f in learner.features]]
+    read = np.concatenate([np.asarray(part, np.int64) for part in tested])
+    if (read >= d).any() or (np.concatenate([read[len(bank.trees.feature) :], [0]]) < 0).any():
+        raise BankError(f"features: a learner reads column {read.max() if read.size else -1}, there are {d}")
+    titles = [learner.name for learner in bank.opaques]
+    if len(set(titles)) < len(titles):
+        raise BankError(f"opaque learners: names must be distinct, got {titles}")

@@ -1,0 +1,230 @@
+"""A stage tree laid out for the kernels: sibling nodes side by side, payloads weighted, features and paths as bit masks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.bank import COLUMN, OPAQUE, TREE
+from costframe.core.stages import Route
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.stages import Stage
+    from costframe.core.tree_table import TreeTable
+
+__all__ = ["NodeLayout", "StageLayout", "active_learners", "lay_out", "lay_out_nodes", "path_masks"]
+
+
+@frozen(eq=False)
+class NodeLayout:
+    """Trees for branch-free traversal: the right child follows the left one, and a leaf is its own left child."""
+
+    root: NDArray[np.int64]  # (trees,)
+    depth: NDArray[np.int32]  # (trees,)
+    threshold: NDArray[np.float64]  # (nodes,), infinity at leaves
+    link: NDArray[np.int32]  # (nodes, 2): 2 * feature + (NaN goes right), left child
+    origin: NDArray[np.int64]  # (nodes,): the node of the TreeTable
+    parent: NDArray[np.int64]  # (nodes,): the root is its own
+    levels: tuple[NDArray[np.int64], ...]  # nodes by level, below the roots
+
+
+@frozen(eq=False)
+class StageLayout:
+    """What the kernels read. Uses of learners are grouped by stage; L uses, U features, W words of 64 features."""
+
+    n_outputs: int
+    used: NDArray[np.int64]  # (U,) columns that active learners read
+    nodes: NodeLayout
+    stage_first: NDArray[np.int64]  # (stages + 1,) uses of each stage
+    learner: NDArray[np.int64]  # (L,) bank index
+    kind: NDArray[np.uint8]  # (L,)
+    place: NDArray[np.int64]  # (L,) root node, place in `used`, or first opaque column
+    depth: NDArray[np.int32]  # (L,)
+    width: NDArray[np.int32]  # (L,)
+    fill: NDArray[np.float64]  # (L,)
+    target_first: NDArray[np.int64]  # (L + 1,)
+    target: NDArray[np.int64]  # outputs that each use adds to
+    payload_first: NDArray[np.int64]  # (L,)
+    payload: NDArray[
+        np.float64
+    ]  # trees: a row per node, a column per target; columns, opaques: weights (width, targets)
+    intercept: NDArray[np.float64]  # (stages, n_outputs)
+    threshold: NDArray[np.float64]  # (stages,)
+    below: NDArray[np.int64]  # (stages,), -1 at answers
+    above: NDArray[np.int64]  # (stages,)
+    fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
+    opaque_first: dict[int, int]  # bank learner -> first opaque column
+    n_opaque: int
+
+
+def active_learners(stage: Stage, widths: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """bool (L,): learners of a stage with any weight other than zero."""
+    weighty = (stage.weights != 0).any(axis=1)
+    owner = np.repeat(np.arange(len(stage.learners)), widths[stage.learners])
+    return np.bincount(owner, weights=weighty, minlength=len(stage.learners)) > 0
+
+
+def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
+    """Lay out a checked stage tree."""
+    active = [active_learners(stage, bank.widths) for stage in stages]
+    learners = [stage.learners[keep] for stage, keep in zip(stages, active, strict=True)]
+    every = np.unique(np.concatenate(learners))
+    used = np.flatnonzero(np.diff(bank.F[:, every].indptr)) if len(every) else np.empty(0, np.int64)
+    place_of = np.zeros(len(bank.feature_names), np.int32)
+    place_of[used] = np.arange(len(used))
+    trees = every[bank.kind[every] == TREE]
+    nodes = lay_out_nodes(bank.trees.restrict(bank.index[trees]).remap_features(place_of))
+    parts = _Uses(bank, nodes, {int(t): i for i, t in enumerate(trees)}, place_of)
+    for stage, keep in zip(stages, active, strict=True):
+        parts.add_stage(stage, keep)
+    return StageLayout(
+        n_outputs=max(len(stage.intercept) for stage in stages),
+        used=used,
+        nodes=nodes,
+        stage_first=np.cumsum([0, *(len(part) for part in learners)]),
+        learner=np.concatenate(learners),
+        **parts.arrays(),
+        intercept=_padded([stage.intercept for stage in stages]),
+        threshold=np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages]),
+        below=np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages]),
+        above=np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages]),
+        fresh=_fresh(stages, learners),
+        opaque_first=parts.opaque_first,
+        n_opaque=parts.n_opaque,
+    )
+
+
+def lay_out_nodes(table: TreeTable) -> NodeLayout:
+    """Put the nodes of each tree in level order, siblings side by side."""
+    position = np.arange(table.n_nodes) - np.repeat(table.first[:-1], np.diff(table.first))
+    order, parents, current = [table.first[:-1]], [table.first[:-1]], table.first[:-1]
+    while len(current):
+        inner = current[table.feature[current] >= 0]
+        base = inner - position[inner]
+        current = np.stack([base + table.left[inner], base + table.right[inner]], axis=1).ravel()
+        order.append(current)
+        parents.append(np.repeat(inner, 2))
+    by_level = np.concatenate(order)
+    origin = by_level[np.argsort(table.tree_of_node[by_level], kind="stable")]
+    place = np.empty(table.n_nodes, np.int64)
+    place[origin] = np.arange(table.n_nodes)
+    parent = np.empty(table.n_nodes, np.int64)
+    parent[place[by_level]] = place[np.concatenate(parents)]
+    leaf = table.feature[origin] < 0
+    left_child = place[np.where(leaf, origin, origin - position[origin] + table.left[origin])]
+    feature = np.where(leaf, 0, 2 * table.feature[origin] + ~table.missing_left[origin])
+    return NodeLayout(
+        root=place[table.first[:-1]],
+        depth=table.depths(),
+        threshold=np.where(leaf, np.inf, table.threshold[origin]),
+        link=np.ascontiguousarray(np.stack([feature, left_child], axis=1), dtype=np.int32),
+        origin=origin,
+        parent=parent,
+        levels=tuple(place[level] for level in order[1:] if len(level)),
+    )
+
+
+def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
+    """uint64 (nodes, W): the features tested on the way to each node, one bit each."""
+    masks = np.zeros((len(nodes.threshold), max(1, -(-n_features // 64))), np.uint64)
+    for level in nodes.levels:
+        parent = nodes.parent[level]
+        feature = nodes.link[parent, 0] >> 1
+        masks[level] = masks[parent]
+        masks[level, feature >> 6] |= np.uint64(1) << (feature & 63).astype(np.uint64)
+    return masks
+
+
+class _Uses:
+    """Collects the uses of learners, stage by stage."""
+
+    def __init__(
+        self, bank: WeakLearnerBank, nodes: NodeLayout, tree_place: dict[int, int], feature_place: NDArray[np.int32]
+    ) -> None:
+        self.bank, self.nodes, self.tree_place, self.feature_place = bank, nodes, tree_place, feature_place
+        self.node_end = np.append(nodes.root[1:], len(nodes.threshold))
+        self.columns: dict[str, list[float]] = {name: [] for name in ("kind", "place", "depth", "width", "fill")}
+        self.targets: list[NDArray[np.int64]] = []
+        self.payloads: list[NDArray[np.float64]] = []
+        self.opaque_first: dict[int, int] = {}
+        self.n_opaque = 0
+
+    def add_stage(self, stage: Stage, keep: NDArray[np.bool_]) -> None:
+        first = np.cumsum(self.bank.widths[stage.learners]) - self.bank.widths[stage.learners]
+        for at in np.flatnonzero(keep):
+            t = int(stage.learners[at])
+            weights = stage.weights[first[at] : first[at] + self.bank.widths[t]]
+            targets = np.flatnonzero((weights != 0).any(axis=0))
+            self._add(t, targets, weights[:, targets])
+
+    def _add(self, t: int, targets: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        kind, index = int(self.bank.kind[t]), int(self.bank.index[t])
+        place, depth, fill, payload = 0, 0, 0.0, weights
+        if kind == TREE:
+            tree = self.tree_place[t]
+            place, depth = int(self.nodes.root[tree]), int(self.nodes.depth[tree])
+            payload = self._tree_payload(index, place, int(self.node_end[tree]), weights)
+        elif kind == COLUMN:
+            place = int(self.feature_place[self.bank.column_feature[index]])
+            fill = float(self.bank.column_fill[index])
+        elif kind == OPAQUE:
+            if t not in self.opaque_first:
+                self.opaque_first[t] = self.n_opaque
+                self.n_opaque += self.bank.opaques[index].width
+            place = self.opaque_first[t]
+        for name, value in zip(self.columns, (kind, place, depth, len(weights), fill), strict=True):
+            self.columns[name].append(value)
+        self.targets.append(targets)
+        self.payloads.append(payload.ravel())
+
+    def _tree_payload(self, index: int, begin: int, end: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (nodes, targets): what each leaf adds to each target, summed in the order that Answer states."""
+        trees = self.bank.trees
+        first = int(trees.first[index])
+        value = trees.value[first : int(trees.first[index + 1])]
+        # the layout's nodes of this tree, as numbers within the original tree
+        original = self.nodes.origin[begin:end] - self.nodes.origin[begin]
+        at = value[original]
+        payload = np.zeros((end - begin, weights.shape[1]))
+        leaf = at >= 0
+        for k in range(weights.shape[1]):
+            terms = [weights[j, k] * trees.values[at[leaf] + j] for j in np.flatnonzero(weights[:, k])]
+            total = terms[0]
+            for term in terms[1:]:
+                total = total + term
+            payload[leaf, k] = total
+        return payload
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        types = {"kind": np.uint8, "place": np.int64, "depth": np.int32, "width": np.int32, "fill": np.float64}
+        sizes = [len(payload) for payload in self.payloads]
+        return {
+            **{name: np.array(values, types[name]) for name, values in self.columns.items()},
+            "target_first": np.cumsum([0, *(len(targets) for targets in self.targets)]),
+            "target": np.concatenate([np.empty(0, np.int64), *self.targets]),
+            "payload_first": np.cumsum([0, *sizes])[:-1],
+            "payload": np.concatenate([np.empty(0), *self.payloads]),
+        }
+
+
+def _fresh(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """bool (L,): uses whose learner no stage on the way from the root has evaluated."""
+    seen: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(stages)
+    fresh = []
+    for number, stage in enumerate(stages):
+        fresh.append(~np.isin(learners[number], seen[number]))
+        if isinstance(stage, Route):
+            seen[stage.below] = seen[stage.above] = np.union1d(seen[number], learners[number])
+    return np.concatenate(fresh)
+
+
+def _padded(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    table = np.zeros((len(rows), max(len(row) for row in rows)))
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    return table

@@ -1,0 +1,36 @@
+"""Links from scores to predictions, computed alike for one row and for many, to the last bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LINKS", "apply_link", "log_odds"]
+
+LINKS = ("identity", "sigmoid", "softmax")
+
+SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
+
+
+def apply_link(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn scores, float64 (rows, K), into predictions of the same shape."""
+    if link == "identity":
+        return scores
+    with np.errstate(over="ignore", invalid="ignore"):
+        if link == "sigmoid":
+            return 1.0 / (1.0 + np.exp(-scores))
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    total = powers[:, 0].copy()
+    for k in range(1, powers.shape[1]):  # in this order, however many rows there are
+        total += powers[:, k]
+    return np.asarray(powers / total[:, None])
+
+
+def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Score of predictions whose links differ: the clipped log of the probabilities, log(p / (1 - p)) for one output."""
+    p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
+    return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)

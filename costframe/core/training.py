@@ -1,0 +1,129 @@
+"""What an algorithm is given to train on: checked rows, labels, weights and prices, and validation rows if there are any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.costs import CostModel, PriceArrays
+
+__all__ = ["Rows", "TrainingData", "check_flag", "check_number", "check_target", "check_weights"]
+
+
+@frozen(eq=False)
+class Rows:
+    """Rows with their labels. Rows of weight zero are not among them.
+
+    Attributes
+    ----------
+    X : float64 (n, d)
+        May hold NaN (missing) and infinities.
+    y : float64 (n,), or int64 class codes
+    weight : float64 (n,)
+        Positive.
+    qid : int64 (n,) or None
+        Query of each row, for rankings.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    weight: NDArray[np.float64]
+    qid: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.X)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights: n, as the equations use it."""
+        return float(self.weight.sum())
+
+
+@frozen(eq=False)
+class TrainingData:
+    """Everything that `fit` was given.
+
+    Attributes
+    ----------
+    train : Rows
+    valid : Rows or None
+    costs : CostModel
+    prices : PriceArrays
+        The same in the order of X's columns.
+    n_classes : int
+        2 or more for classification, else 0.
+    """
+
+    train: Rows
+    valid: Rows | None
+    costs: CostModel
+    prices: PriceArrays
+    n_classes: int = 0
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of X's columns."""
+        return self.prices.names
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> NDArray[np.float64]:
+    """Return float64 (n_rows,) weights, ones by default; refuse others than finite numbers >= 0 that are not all zero."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    try:
+        weight = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: expected numbers, got {sample_weight!r}") from None
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise DataError(f"{name}: expected one weight a row, shape ({n_rows},), got {weight.shape}")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError(f"{name}: expected finite numbers >= 0, got {weight[~(np.isfinite(weight) & (weight >= 0))][0]}")
+    if not (weight > 0).any():
+        raise DataError(f"{name}: expected some positive weight, all are zero")
+    return weight
+
+
+def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
+    """Return float64 (n_rows,) labels; refuse missing or infinite ones."""
+    try:
+        target = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: expected numbers, got labels that are none") from None
+    if target.shape != (n_rows,):
+        raise DataError(f"{name}: expected one label a row, shape ({n_rows},), got {target.shape}")
+    if not np.isfinite(target).all():
+        # "NaN" and "infinity" are the words scikit-learn's own checks look for.
+        raise DataError(f"{name}: expected finite labels, got NaN or infinity in row {int(np.argmin(np.isfinite(target)))}")
+    return target
+
+
+def check_number(
+    name: str, value: Any, *, low: float = 0.0, strict: bool = False, high: float = np.inf, whole: bool = False
+) -> Any:
+    """Return the setting if it is a number in its range, or refuse it by name."""
+    kind = "a whole number" if whole else "a number"
+    right = isinstance(value, int | np.integer) if whole else isinstance(value, int | float | np.integer | np.floating)
+    above = f"> {low}" if strict else f">= {low}"
+    upto = "" if high == np.inf else f" and <= {high}"
+    if isinstance(value, bool) or not right or not (low < value if strict else low <= value) or not value <= high:
+        raise ParameterError(f"{name}: expected {kind} {above}{upto}, got {value!r}")
+    if not np.isfinite(value):
+        raise ParameterError(f"{name}: expected a finite number, got {value!r}")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return the setting if it is true or false, or refuse it by name."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)

@@ -1,0 +1,232 @@
+"""All trees of a bank in one flat struct of fixed-width arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import BankError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["TreeTable"]
+
+
+def _array(dtype: type) -> object:
+    def convert(values: object) -> NDArray[np.generic]:
+        array = np.array(values, dtype=dtype)
+        array.setflags(write=False)
+        return array
+
+    return field(converter=convert)
+
+
+@frozen(eq=False)
+class TreeTable:
+    """Binary decision trees; a row goes left iff its value is at most the threshold, and NaN goes where `missing_left` says.
+
+    Parameters
+    ----------
+    first : int64 (trees + 1,)
+        Where each tree's nodes begin in the node arrays. A tree's first node is its root.
+    feature : int32 (nodes,)
+        Column that an inner node tests; -1 at a leaf.
+    threshold : float64 (nodes,)
+        `x <= threshold` goes left. NaN: no value passes. Ignored at leaves.
+    missing_left : bool (nodes,)
+        Whether NaN goes left. Ignored at leaves.
+    left, right : int32 (nodes,)
+        Children, counted from the tree's first node and larger than their parent; -1 at leaves.
+    width : int32 (trees,)
+        Number of outputs K_t of each tree.
+    value : int64 (nodes,)
+        Where a leaf's `width` outputs begin in `values`; -1 at inner nodes.
+    values : float64 (any,)
+        Outputs of all leaves.
+
+    Raises
+    ------
+    BankError
+        If the arrays do not describe trees; the first offending tree and node are named.
+    """
+
+    first: NDArray[np.int64] = _array(np.int64)  # type: ignore[assignment]
+    feature: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
+    threshold: NDArray[np.float64] = _array(np.float64)  # type: ignore[assignment]
+    missing_left: NDArray[np.bool_] = _array(np.bool_)  # type: ignore[assignment]
+    left: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
+    right: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
+    width: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
+    value: NDArray[np.int64] = _array(np.int64)  # type: ignore[assignment]
+    values: NDArray[np.float64] = _array(np.float64)  # type: ignore[assignment]
+
+    def __attrs_post_init__(self) -> None:
+        _check_shapes(self)
+        _check_nodes(self)
+
+    def __len__(self) -> int:
+        """Count the trees."""
+        return len(self.first) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of all trees together."""
+        return len(self.feature)
+
+    @property
+    def tree_of_node(self) -> NDArray[np.int64]:
+        """int64 (nodes,): the tree that each node belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    @classmethod
+    def empty(cls) -> TreeTable:
+        """No trees."""
+        none = np.empty(0)
+        return cls([0], none, none, none, none, none, none, none, none)
+
+    @classmethod
+    def single(
+        cls,
+        feature: Sequence[int] | NDArray[np.int32],
+        threshold: Sequence[float] | NDArray[np.float64],
+        missing_left: Sequence[bool] | NDArray[np.bool_],
+        left: Sequence[int] | NDArray[np.int32],
+        right: Sequence[int] | NDArray[np.int32],
+        outputs: NDArray[np.float64],
+    ) -> TreeTable:
+        """Make the table of one tree; `outputs` is float64 (nodes,) or (nodes, K), read at the leaves."""
+        table = np.asarray(outputs, np.float64)
+        table = table.reshape(len(table), -1)
+        leaf = np.asarray(feature) < 0
+        value = np.where(leaf, (np.cumsum(leaf) - 1) * table.shape[1], -1)
+        return cls(
+            [0, len(table)], feature, threshold, missing_left, left, right, [table.shape[1]], value, table[leaf].ravel()
+        )
+
+    @classmethod
+    def concatenate(cls, tables: Sequence[TreeTable]) -> TreeTable:
+        """Put the trees of several tables in one, in order."""
+        if not tables:
+            return cls.empty()
+        nodes = np.cumsum([0, *(table.n_nodes for table in tables)])
+        outputs = np.cumsum([0, *(len(table.values) for table in tables)])
+        return cls(
+            np.concatenate([[0], *(table.first[1:] + at for table, at in zip(tables, nodes, strict=False))]),
+            np.concatenate([table.feature for table in tables]),
+            np.concatenate([table.threshold for table in tables]),
+            np.concatenate([table.missing_left for table in tables]),
+            np.concatenate([table.left for table in tables]),
+            np.concatenate([table.right for table in tables]),
+            np.concatenate([table.width for table in tables]),
+            np.concatenate(
+                [np.where(table.value < 0, -1, table.value + at) for table, at in zip(tables, outputs, strict=False)]
+            ),
+            np.concatenate([table.values for table in tables]),
+        )
+
+    def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
+        """Keep the given trees, in the given order."""
+        trees = np.asarray(trees, np.int64)
+        sizes = np.diff(self.first)[trees]
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        nodes = np.repeat(self.first[trees] - first[:-1], sizes) + np.arange(first[-1])
+        leaf = self.feature[nodes] < 0
+        widths = np.repeat(self.width[trees], sizes)
+        begin = np.cumsum(np.where(leaf, widths, 0)) - widths
+        picked = np.repeat(self.value[nodes][leaf] - begin[leaf], widths[leaf])
+        picked = picked + np.arange(len(picked))
+        return TreeTable(
+            first,
+            self.feature[nodes],
+            self.threshold[nodes],
+            self.missing_left[nodes],
+            self.left[nodes],
+            self.right[nodes],
+            self.width[trees],
+            np.where(leaf, begin, -1),
+            self.values[picked],
+        )
+
+    def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
+        """Read column `columns[f]` wherever column f was read."""
+        feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
+        return TreeTable(
+            self.first,
+            feature,
+            self.threshold,
+            self.missing_left,
+            self.left,
+            self.right,
+            self.width,
+            self.value,
+            self.values,
+        )
+
+    def depths(self) -> NDArray[np.int32]:
+        """int32 (trees,): comparisons on the longest path of each tree."""
+        level = self.node_levels()
+        return np.maximum.reduceat(level, self.first[:-1]).astype(np.int32) if len(self) else np.empty(0, np.int32)
+
+    def node_levels(self) -> NDArray[np.int32]:
+        """int32 (nodes,): comparisons made before each node."""
+        level = np.zeros(self.n_nodes, np.int32)
+        current = self.first[:-1]
+        while len(current):  # one step per level of the deepest tree
+            current = current[self.feature[current] >= 0]
+            base = current - self._position()[current]
+            level_here = level[current] + 1
+            below, above = base + self.left[current], base + self.right[current]
+            level[below] = level_here
+            level[above] = level_here
+            current = np.concatenate([below, above])
+        return level
+
+    def _position(self) -> NDArray[np.int64]:
+        """int64 (nodes,): each node's number within its tree."""
+        return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
+
+
+def _check_shapes(table: TreeTable) -> None:
+    nodes = len(table.feature)
+    if table.first.ndim != 1 or len(table.first) < 1 or table.first[0] != 0 or table.first[-1] != nodes:
+        raise BankError(f"trees: 'first' must run from 0 to the number of nodes ({nodes}), got {table.first!r}")
+    if (np.diff(table.first) < 1).any():
+        raise BankError(f"tree {int(np.argmax(np.diff(table.first) < 1))}: has no node, expected at least a root")
+    for name in ("feature", "threshold", "missing_left", "left", "right", "value"):
+        shape = getattr(table, name).shape
+        if shape != (nodes,):
+            raise BankError(f"trees: '{name}' must have shape ({nodes},), one entry a node, got {shape}")
+    if table.width.shape != (len(table),) or (table.width < 1).any():
+        raise BankError(f"trees: 'width' must hold one positive number a tree ({len(table)}), got {table.width!r}")
+
+
+def _check_nodes(table: TreeTable) -> None:
+    leaf = table.feature < 0
+    size = np.repeat(np.diff(table.first), np.diff(table.first))
+    position = table._position()  # noqa: SLF001 - the other half of this class
+    width = np.repeat(table.width, np.diff(table.first))
+    _refuse(table, table.feature < -1, "tests a negative column")
+    for side in (table.left, table.right):
+        _refuse(
+            table, ~leaf & ((side <= position) | (side >= size)), "has a child that is not a later node of its tree"
+        )
+        _refuse(table, leaf & (side != -1), "is a leaf with a child")
+    inner = np.flatnonzero(~leaf)
+    base = inner - position[inner]
+    parents = np.bincount(np.concatenate([base + table.left[inner], base + table.right[inner]]), minlength=len(leaf))
+    _refuse(table, parents != (position > 0), "does not have exactly one parent")
+    _refuse(table, leaf & ((table.value < 0) | (table.value + width > len(table.values))), "has no outputs in 'values'")
+    if not np.isfinite(table.values).all():
+        raise BankError("trees: 'values' must be finite, got NaN or infinity")
+
+
+def _refuse(table: TreeTable, bad: NDArray[np.bool_], what: str) -> None:
+    if bad.any():
+        node = int(np.argmax(bad))
+        tree = int(np.searchsorted(table.first, node, side="right")) - 1
+        raise BankError(f"tree {tree}, node {node - int(table.first[tree])}: {what}")
