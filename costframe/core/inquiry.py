@@ -1,0 +1,186 @@
+"""One prediction under way: a state machine without I/O that asks for features until it can answer.
+
+A *walker* knows a model: what it needs next and how far given values take it. The *ledger* knows prices. The inquiry
+joins the two; every driver, and every replay of a cost, is a loop over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import field, frozen
+
+from costframe.core.errors import InquiryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import PriceArrays
+
+__all__ = ["Inquiry", "Ledger", "Prediction", "Walker"]
+
+
+@frozen(eq=False)
+class Prediction:
+    """How an inquiry ended.
+
+    Attributes
+    ----------
+    value : float, or float64 (K,)
+        What `predict` gives for the row.
+    cost : float
+        What the row was charged, in the cost model's unit; once-per-batch prices are not in it.
+    acquired : tuple of str
+        Features paid for, in the order of acquisition; known ones are not among them.
+    rounds : int
+        Trips to the sources.
+    exit : int
+        Index of the answering stage; 0 for a model without stages.
+    """
+
+    value: float | NDArray[np.float64]
+    cost: float
+    acquired: tuple[str, ...]
+    rounds: int
+    exit: int
+
+
+class Walker(Protocol):
+    """A model stepping through one row; features are column numbers."""
+
+    @property
+    def needs(self) -> frozenset[int]:
+        """Features that are certainly needed; empty when the model can answer."""
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Go as far as `values`, all that was asked for, take it. If it raises, nothing has changed."""
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction and exit, once nothing is needed."""
+
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """So far: sum of e_t of evaluated learners, price of comparisons made, and uses (learner, feature read)."""
+
+
+class Ledger:
+    """What one row has been charged so far."""
+
+    def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
+        self._prices = prices
+        self._features: set[int] = set()  # paid before the inquiry
+        self._resources: set[int] = set()
+        self.acquired: list[int] = []
+        self.spent = 0.0
+        features = {name: f for f, name in enumerate(prices.names)}
+        resources = {name: r for r, name in enumerate(prices.resource_names)}
+        for name in known:
+            if name in features:
+                self._features.add(features[name])
+                self._resources.update(self._needed(features[name]))
+            elif name in resources:
+                self._resources.update(prices.resource_needs[resources[name]].nonzero()[0].tolist())
+            else:
+                raise InquiryError(f"known: {name!r} is neither a feature of the model nor a priced resource")
+
+    def buy(self, feature: int) -> None:
+        """Charge a feature and the resources it is the first to need, unless they were paid for before."""
+        resources = self._needed(feature) - self._resources
+        self._resources |= resources
+        self.spent += sum(float(self._prices.resource_cost[r]) for r in sorted(resources))
+        if feature not in self._features:
+            self.acquired.append(feature)
+            self.spent += float(self._prices.cost[feature])
+
+    def total(self, evaluated: tuple[float, float, int]) -> float:
+        """Cost so far: acquisitions, learners, comparisons, and every use but the first of an acquired feature."""
+        weight, comparisons, uses = evaluated
+        again = self._prices.reuse * max(0, uses - len(self.acquired))  # what is acquired but not yet used is no use
+        return self.spent + self._prices.learner * weight + comparisons + again
+
+    def _needed(self, feature: int) -> set[int]:
+        return set(self._prices.needs[feature].nonzero()[0].tolist())
+
+
+class Inquiry:
+    """Asks for features until it can answer.
+
+    While `needs` is not empty, supply exactly the features it names; then read `answer`. A value may be NaN: acquired,
+    but missing. A refused call raises `InquiryError` and changes nothing.
+    """
+
+    def __init__(self, walker: Walker, names: Sequence[str], ledger: Ledger) -> None:
+        self._walker = walker
+        self._names = tuple(names)
+        self._column = {name: f for f, name in enumerate(self._names)}
+        self._ledger = ledger
+        self._rounds = 0
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of features that are certainly needed, in column order; empty when there is an answer."""
+        return tuple(self._names[f] for f in sorted(self._walker.needs))
+
+    @property
+    def acquired(self) -> tuple[str, ...]:
+        """Names of the features paid for so far, in order."""
+        return tuple(self._names[f] for f in self._ledger.acquired)
+
+    @property
+    def cost(self) -> float:
+        """What the row has been charged so far."""
+        return self._ledger.total(self._walker.evaluated)
+
+    def supply(self, values: Mapping[str, float]) -> None:
+        """Give the values of exactly the features in `needs`.
+
+        Raises
+        ------
+        InquiryError
+            If the inquiry has ended, a name is missing or was not asked for, or a value is no number.
+        """
+        needs = self.needs
+        if not needs:
+            raise InquiryError("supply: the inquiry has ended, it needs nothing more")
+        if not isinstance(values, Mapping):
+            raise InquiryError(f"supply: expected a mapping of names to values, got {type(values).__name__}")
+        missing = [name for name in needs if name not in values]
+        surplus = [name for name in values if name not in needs]
+        if missing or surplus:
+            raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
+        numbers = {self._column[name]: number(name, values[name]) for name in needs}
+        self._walker.advance(numbers)
+        for feature in numbers:
+            self._ledger.buy(feature)
+        self._rounds += 1
+
+    @property
+    def answer(self) -> Prediction:
+        """The prediction.
+
+        Raises
+        ------
+        InquiryError
+            While features are still needed.
+        """
+        if self._walker.needs:
+            raise InquiryError(f"answer: the inquiry still needs {self.needs}")
+        value, leaf = self._walker.answer
+        return Prediction(value, self.cost, self.acquired, self._rounds, leaf)
+
+
+def number(name: str, value: object) -> float:
+    """Return a feature's value as a float, or refuse it by name."""
+    try:
+        if isinstance(value, str | bytes) or value is None:
+            raise TypeError  # noqa: TRY301 - float("3") would take it
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InquiryError(
+            f"value of {name!r}: expected a number (NaN if missing), got {value!r} of type {type(value).__name__}"
+        ) from None

@@ -1,0 +1,207 @@
+"""The trained thing: predicts tables, steps through single rows, and prices both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve, field
+
+from costframe.core.costs import CostModel
+from costframe.core.inquiry import Inquiry, Ledger, number
+from costframe.core.layout import lay_out
+from costframe.core.links import apply_link, log_odds
+from costframe.core.reading import check_acquisition
+from costframe.core.stages import Answer, Stage, check_stages
+from costframe.core.tables import as_rows
+from costframe.core.walk import StageWalker, plan_stages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.costs import PriceArrays
+    from costframe.core.expected import CostReport
+    from costframe.core.layout import StageLayout
+    from costframe.core.walk import StagePlan
+
+__all__ = ["Known", "Predictor", "StageTree", "open_ledger"]
+
+Known = Mapping[str, float] | Iterable[str]
+"""What is paid for before an inquiry: names of features and resources, or features with their values."""
+
+
+class Predictor(ABC):
+    """Anything that predicts rows and can say, row by row, which features it needs."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+
+    @property
+    @abstractmethod
+    def costs(self) -> CostModel | None:
+        """Prices used where none are given; None prices every feature at one."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs."""
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score rows, before the link: float64 (rows,) or (rows, K)."""
+
+    @abstractmethod
+    def inquire(self, costs: object = None, acquisition: str = "path", known: Known = ()) -> Inquiry:
+        """Begin the prediction of one row.
+
+        Parameters
+        ----------
+        costs : CostModel, or what makes one
+            None takes the predictor's own.
+        acquisition : {"path", "learner"}
+            Whether a tree acquires features split by split, or all of them before it is evaluated.
+        known : iterable of str, or mapping of str to float
+            Features and resources already paid for. Features that come with their values are not asked for again.
+        """
+
+    @abstractmethod
+    def cost(
+        self, X: Any, costs: object = None, *, acquisition: str = "path", routing: str = "hard", rounds: bool = False
+    ) -> CostReport:
+        """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
+
+
+def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[PriceArrays, Ledger, dict[int, float]]:
+    """Resolve prices and what is known: prices, an account for one row, and given values by column."""
+    model = predictor.costs if costs is None else costs
+    prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
+    names = list(known)
+    given: dict[int, float] = {}
+    if isinstance(known, Mapping):
+        column = {name: f for f, name in enumerate(predictor.feature_names)}
+        given = {column[name]: number(name, known[name]) for name in names if name in column}
+    elif isinstance(known, str):
+        names = [known]
+    return prices, Ledger(prices, names), given
+
+
+@define(eq=False, frozen=True)
+class StageTree(Predictor):
+    """A tree of stages over a bank of weak learners; the form of every built-in model.
+
+    Parameters
+    ----------
+    bank : WeakLearnerBank
+    stages : tuple of Answer or Route
+        The first is the root; children come after their parents.
+    costs : CostModel or None
+        Prices used where none are given.
+
+    Raises
+    ------
+    StageError
+        If the stages are no tree or do not fit the bank.
+    """
+
+    bank: WeakLearnerBank
+    stages: tuple[Stage, ...] = field(converter=tuple)
+    costs: CostModel | None = None
+
+    def __attrs_post_init__(self) -> None:
+        check_stages(self.stages, self.bank.widths)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.bank.feature_names
+
+    @property
+    def n_outputs(self) -> int:
+        """K, the number of outputs of every answer."""
+        return self.layout.n_outputs
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Distinct links of the answers."""
+        return tuple(sorted({stage.link for stage in self.stages if isinstance(stage, Answer)}))
+
+    @cached_property
+    def layout(self) -> StageLayout:
+        """The form that the kernels read."""
+        return lay_out(self.bank, self.stages)
+
+    @cached_property
+    def plan(self) -> StagePlan:
+        """The form that walkers read."""
+        return plan_stages(self.bank, self.stages)
+
+    def with_costs(self, costs: CostModel | None) -> StageTree:
+        """Return the same model with other prices of its own."""
+        return evolve(self, costs=costs)
+
+    def predict(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Predict rows: the link applied to the score of the answer that each row ends at.
+
+        Parameters
+        ----------
+        X : float64 (rows, d), or data frame
+        n_jobs : int, optional
+            Threads; None takes all there are. The result does not depend on it.
+
+        Returns
+        -------
+        float64 (rows,), or (rows, K) for K > 1 outputs
+        """
+        scores, exits = self._scores(X, n_jobs)
+        return _squeezed(self._linked(scores, exits))
+
+    def decision_function(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Score rows: float64 (rows,) or (rows, K); where answers' links differ, the clipped log of the probabilities."""
+        scores, exits = self._scores(X, n_jobs)
+        return _squeezed(scores if len(self.links) == 1 else log_odds(self._linked(scores, exits)))
+
+    def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """Tell at which stage each row is answered: int64 (rows,)."""
+        return self._scores(X, n_jobs)[1]
+
+    def inquire(self, costs: object = None, acquisition: str = "path", known: Known = ()) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`."""
+        check_acquisition(acquisition)
+        prices, ledger, given = open_ledger(self, costs, known)
+        walker = StageWalker(self.plan, prices.split.tolist(), by_path=acquisition == "path", given=given)
+        return Inquiry(walker, self.feature_names, ledger)
+
+    def cost(
+        self, X: Any, costs: object = None, *, acquisition: str = "path", routing: str = "hard", rounds: bool = False
+    ) -> CostReport:
+        """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
+        from costframe.core.expected import ExpectedCost
+
+        return ExpectedCost(costs, routing=routing, acquisition=acquisition).evaluate(self, X, rounds=rounds)
+
+    def _scores(self, X: Any, n_jobs: int | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        from costframe.core.evaluate import predict_rows
+
+        return predict_rows(self.bank, self.layout, as_rows(X, self.feature_names), n_jobs)
+
+    def _linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        if len(self.links) == 1:
+            return apply_link(self.links[0], scores)
+        values = np.empty_like(scores)
+        for stage in np.unique(exits):
+            answer, rows = self.stages[stage], exits == stage
+            assert isinstance(answer, Answer)  # noqa: S101 - rows end at answers only
+            values[rows] = apply_link(answer.link, scores[rows])
+        return values
+
+
+def _squeezed(values: Sequence[Any] | NDArray[np.float64]) -> NDArray[np.float64]:
+    table = np.asarray(values)
+    return table[:, 0] if table.shape[1] == 1 else table

@@ -1,0 +1,150 @@
+"""The parts of a stage tree: a stage answers with a weighted sum of weak learners, or routes by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import StageError
+from costframe.core.links import LINKS
+
+if TYPE_CHECKING:
+    from attrs import Attribute
+    from numpy.typing import NDArray
+
+__all__ = ["Answer", "Route", "Stage", "check_stages"]
+
+
+def _indices(values: object) -> NDArray[np.int64]:
+    raw = np.asarray(values)
+    if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
+        raise StageError(f"learners: expected a one-dimensional list of indices, got {values!r}")
+    array = np.array(raw, dtype=np.int64)
+    if (np.diff(array) <= 0).any() or (array < 0).any():
+        raise StageError(f"learners: expected ascending, distinct indices, got {array.tolist()}")
+    array.setflags(write=False)
+    return array
+
+
+def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64)
+    if ndim == 2 and array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if ndim == 1 and array.ndim == 0:
+        array = array.reshape(1)
+    if array.ndim != ndim:
+        raise StageError(f"{name}: expected {ndim} dimension(s), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise StageError(f"{name}: expected finite numbers, got NaN or infinity")
+    array.setflags(write=False)
+    return array
+
+
+def _scalar(values: object) -> NDArray[np.float64]:
+    array = _reals(values, "intercept", 1)
+    if len(array) != 1:
+        raise StageError(f"intercept of a route: expected one number, got {len(array)}")
+    return array
+
+
+@frozen(eq=False)
+class Answer:
+    """A stage that ends the inquiry.
+
+    score_k = intercept_k + sum_t c_tk in ascending learner order, where c_tk = sum_j weights[j, k] h_j over the outputs
+    j of learner t, in order; entries with weight zero are left out, and a learner with none left is not evaluated.
+
+    Parameters
+    ----------
+    learners : int64 (L,)
+        Ascending indices into the bank.
+    weights : float64 (C, K)
+        C is the number of outputs of these learners together. One dimension means K = 1.
+    intercept : float64 (K,)
+    link : {"identity", "sigmoid", "softmax"}
+    """
+
+    learners: NDArray[np.int64] = field(converter=_indices)
+    weights: NDArray[np.float64] = field(converter=lambda values: _reals(values, "weights", 2))
+    intercept: NDArray[np.float64] = field(converter=lambda values: _reals(values, "intercept", 1))
+    link: str = field(default="identity")
+
+    @link.validator
+    def _known_link(self, _attribute: Attribute[str], value: str) -> None:
+        if value not in LINKS:
+            raise StageError(f"link: expected one of {', '.join(LINKS)}, got {value!r}")
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.intercept) < 1 or self.weights.shape[1] != len(self.intercept):
+            raise StageError(
+                f"answer: weights are for {self.weights.shape[1]} output(s), the intercept for {len(self.intercept)}"
+            )
+
+
+@frozen(eq=False)
+class Route:
+    """A stage that passes the row on: to `above` iff its score exceeds the threshold, else (NaN too) to `below`.
+
+    Parameters
+    ----------
+    learners : int64 (L,)
+        Ascending indices into the bank.
+    weights : float64 (C,)
+        C is the number of outputs of these learners together.
+    intercept : float
+    threshold : float
+        May be infinite, not NaN.
+    steepness : float
+        Slope of the sigmoid when the routing is softened; positive.
+    below, above : int
+        Indices of later stages.
+    """
+
+    learners: NDArray[np.int64] = field(converter=_indices)
+    weights: NDArray[np.float64] = field(converter=lambda values: _reals(values, "weights", 2))
+    intercept: NDArray[np.float64] = field(converter=_scalar)
+    threshold: float = field(converter=float)
+    steepness: float = field(converter=float)
+    below: int = field(converter=int)
+    above: int = field(converter=int)
+
+    def __attrs_post_init__(self) -> None:
+        if self.weights.shape[1] != 1:
+            raise StageError(f"route: expected one weight an output of its learners, got {self.weights.shape[1]}")
+        if np.isnan(self.threshold):
+            raise StageError("route: expected a threshold, got NaN")
+        if not (np.isfinite(self.steepness) and self.steepness > 0):
+            raise StageError(f"route: expected a positive finite steepness, got {self.steepness}")
+
+
+Stage = Answer | Route
+
+
+def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
+    """Refuse stages that are not one tree with its root first, or that do not fit the bank's output widths."""
+    if not stages:
+        raise StageError("stages: expected at least one answer, got none")
+    parents = [0] * len(stages)
+    for number, stage in enumerate(stages):
+        if not isinstance(stage, Answer | Route):
+            raise StageError(f"stage {number}: expected an Answer or a Route, got {type(stage).__name__}")
+        if len(stage.learners) and stage.learners[-1] >= len(widths):
+            raise StageError(f"stage {number}: uses learner {stage.learners[-1]}, the bank has {len(widths)}")
+        expected = int(widths[stage.learners].sum())
+        if len(stage.weights) != expected:
+            raise StageError(
+                f"stage {number}: its learners have {expected} outputs, it has {len(stage.weights)} weights"
+            )
+        if isinstance(stage, Route):
+            for child in (stage.below, stage.above):
+                if not number < child < len(stages):
+                    raise StageError(f"stage {number}: goes on to stage {child}, expected a later one of {len(stages)}")
+                parents[child] += 1
+    for number, count in enumerate(parents):
+        if count != (number > 0):
+            raise StageError(f"stage {number}: is reached from {count} stages, expected {int(number > 0)}")
+    outputs = {len(stage.intercept) for stage in stages if isinstance(stage, Answer)}
+    if len(outputs) > 1:
+        raise StageError(f"answers: expected the same number of outputs in all, got {sorted(outputs)}")

@@ -1,0 +1,142 @@
+"""A predictor made of anything that can be stepped: a third party's model need be no more than a generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, field
+
+from costframe.core.errors import CostModelError, DataError, InquiryError
+from costframe.core.inquiry import Inquiry
+from costframe.core.predictor import Known, Predictor, open_ledger
+from costframe.core.tables import as_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.costs import CostModel
+    from costframe.core.expected import CostReport
+
+__all__ = ["Steps", "SteppedPredictor"]
+
+Steps = Generator[Iterable[str], Mapping[str, float], "ArrayLike"]
+"""Yields the names of the features it needs next, is sent their values, and returns the prediction."""
+
+
+@define(eq=False, frozen=True)
+class SteppedPredictor(Predictor):
+    """A model given as a generator function, `steps() -> Generator[names, values, prediction]`.
+
+    It is priced by features and resources only: what it computes inside cannot be seen, so a cost model with prices for
+    learners, comparisons or reuse is refused.
+
+    Parameters
+    ----------
+    feature_names : tuple of str
+    steps : callable
+        Called once a row. A feature may be asked for again; it is bought once.
+    costs : CostModel or None
+        Prices used where none are given.
+    """
+
+    feature_names: tuple[str, ...] = field(converter=tuple)
+    steps: Callable[[], Steps]
+    costs: CostModel | None = None
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict rows one by one: float64 (rows,) or (rows, K)."""
+        rows = as_rows(X, self.feature_names)
+        values = [self._one(row) for row in rows]
+        return np.array(values) if values else np.empty(0)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the predictions: a stepped model has no link."""
+        return self.predict(X)
+
+    def inquire(self, costs: object = None, acquisition: str = "path", known: Known = ()) -> Inquiry:
+        """Begin the prediction of one row; `acquisition` makes no difference here."""
+        from costframe.core.reading import check_acquisition
+
+        check_acquisition(acquisition)
+        prices, ledger, given = open_ledger(self, costs, known)
+        if prices.learner or prices.reuse or prices.split.any():
+            raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
+        return Inquiry(StepWalker(self, given), self.feature_names, ledger)
+
+    def cost(
+        self, X: Any, costs: object = None, *, acquisition: str = "path", routing: str = "hard", rounds: bool = False
+    ) -> CostReport:
+        """Say exactly what predicting these rows costs, by replaying them."""
+        from costframe.core.expected import ExpectedCost
+
+        return ExpectedCost(costs, routing=routing, acquisition=acquisition).evaluate(self, X, rounds=rounds)
+
+    def _one(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
+        walker = StepWalker(self, {})
+        while walker.needs:
+            walker.advance({f: float(row[f]) for f in walker.needs})
+        return walker.answer[0]
+
+
+class StepWalker:
+    """The model side of an inquiry, for a generator. A generator that raised cannot go on, and says so."""
+
+    def __init__(self, predictor: SteppedPredictor, given: Mapping[int, float]) -> None:
+        self._names = predictor.feature_names
+        self._column = {name: f for f, name in enumerate(self._names)}
+        self._values = dict(given)
+        self._steps = predictor.steps()
+        self._asked: tuple[int, ...] = ()
+        self._answer: float | NDArray[np.float64] | None = None
+        self._used: set[int] = set()
+        self._step(None)
+
+    @property
+    def needs(self) -> frozenset[int]:
+        """Features asked for and not yet known."""
+        return frozenset(f for f in self._asked if f not in self._values)
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction and exit, always 0."""
+        assert self._answer is not None  # noqa: S101 - nothing is needed once the generator returned
+        return self._answer, 0
+
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """Nothing is known of what the model computes; every feature is used once."""
+        return 0.0, 0.0, len(self._used)
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Send the values, and again what is known already, until something new is asked for."""
+        self._values.update(values)
+        self._step({self._names[f]: self._values[f] for f in self._asked})
+
+    def _step(self, values: dict[str, float] | None) -> None:
+        while True:
+            try:
+                asked = next(self._steps) if values is None else self._steps.send(values)
+            except StopIteration as end:
+                self._asked, self._answer = (), _prediction(end.value)
+                return
+            self._asked = tuple(self._columns(asked))
+            self._used.update(self._asked)
+            if self.needs:
+                return
+            values = {self._names[f]: self._values[f] for f in self._asked}
+
+    def _columns(self, asked: Iterable[str]) -> Iterable[int]:
+        names = [asked] if isinstance(asked, str) else list(asked)
+        for name in names:
+            if name not in self._column:
+                raise InquiryError(f"the model asks for {name!r}, which is none of its features {self._names}")
+            yield self._column[name]
+
+
+def _prediction(value: object) -> float | NDArray[np.float64]:
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim > 1:
+        raise DataError(f"a stepped predictor must return a number or one dimension, got shape {array.shape}")
+    return float(array) if array.ndim == 0 else array

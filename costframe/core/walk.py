@@ -1,0 +1,238 @@
+"""A stage tree walked by one row in plain Python: the model side of an inquiry, and the kernels' slow equal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.bank import COLUMN, OPAQUE, TREE
+from costframe.core.layout import active_learners
+from costframe.core.links import apply_link
+from costframe.core.stages import Answer, Route
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.stages import Stage
+
+__all__ = ["StagePlan", "StageWalker", "plan_stages"]
+
+
+@frozen(eq=False)
+class StagePlan:
+    """Plain lists that a walker reads. Sets of features are integers, one bit a column."""
+
+    bank: WeakLearnerBank
+    stages: tuple[Stage, ...]
+    terms: tuple[tuple[tuple[int, tuple[tuple[int, float, int], ...]], ...], ...]
+    """For each stage, for each active learner t in order: (t, ((output j, weight, target k), ...) by target)."""
+    feature: list[int]
+    threshold: list[float]
+    missing_left: list[bool]
+    left: list[int]  # nodes are counted over all trees
+    right: list[int]
+    root: list[int]
+    reads: list[int]  # features tested at a node or anywhere below it
+    certain: list[int]  # features tested on every way from a node to a leaf
+    learner_reads: list[int]  # by learner
+
+
+def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
+    """Prepare the lists, once a model."""
+    trees = bank.trees
+    base = np.repeat(trees.first[:-1], np.diff(trees.first))
+    feature, left, right = trees.feature.tolist(), (base + trees.left).tolist(), (base + trees.right).tolist()
+    reads, certain = [0] * len(feature), [0] * len(feature)
+    for node in range(len(feature) - 1, -1, -1):  # children come after their parent
+        if feature[node] >= 0:
+            bit, below, above = 1 << feature[node], left[node], right[node]
+            reads[node] = bit | reads[below] | reads[above]
+            certain[node] = bit | (certain[below] & certain[above])
+    columns = bank.F.tocsc()
+    learner_reads = [
+        sum(1 << int(f) for f in columns.indices[columns.indptr[t] : columns.indptr[t + 1]]) for t in range(len(bank))
+    ]
+    return StagePlan(
+        bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
+        feature, trees.threshold.tolist(), trees.missing_left.tolist(), left, right, trees.first[:-1].tolist(),
+        reads, certain, learner_reads,
+    )  # fmt: skip
+
+
+def _terms(stage: Stage, widths: NDArray[np.int32]) -> tuple[tuple[int, tuple[tuple[int, float, int], ...]], ...]:
+    first = np.cumsum(widths[stage.learners]) - widths[stage.learners]
+    out = []
+    for at in np.flatnonzero(active_learners(stage, widths)):
+        t = int(stage.learners[at])
+        weights = stage.weights[first[at] : first[at] + widths[t]]
+        targets, outputs = np.nonzero(weights.T)
+        out.append((t, tuple((int(j), float(weights[j, k]), int(k)) for k, j in zip(targets, outputs, strict=True))))
+    return tuple(out)
+
+
+class StageWalker:
+    """One row on its way through a stage tree. `by_path` says whether features are acquired split by split."""
+
+    def __init__(self, plan: StagePlan, split: list[float], *, by_path: bool, given: Mapping[int, float]) -> None:
+        self._plan, self._split, self._by_path = plan, split, by_path
+        self._values = dict(given)
+        self._known = sum(1 << f for f in given)
+        self._stage = 0
+        self._node: dict[int, int] = {}  # of learners under way
+        self._outputs: dict[int, list[float]] = {}  # of evaluated learners
+        self._read: dict[int, int] = {}  # features each learner has read so far
+        self._spent = 0.0
+        self._scores: list[float] | None = None
+        self._needs = frozenset[int]()
+        self.advance({})
+
+    @property
+    def needs(self) -> frozenset[int]:
+        """Features that are certainly needed."""
+        return self._needs
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction and exit."""
+        stage = self._plan.stages[self._stage]
+        assert isinstance(stage, Answer)  # noqa: S101 - the walker stops at answers only
+        value = apply_link(stage.link, np.array([self._scores]))[0]
+        return (float(value[0]) if len(value) == 1 else value), self._stage
+
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """Sum of e_t of evaluated learners, price of comparisons made, and uses (learner, feature read)."""
+        weight = float(self._plan.bank.evaluation[list(self._outputs)].sum())
+        return weight, self._spent, sum(read.bit_count() for read in self._read.values())
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Take the values and go on until another feature is needed; if an opaque learner raises, nothing has changed."""
+        before = self._state()
+        self._values = {**self._values, **values}
+        self._known |= sum(1 << f for f in values)
+        self._node, self._outputs, self._read = dict(self._node), dict(self._outputs), dict(self._read)
+        try:
+            self._run()
+            missing = 0 if self._scores is not None else self._certain(self._stage)
+        except BaseException:
+            (
+                self._values,
+                self._known,
+                self._stage,
+                self._node,
+                self._outputs,
+                self._read,
+                self._spent,
+                self._scores,
+            ) = before
+            raise
+        self._needs = frozenset(f for f in range(missing.bit_length()) if missing >> f & 1)
+
+    def _state(self) -> tuple[Any, ...]:
+        return (
+            self._values,
+            self._known,
+            self._stage,
+            self._node,
+            self._outputs,
+            self._read,
+            self._spent,
+            self._scores,
+        )
+
+    def _run(self) -> None:
+        plan = self._plan
+        while True:
+            done = [self._evaluate(t) for t, _ in plan.terms[self._stage] if t not in self._outputs]
+            if not all(done):
+                return
+            stage = plan.stages[self._stage]
+            scores = self._score(self._stage)
+            if not isinstance(stage, Route):
+                self._scores = scores
+                return
+            self._stage = stage.above if scores[0] > stage.threshold else stage.below
+
+    def _score(self, number: int) -> list[float]:
+        scores: list[float] = self._plan.stages[number].intercept.tolist()
+        for t, terms in self._plan.terms[number]:
+            outputs = self._outputs[t]
+            sums: dict[int, float] = {}
+            for j, weight, k in terms:
+                term = weight * outputs[j]
+                sums[k] = sums[k] + term if k in sums else term
+            for k, total in sums.items():
+                scores[k] += total
+        return scores
+
+    def _evaluate(self, t: int) -> bool:
+        """Evaluate a learner as far as known values take it; True when it has its outputs."""
+        bank, values = self._plan.bank, self._values
+        kind, index = bank.kind[t], int(bank.index[t])
+        if not (kind == TREE and self._by_path) and self._unknown(self._plan.learner_reads[t]):
+            return False
+        if kind == TREE:
+            return self._walk_tree(t, index)
+        self._read[t] = self._plan.learner_reads[t]
+        if kind == COLUMN:
+            value = values[int(bank.column_feature[index])]
+            self._outputs[t] = [float(bank.column_fill[index]) if value != value else value]  # noqa: PLR0124 - NaN
+        else:
+            learner = bank.opaques[index]
+            self._outputs[t] = learner(np.array([[values[f] for f in learner.features]]))[0].tolist()
+        return True
+
+    def _walk_tree(self, t: int, index: int) -> bool:
+        plan, values = self._plan, self._values
+        node = self._node.get(t, plan.root[index])
+        read = self._read.get(t, 0 if self._by_path else plan.learner_reads[t])
+        while (feature := plan.feature[node]) >= 0:
+            if feature not in values:
+                self._node[t], self._read[t] = node, read
+                return False
+            value = values[feature]
+            read |= 1 << feature
+            self._spent += self._split[feature]
+            left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124 - NaN
+            node = plan.left[node] if left else plan.right[node]
+        self._read[t] = read
+        first, width = int(plan.bank.trees.value[node]), int(plan.bank.trees.width[index])
+        self._outputs[t] = plan.bank.trees.values[first : first + width].tolist()
+        return True
+
+    def _unknown(self, features: int) -> int:
+        return features & ~self._known
+
+    def _certain(self, number: int) -> int:
+        """Features that every way from this stage on reads, as far as each learner by itself tells."""
+        plan, found = self._plan, 0
+        for t, _ in plan.terms[number]:
+            if t in self._outputs:
+                continue
+            if plan.bank.kind[t] == TREE and self._by_path:
+                index = int(plan.bank.index[t])
+                found |= self._certain_below(self._node.get(t, plan.root[index]))
+            else:
+                found |= self._unknown(plan.learner_reads[t])
+        stage = plan.stages[number]
+        if isinstance(stage, Route) and (below := self._certain(stage.below)):
+            found |= below & self._certain(stage.above)
+        return found
+
+    def _certain_below(self, node: int) -> int:
+        plan = self._plan
+        if not plan.certain[node] or self._unknown(plan.reads[node]) == plan.reads[node]:
+            return plan.certain[node]  # nothing below is known yet, so the prepared set holds
+        feature = plan.feature[node]
+        if feature in self._values:
+            value = self._values[feature]
+            left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124 - NaN
+            return self._certain_below(plan.left[node] if left else plan.right[node])
+        bit = 1 << feature
+        below = self._certain_below(plan.left[node])
+        return bit | (below & self._certain_below(plan.right[node])) if below else bit
