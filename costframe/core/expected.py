@@ -1,0 +1,139 @@
+"""Exact cost of predicting rows: what will be charged, or its expectation when the routing is softened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.costs import CostModel
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.evaluate import over_chunks
+from costframe.core.hard import hard_charges
+from costframe.core.predictor import StageTree
+from costframe.core.reading import check_acquisition, marks_for
+from costframe.core.replay import replay_charges, replay_rounds
+from costframe.core.report import CostReport, sum_charges
+from costframe.core.soft import soft_charges
+from costframe.core.tables import as_rows
+
+if TYPE_CHECKING:
+    from attrs import Attribute
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.costs import PriceArrays
+    from costframe.core.predictor import Predictor
+    from costframe.core.report import Charges
+
+__all__ = ["CostReport", "ExpectedCost"]
+
+ROUTINGS = ("hard", "soft")
+
+
+@frozen
+class ExpectedCost:
+    """An exact cost evaluator.
+
+    Parameters
+    ----------
+    costs : CostModel, or what makes one
+        None takes the predictor's own prices, or one for every feature.
+    routing : {"hard", "soft"}
+        "hard": what will be charged. "soft": each route sends a row above with probability
+        sigma(steepness * (score - threshold)), and the cost is the expectation over all ways, sum_l p^l c^l.
+    acquisition : {"path", "learner"}
+        Whether a tree acquires features split by split, or all of them before it is evaluated.
+    steepness : float, optional
+        Replaces every route's own; for soft routing only.
+    """
+
+    costs: object = None
+    routing: str = field(default="hard", kw_only=True)
+    acquisition: str = field(default="path", kw_only=True)
+    steepness: float | None = field(default=None, kw_only=True)
+
+    @routing.validator
+    def _known_routing(self, _attribute: Attribute[str], value: str) -> None:
+        if value not in ROUTINGS:
+            raise ParameterError(f"routing: expected one of {', '.join(ROUTINGS)}, got {value!r}")
+
+    def __attrs_post_init__(self) -> None:
+        check_acquisition(self.acquisition)
+        if self.steepness is not None and self.routing == "hard":
+            raise ParameterError("steepness: has no effect on hard routing")
+        if self.steepness is not None and not (np.isfinite(self.steepness) and self.steepness > 0):
+            raise ParameterError(f"steepness: expected a positive finite number, got {self.steepness}")
+
+    def evaluate(
+        self,
+        predictor: Predictor,
+        X: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        rounds: bool = False,
+        n_jobs: int | None = None,
+    ) -> CostReport:
+        """Evaluate a predictor on rows.
+
+        Parameters
+        ----------
+        predictor : Predictor
+        X : float64 (rows, d), or data frame
+        sample_weight : float64 (rows,), optional
+            Means are weighted by it; a weight of two is a row given twice.
+        rounds : bool
+            Whether to replay every row and count its trips to the sources (hard routing only; slow).
+        n_jobs : int, optional
+            Threads; None takes all there are. The result does not depend on it.
+        """
+        rows = as_rows(X, predictor.feature_names)
+        weight = _weights(sample_weight, len(rows))
+        model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
+        prices = model.select(predictor.feature_names)
+        if rounds and self.routing == "soft":
+            raise ParameterError("rounds: a softened routing has no number of rounds; use routing='hard'")
+        if isinstance(predictor, StageTree):
+            charges = self._charges(predictor, prices, rows, weight, n_jobs)
+        elif self.routing == "soft":
+            raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
+        else:
+            charges = replay_charges(predictor, rows, model, prices, weight, self.acquisition)
+        counted = replay_rounds(predictor, rows, model, self.acquisition) if rounds else None
+        return CostReport.of(prices, charges, weight, counted)
+
+    def _charges(
+        self,
+        tree: StageTree,
+        prices: PriceArrays,
+        X: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        n_jobs: int | None,
+    ) -> Charges:
+        marks = marks_for(tree.bank, tree.layout, prices, self.acquisition)
+        learners = _learners_at(tree, prices)
+
+        def chunk(part: slice) -> Charges:
+            if self.routing == "soft":
+                return soft_charges(tree, prices, marks, self.steepness, X[part], weight[part], learners)
+            return hard_charges(tree, prices, marks, X[part], weight[part], learners)
+
+        # No rows at all are one empty chunk, so that the report has its shapes.
+        return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
+
+
+def _learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
+    """float64 (stages,): what the learners cost that each stage is the first on its way to evaluate."""
+    layout = tree.layout
+    stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
+    paid = np.where(layout.fresh, prices.learner * tree.bank.evaluation[layout.learner], 0.0)
+    return np.bincount(stage, weights=paid, minlength=len(tree.stages))
+
+
+def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:
+    if sample_weight is None:
+        return np.ones(count)
+    weight = np.asarray(sample_weight, np.float64)
+    if weight.shape != (count,) or not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError(f"sample_weight: expected {count} finite numbers >= 0, got shape {weight.shape}")
+    return weight

@@ -1,0 +1,64 @@
+"""What rows will be charged: every row on its one way through the stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.evaluate import StageRunner
+from costframe.core.reading import bits_of
+from costframe.core.report import Charges
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import PriceArrays
+    from costframe.core.layout import StageLayout
+    from costframe.core.predictor import StageTree
+    from costframe.core.reading import ReadingMarks
+
+__all__ = ["hard_charges"]
+
+
+def hard_charges(
+    tree: StageTree,
+    prices: PriceArrays,
+    marks: ReadingMarks,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    learners_at: NDArray[np.float64],
+) -> Charges:
+    """Charge some rows; `learners_at[s]` is the price of the learners that stage s is the first to evaluate."""
+    layout = tree.layout
+    runner = StageRunner(tree.bank, layout, X, marks)
+    learners = np.zeros(len(X))
+    reached = np.zeros(len(tree.stages))
+    for stage, rows, _ in runner.routed():
+        reached[stage] = weight[rows].sum()
+        learners[rows] += learners_at[stage]
+    acquisition, features, resources = _price(layout, prices, runner.masks, weight)
+    acquired = np.zeros((len(X), len(tree.feature_names)), np.bool_)
+    bits = bits_of(runner.masks, len(layout.used))
+    acquired[:, layout.used] = bits
+    reuse = prices.reuse * (runner.spent[:, 1] - bits.sum(axis=1)) if prices.reuse else np.zeros(len(X))
+    feature_weight = np.zeros(len(tree.feature_names))
+    feature_weight[layout.used] = features
+    return Charges(acquired, acquisition, learners, runner.spent[:, 0], reuse, feature_weight, resources, reached)
+
+
+def _price(
+    layout: StageLayout, prices: PriceArrays, masks: NDArray[np.uint64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Price features and resources: by row (rows,), and the weight of the rows that bought each, (U,) and (R,)."""
+    from costframe.core import kernels
+
+    resource_masks = np.zeros((len(prices.resource_cost), masks.shape[1]), np.uint64)
+    feature, resource = np.nonzero(prices.needs[layout.used])
+    np.bitwise_or.at(resource_masks, (resource, feature >> 6), np.uint64(1) << (feature & 63).astype(np.uint64))
+    per_row, features = np.zeros(len(masks)), np.zeros(len(layout.used))
+    resources = np.zeros(len(prices.resource_cost))
+    cost = np.ascontiguousarray(prices.cost[layout.used])
+    resource_cost = np.array(prices.resource_cost)
+    kernels.price_rows(masks, cost, resource_masks, resource_cost, weight, per_row, features, resources)
+    return per_row, features, resources

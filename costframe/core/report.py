@@ -1,0 +1,135 @@
+"""What predicting rows costs, and its parts, which add up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import PriceArrays
+
+__all__ = ["Charges", "CostReport", "Evaluation", "sum_charges"]
+
+
+@frozen
+class Evaluation:
+    """Mean cost per row of computing, by kind."""
+
+    learners: float
+    comparisons: float
+    reuse: float
+
+    @property
+    def total(self) -> float:
+        """All three together."""
+        return self.learners + self.comparisons + self.reuse
+
+
+@frozen(eq=False)
+class Charges:
+    """What some rows were charged, before means are taken. Sums over rows carry their weights."""
+
+    acquired: NDArray[np.bool_] | NDArray[np.float64]  # (rows, d): 0/1, or probabilities
+    acquisition: NDArray[np.float64]  # (rows,): features and resources
+    learners: NDArray[np.float64]  # (rows,)
+    comparisons: NDArray[np.float64]  # (rows,)
+    reuse: NDArray[np.float64]  # (rows,)
+    feature_weight: NDArray[np.float64]  # (d,): weight of the rows that acquired each feature
+    resource_weight: NDArray[np.float64]  # (R,)
+    stage_weight: NDArray[np.float64]  # (stages,)
+
+
+def sum_charges(parts: Sequence[Charges]) -> Charges:
+    """Put the charges of consecutive rows together."""
+    return Charges(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in (
+            "acquired", "acquisition", "learners", "comparisons", "reuse")),
+        *(np.sum([getattr(part, name) for part in parts], axis=0) for name in (
+            "feature_weight", "resource_weight", "stage_weight")),
+    )  # fmt: skip
+
+
+@frozen(eq=False)
+class CostReport:
+    """The exact cost of predicting some rows, in the cost model's unit.
+
+    Attributes
+    ----------
+    per_row : float64 (rows,)
+        What each row is charged; once-per-batch prices are not in it.
+    mean : float
+        Weighted mean of `per_row`; 0 for no rows.
+    fixed : float
+        Once-per-batch prices of the features that any row acquired (soft routing: expected).
+    by_feature, by_resource : dict of str to float
+        Mean contribution of each; with `evaluation.total` they add up to `mean`.
+    evaluation : Evaluation
+        Mean contributions of learners, comparisons and reuse.
+    acquired : bool (rows, d), or float64 with soft routing
+        Which features each row acquired, or with which probability.
+    by_stage : float64 (stages,)
+        Share of rows that reach each stage.
+    rounds : int64 (rows,) or None
+        Trips to the sources, if they were asked for.
+    unit : str
+    feature_names : tuple of str (d,)
+    """
+
+    per_row: NDArray[np.float64]
+    mean: float
+    fixed: float
+    by_feature: dict[str, float]
+    by_resource: dict[str, float]
+    evaluation: Evaluation
+    acquired: NDArray[np.bool_] | NDArray[np.float64]
+    by_stage: NDArray[np.float64]
+    rounds: NDArray[np.int64] | None
+    unit: str
+    feature_names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Say the mean; the arrays would be pages."""
+        return f"CostReport(mean={self.mean:g} {self.unit} per row, fixed={self.fixed:g}, rows={len(self.per_row)})"
+
+    @classmethod
+    def of(
+        cls,
+        prices: PriceArrays,
+        charges: Charges,
+        weight: NDArray[np.float64],
+        rounds: NDArray[np.int64] | None = None,
+    ) -> CostReport:
+        """Take the weighted means of what rows were charged."""
+        scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0
+        per_row = charges.acquisition + charges.learners + charges.comparisons + charges.reuse
+        features = prices.cost * charges.feature_weight * scale
+        resources = prices.resource_cost * charges.resource_weight * scale
+        evaluation = Evaluation(
+            *(float(part @ weight) * scale for part in (charges.learners, charges.comparisons, charges.reuse))
+        )
+        return cls(
+            per_row=per_row,
+            mean=float(per_row @ weight) * scale,
+            fixed=float(_bought_by_any(charges.acquired) @ prices.once) if prices.once.any() else 0.0,
+            by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
+            by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
+            evaluation=evaluation,
+            acquired=charges.acquired,
+            by_stage=charges.stage_weight * scale,
+            rounds=rounds,
+            unit=prices.unit,
+            feature_names=prices.names,
+        )
+
+
+def _bought_by_any(acquired: NDArray[np.bool_] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 (d,): probability that any row acquires a feature; rows are routed independently of each other."""
+    if acquired.dtype == np.bool_:
+        return np.asarray(acquired.any(axis=0), np.float64)
+    return 1.0 - np.prod(1.0 - acquired, axis=0)

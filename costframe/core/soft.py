@@ -1,0 +1,96 @@
+"""The exact expectation of the cost when stages route at random, with probability sigma(steepness * (score - threshold))."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+from scipy.special import expit
+
+from costframe.core.evaluate import StageRunner
+from costframe.core.reading import bits_of
+from costframe.core.report import Charges
+from costframe.core.stages import Route
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import PriceArrays
+    from costframe.core.predictor import StageTree
+    from costframe.core.reading import ReadingMarks
+
+__all__ = ["soft_charges"]
+
+
+@frozen(eq=False)
+class _Pass:
+    """What is added to while all ways through the stages are followed, weighted by their probabilities."""
+
+    tree: StageTree
+    prices: PriceArrays
+    learners_at: NDArray[np.float64]
+    runner: StageRunner
+    steepness: float | None
+    acquired: NDArray[np.float64]  # (rows, U), then sums of money by row
+    resources: NDArray[np.float64]
+    learners: NDArray[np.float64]
+    comparisons: NDArray[np.float64]
+    reuse: NDArray[np.float64]
+    reached: NDArray[np.float64]  # (rows, stages)
+
+    def follow(self, stage: int, chance: NDArray[np.float64], bought: NDArray[np.bool_]) -> None:
+        """Charge a stage to all rows; `chance` is that of reaching it, `bought` what was acquired on the way."""
+        rows = np.flatnonzero(chance > 0)
+        self.runner.masks[:] = 0
+        self.runner.spent[:] = 0
+        scores = self.runner.run(stage, rows)[:, 0]
+        used = self.tree.layout.used
+        now = bought | bits_of(self.runner.masks, len(used))
+        new = now & ~bought
+        needs = self.prices.needs[used]
+        resources = (now @ needs) & ~(bought @ needs)
+        self.acquired[:] += chance[:, None] * new
+        self.resources[:] += chance[:, None] * resources
+        self.comparisons[:] += chance * self.runner.spent[:, 0]
+        self.reuse[:] += self.prices.reuse * chance * (self.runner.spent[:, 1] - new.sum(axis=1))
+        self.learners[:] += chance * self.learners_at[stage]
+        self.reached[:, stage] = chance
+        part = self.tree.stages[stage]
+        if isinstance(part, Route):
+            up = np.zeros(len(chance))
+            steepness = part.steepness if self.steepness is None else self.steepness
+            with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
+                slope = steepness * (scores - part.threshold)
+            up[rows] = np.where(np.isnan(slope), 0.0, expit(slope))
+            self.follow(part.below, chance * (1.0 - up), now)
+            self.follow(part.above, chance * up, now)
+
+
+def soft_charges(
+    tree: StageTree,
+    prices: PriceArrays,
+    marks: ReadingMarks,
+    steepness: float | None,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    learners_at: NDArray[np.float64],
+) -> Charges:
+    """Charge some rows; `learners_at[s]` is the price of the learners that stage s is the first to evaluate."""
+    n, used = len(X), tree.layout.used
+    zeros = [np.zeros((n, len(used))), np.zeros((n, len(prices.resource_cost))), np.zeros(n), np.zeros(n), np.zeros(n)]
+    runner = StageRunner(tree.bank, tree.layout, X, marks)
+    walk = _Pass(tree, prices, learners_at, runner, steepness, *zeros, np.zeros((n, len(tree.stages))))
+    walk.follow(0, np.ones(n), np.zeros((n, len(used)), np.bool_))
+    acquired = np.zeros((n, len(tree.feature_names)))
+    acquired[:, used] = walk.acquired
+    return Charges(
+        acquired,
+        acquired @ prices.cost + walk.resources @ prices.resource_cost,
+        walk.learners,
+        walk.comparisons,
+        walk.reuse,
+        weight @ acquired,
+        weight @ walk.resources,
+        weight @ walk.reached,
+    )

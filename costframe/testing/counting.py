@@ -1,0 +1,57 @@
+"""A source that counts what is fetched from it and charges for it by the book."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from costframe.core.costs import CostModel
+
+__all__ = ["CountingSource"]
+
+
+class CountingSource:
+    """One row's values behind a counter: every fetch is written down, and charged as the cost model's text says.
+
+    It keeps its own books on purpose, in the plainest way, so that it can be held against the library's.
+
+    Attributes
+    ----------
+    fetched : list of str
+        Features in the order they were fetched.
+    calls : int
+        Number of trips.
+    charged : float
+        Prices of the features fetched and of the resources they need, each resource once.
+    """
+
+    def __init__(self, values: Mapping[str, float], costs: CostModel) -> None:
+        self._values = dict(values)
+        table = costs.to_dict()
+        self._features, self._resources = table["features"], table.get("resources", {})
+        self._paid: set[str] = set()
+        self.fetched: list[str] = []
+        self.calls = 0
+        self.charged = 0.0
+
+    def __call__(self, names: Sequence[str]) -> dict[str, float]:
+        """Fetch features; fetching one twice is an error, since no inquiry should."""
+        self.calls += 1
+        for name in names:
+            if name in self.fetched:
+                raise AssertionError(f"feature {name!r} was fetched twice")
+            self.fetched.append(name)
+            self._charge(self._features[name])
+        return {name: self._values[name] for name in names}
+
+    def _charge(self, entry: float | Mapping[str, object]) -> None:
+        if not isinstance(entry, dict):
+            self.charged += float(entry)  # type: ignore[arg-type]
+            return
+        self.charged += float(entry["cost"])
+        for name in entry.get("needs", ()):
+            if name not in self._paid:
+                self._paid.add(name)
+                self._charge(self._resources[name])

@@ -1,0 +1,154 @@
+"""Hypothesis strategies for cost models, banks, stage trees and rows, small and nasty.
+
+Thresholds and values come from one short list, so that rows tie with thresholds all the time; prices are often zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from costframe.core.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.links import LINKS
+from costframe.core.predictor import StageTree
+from costframe.core.stages import Answer, Route
+from costframe.core.tree_table import TreeTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.stages import Stage
+
+__all__ = ["banks", "cost_models", "feature_names", "rows", "stage_trees", "tree_tables"]
+
+VALUES = (-1.0, 0.0, 0.5, 1.0, 2.0)
+NASTY = (*VALUES, -0.0, float(np.nextafter(0.5, 1)), float(np.nextafter(0.5, 0)), 1e300, -1e300, np.inf, -np.inf, np.nan)
+WEIGHTS = (0.0, 1.0, -1.0, 0.1, 0.75, 3.0)
+PRICES = (0.0, 0.0, 1.0, 2.5, 0.1, 1e6)
+
+
+def feature_names(most: int = 6) -> st.SearchStrategy[tuple[str, ...]]:
+    """Draw the names of one to `most` features."""
+    return st.integers(1, most).map(lambda count: tuple(f"x{f}" for f in range(count)))
+
+
+@st.composite
+def cost_models(draw: st.DrawFn, names: Sequence[str]) -> CostModel:
+    """Draw prices of all kinds for the features `names`: chained resources, once, split, learner and reuse."""
+    price = st.sampled_from(PRICES)
+    resources: list[ResourcePrice] = []
+    for r in range(draw(st.integers(0, 3))):
+        needs = draw(st.sets(st.sampled_from([one.name for one in resources]))) if resources else set()
+        resources.append(ResourcePrice(f"r{r}", draw(price), tuple(sorted(needs))))
+    need = st.sets(st.sampled_from([one.name for one in resources]), max_size=2) if resources else st.just(set[str]())
+    features = [
+        FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(st.none() | price)) for name in names
+    ]
+    return CostModel(tuple(features), tuple(resources), "unit", draw(price), draw(price), draw(price))
+
+
+@st.composite
+def tree_tables(draw: st.DrawFn, n_features: int, most: int = 5, widths: Sequence[int] = (1, 1, 2, 3)) -> TreeTable:
+    """Draw zero to `most` trees of up to five splits."""
+    return TreeTable.concatenate([draw(_trees(n_features, widths)) for _ in range(draw(st.integers(0, most)))])
+
+
+@st.composite
+def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> WeakLearnerBank:
+    """Draw a bank of mixed kinds in mixed order, with evaluation weights."""
+    parts = [WeakLearnerBank.from_trees(draw(tree_tables(len(names))), names)]
+    column = st.sets(st.integers(0, len(names) - 1), max_size=3).map(sorted)
+    columns = draw(column)
+    fill = draw(st.sampled_from((0.0, 7.0, np.nan)))
+    parts.append(WeakLearnerBank.columns(names, columns, fill=fill))
+    if opaque:
+        reads = draw(st.lists(column, max_size=2))
+        functions = [_opaque_learner(i, read, 1 + (len(read) + i) % 2) for i, read in enumerate(reads)]
+        parts.append(WeakLearnerBank.opaque(names, functions))
+    bank = WeakLearnerBank.concatenate(parts)
+    bank = bank.restrict(np.array(draw(st.permutations(range(len(bank)))), np.int64))
+    weights = draw(st.lists(st.sampled_from((0.0, 1.0, 2.5)), min_size=len(bank), max_size=len(bank)))
+    return bank.weighted(weights)
+
+
+@st.composite
+def stage_trees(draw: st.DrawFn, bank: WeakLearnerBank, most_routes: int = 4, n_outputs: int | None = None) -> StageTree:
+    """Draw a stage tree of any shape over `bank`."""
+    n_outputs = draw(st.integers(1, 3)) if n_outputs is None else n_outputs
+    routes = draw(st.integers(0, most_routes))
+    # Stage numbers are given out in the order of a random walk: an open place becomes a route or an answer.
+    stages: list[Stage] = []
+    waiting, count = [0], 1
+    kinds: dict[int, tuple[int, int] | None] = {}
+    while waiting:
+        number = waiting.pop(draw(st.integers(0, len(waiting) - 1)) if len(waiting) > 1 else 0)
+        kinds[number] = (count, count + 1) if routes else None
+        if routes:
+            routes, count = routes - 1, count + 2
+            waiting += [count - 2, count - 1]
+    for number in range(count):
+        children = kinds[number]
+        learners, weights = draw(_combinations(bank, n_outputs if children is None else 1))
+        intercept = [draw(st.sampled_from(WEIGHTS)) for _ in range(n_outputs if children is None else 1)]
+        if children is None:
+            stages.append(Answer(learners, weights, intercept, draw(st.sampled_from(LINKS))))
+        else:
+            threshold, steepness = draw(st.sampled_from((*VALUES, np.inf, -np.inf))), draw(st.sampled_from((0.5, 1.0, 50.0)))
+            below, above = draw(st.permutations(children))
+            stages.append(Route(learners, weights, intercept, threshold, steepness, below, above))
+    return StageTree(bank, tuple(stages))
+
+
+def rows(n_features: int, most: int = 5) -> st.SearchStrategy[NDArray[np.float64]]:
+    """Draw zero to `most` rows of values that tie with thresholds, are missing, infinite or huge."""
+    row = st.lists(st.sampled_from(NASTY), min_size=n_features, max_size=n_features)
+    return st.lists(row, max_size=most).map(lambda drawn: np.array(drawn, np.float64).reshape(-1, n_features))
+
+
+@st.composite
+def _trees(draw: st.DrawFn, n_features: int, widths: Sequence[int]) -> TreeTable:
+    splits = draw(st.lists(st.tuples(st.integers(0, n_features - 1), st.sampled_from((*VALUES, np.inf, np.nan)),
+                                     st.booleans(), st.integers(0, 100)), max_size=5))  # fmt: skip
+    width = draw(st.sampled_from(list(widths)))
+    feature, threshold, missing_left, left, right, leaves = [-1], [0.0], [False], [-1], [-1], [0]
+    for tested, cut, missing, pick in splits:
+        node = leaves.pop(pick % len(leaves))
+        feature[node], threshold[node], missing_left[node] = tested, cut, missing
+        left[node], right[node] = len(feature), len(feature) + 1
+        leaves += [len(feature), len(feature) + 1]
+        feature += [-1, -1]
+        threshold += [0.0, 0.0]
+        missing_left += [False, False]
+        left += [-1, -1]
+        right += [-1, -1]
+    outputs = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=width, max_size=width)))
+    outputs = outputs + 0.3 * np.arange(len(feature))[:, None]
+    return TreeTable.single(feature, threshold, missing_left, left, right, outputs)
+
+
+def _opaque_learner(number: int, features: Sequence[int], width: int) -> OpaqueLearner:
+    return OpaqueLearner(f"opaque{number}", _clipped_sums(width), tuple(features), width)
+
+
+def _clipped_sums(width: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    def function(X: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = np.where(np.isnan(X), 0.25, np.clip(X, -3.0, 3.0))
+        total = np.zeros(len(X))
+        for column in values.T:
+            total = total + column
+        return np.stack([total * (1 + k) for k in range(width)], axis=1)
+
+    return function
+
+
+@st.composite
+def _combinations(draw: st.DrawFn, bank: WeakLearnerBank, n_outputs: int) -> tuple[list[int], Any]:
+    learners = sorted(draw(st.sets(st.integers(0, len(bank) - 1)))) if len(bank) else []
+    size = int(bank.widths[learners].sum()) * n_outputs
+    weights = draw(st.lists(st.sampled_from(WEIGHTS), min_size=size, max_size=size))
+    return learners, np.array(weights, np.float64).reshape(-1, n_outputs)

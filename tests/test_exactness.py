@@ -1,0 +1,149 @@
+"""The central law: the cost computed is the cost paid, and every way to predict a row gives the same bits."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costframe.core.expected import ExpectedCost
+from costframe.core.links import log_odds
+from costframe.testing.counting import CountingSource
+from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
+
+
+@st.composite
+def cases(draw):
+    names = draw(feature_names())
+    tree = draw(stage_trees(draw(banks(names))))
+    return tree, draw(cost_models(names)), draw(rows(len(names))), draw(st.sampled_from(("path", "learner")))
+
+
+def same_bits(a, b):
+    return np.array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64), equal_nan=True)
+
+
+def close(a, b):
+    return abs(a - b) <= 1e-9 * max(1.0, abs(a))
+
+
+def inquire(tree, costs, row, acquisition):
+    source = CountingSource(dict(zip(tree.feature_names, row.tolist(), strict=True)), costs)
+    inquiry = tree.inquire(costs, acquisition)
+    while inquiry.needs:
+        inquiry.supply(source(inquiry.needs))
+    return inquiry.answer, source
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases())
+def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
+    tree, costs, X, acquisition = case
+    report = tree.cost(X, costs, acquisition=acquisition, rounds=True)
+    values, exits = tree.predict(X), tree.exits(X)
+    for i, row in enumerate(X):
+        visited, scores = naive.route_taken(tree, row)
+        cost, acquired = naive.hard_cost(tree, row, costs, acquisition)
+        end, source = inquire(tree, costs, row, acquisition)
+        link = tree.stages[visited[-1]].link
+        assert exits[i] == end.exit == visited[-1]
+        assert same_bits(values[i], end.value)
+        assert same_bits(end.value, np.squeeze(naive.link(link, scores)))
+        assert close(report.per_row[i], cost)
+        assert close(end.cost, cost)
+        assert set(end.acquired) == set(source.fetched) == acquired
+        assert {name for name, bought in zip(tree.feature_names, report.acquired[i], strict=True) if bought} == acquired
+        assert end.rounds == source.calls == report.rounds[i]
+        bought = sum(report_part(tree, costs, acquired))
+        assert close(source.charged, bought)
+    check_parts(report, costs, tree)
+
+
+def report_part(tree, costs, acquired):
+    prices = costs.select(tree.feature_names)
+    columns = [tree.feature_names.index(name) for name in acquired]
+    yield prices.cost[columns].sum()
+    yield (prices.resource_cost * prices.needs[columns].any(axis=0)).sum()
+
+
+def check_parts(report, costs, tree):
+    parts = sum(report.by_feature.values()) + sum(report.by_resource.values()) + report.evaluation.total
+    assert close(report.mean, parts)
+    prices = costs.select(tree.feature_names)
+    if report.acquired.dtype == np.bool_:
+        assert report.fixed == pytest.approx(prices.once[report.acquired.any(axis=0)].sum())
+    if len(report.per_row):
+        assert close(report.mean, report.per_row.mean())
+        assert report.by_stage[0] == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases(), st.sampled_from((None, 0.3, 20.0)))
+def test_soft_report_equals_the_sum_over_all_ways(case, steepness):
+    tree, costs, X, acquisition = case
+    report = ExpectedCost(costs, routing="soft", acquisition=acquisition, steepness=steepness).evaluate(tree, X)
+    for i, row in enumerate(X):
+        cost, chances = naive.soft_cost(tree, row, costs, acquisition, steepness)
+        assert close(report.per_row[i], cost)
+        assert np.allclose(report.acquired[i], [chances[name] for name in tree.feature_names], rtol=0, atol=1e-9)
+    check_parts(report, costs, tree)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases(), st.data())
+def test_what_was_not_acquired_cannot_matter(case, data):
+    tree, costs, X, acquisition = case
+    for row in X:
+        end, _ = inquire(tree, costs, row, acquisition)
+        other = row.copy()
+        for f, name in enumerate(tree.feature_names):
+            if name not in end.acquired:
+                other[f] = data.draw(st.sampled_from((np.nan, np.inf, -1.0, 0.5, 7.0)))
+        again, _ = inquire(tree, costs, other, acquisition)
+        assert same_bits(again.value, end.value)
+        assert (again.exit, again.acquired, again.rounds) == (end.exit, end.acquired, end.rounds)
+        assert same_bits(tree.predict(other[None])[0], end.value)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases())
+def test_every_need_is_read_whatever_the_other_values_are(case):
+    """Each feature asked for is acquired by the naive walk too, for any completion of what is not known yet."""
+    tree, costs, X, acquisition = case
+    for row in X[:2]:
+        inquiry, known = tree.inquire(costs, acquisition), {}
+        while inquiry.needs:
+            needs = inquiry.needs
+            for filler in (np.nan, -np.inf, 0.5, np.inf):
+                guess = np.array([known.get(name, filler) for name in tree.feature_names])
+                assert set(needs) <= naive.hard_cost(tree, guess, costs, acquisition)[1]
+            values = dict(zip(tree.feature_names, row.tolist(), strict=True))
+            known |= {name: values[name] for name in needs}
+            inquiry.supply({name: values[name] for name in needs})
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases())
+def test_one_row_many_rows_and_any_layout_give_the_same_bits(case):
+    tree, _, X, _ = case
+    together = tree.decision_function(X)
+    assert together.shape[0] == len(X)
+    assert same_bits(together, tree.decision_function(np.asfortranarray(X)))
+    for i in range(len(X)):
+        assert same_bits(together[i], tree.decision_function(X[i : i + 1])[0])
+    if len(tree.links) > 1 and len(X):
+        values = tree.predict(X).reshape(len(X), -1)
+        assert same_bits(together.reshape(len(X), -1), log_odds(values))
+
+
+@given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5))
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+def test_a_weight_of_two_is_a_row_given_twice(case, weights):
+    tree, costs, X, acquisition = case
+    counts = np.array(weights[: len(X)], np.int64)
+    evaluator = ExpectedCost(costs, acquisition=acquisition)
+    weighted = evaluator.evaluate(tree, X, sample_weight=counts)
+    repeated = evaluator.evaluate(tree, np.repeat(X, counts, axis=0))
+    assert close(weighted.mean, repeated.mean)
+    assert weighted.by_feature == pytest.approx(repeated.by_feature)
+    assert weighted.by_stage == pytest.approx(repeated.by_stage)
