@@ -10,17 +10,25 @@ from attrs import define, evolve, field, frozen
 from scipy import sparse
 
 from costframe.core.errors import BankError
-from costframe.core.tables import as_rows
+from costframe.core.tables import as_names, as_rows
 from costframe.core.tree_table import TreeTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["COLUMN", "OPAQUE", "TREE", "OpaqueLearner", "WeakLearnerBank"]
 
 TREE, COLUMN, OPAQUE = 0, 1, 2
+
+
+def _as_columns(features: Iterable[int]) -> tuple[int, ...]:
+    return tuple(int(f) for f in features)
+
+
+def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]:
+    return tuple(learners)
 
 
 @frozen(eq=False)
@@ -41,7 +49,7 @@ class OpaqueLearner:
 
     name: str
     function: Callable[[NDArray[np.float64]], ArrayLike]
-    features: tuple[int, ...] = field(converter=lambda features: tuple(int(f) for f in features))
+    features: tuple[int, ...] = field(converter=_as_columns)
     width: int = 1
 
     def __attrs_post_init__(self) -> None:
@@ -91,14 +99,14 @@ class WeakLearnerBank:
     opaques : tuple of OpaqueLearner
     """
 
-    feature_names: tuple[str, ...] = field(converter=tuple)
+    feature_names: tuple[str, ...] = field(converter=as_names)
     kind: NDArray[np.uint8]
     index: NDArray[np.int32]
     evaluation: NDArray[np.float64]
     trees: TreeTable = field(factory=TreeTable.empty)
     column_feature: NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
     column_fill: NDArray[np.float64] = field(factory=lambda: np.empty(0, np.float64))
-    opaques: tuple[OpaqueLearner, ...] = field(default=(), converter=tuple)
+    opaques: tuple[OpaqueLearner, ...] = field(default=(), converter=_as_learners)
 
     def __attrs_post_init__(self) -> None:
         _check_bank(self)
@@ -278,6 +286,8 @@ def _check_bank(bank: WeakLearnerBank) -> None:
         raise BankError("kind, index, evaluation: expected one entry a learner")
     if not np.isfinite(bank.evaluation).all() or (bank.evaluation < 0).any():
         raise BankError(f"evaluation: expected finite weights >= 0, got {bank.evaluation}")
+    if (bank.kind > OPAQUE).any():
+        raise BankError(f"kind: expected {TREE}, {COLUMN} or {OPAQUE} for each learner, got {bank.kind}")
     for which, count in ((TREE, len(bank.trees)), (COLUMN, len(bank.column_feature)), (OPAQUE, len(bank.opaques))):
         if not np.array_equal(np.sort(bank.index[bank.kind == which]), np.arange(count)):
             raise BankError(f"index: learners of kind {which} must name each of their {count} entries once")

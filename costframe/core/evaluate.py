@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
-    from costframe.core.layout import StageLayout
+    from costframe.core.layout import NodeLayout, StageLayout
     from costframe.core.reading import ReadingMarks
     from costframe.core.tree_table import TreeTable
 
     B = TypeVar("B")
 
-__all__ = ["CHUNK", "StageRunner", "bank_outputs", "over_chunks", "predict_rows", "tree_leaves"]
+__all__ = ["CHUNK", "StageRunner", "bank_outputs", "code_values", "over_chunks", "predict_rows", "tree_leaves"]
 
-CHUNK = 8192  # rows that one thread takes at a time
+CHUNK = 4096  # rows that one thread takes at a time
 
 
 def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None) -> list[B]:
@@ -42,6 +42,7 @@ class StageRunner:
     ) -> None:
         self.bank, self.layout, self.marks = bank, layout, marks
         self.X = np.ascontiguousarray(X, np.float64)
+        self.codes = code_values(layout.nodes, self.X, layout.used)
         self.opaque = np.full((len(X) if layout.n_opaque else 0, layout.n_opaque), np.nan)
         words = max(1, -(-len(layout.used) // 64))
         self.masks = np.zeros((len(X) if marks else 0, words), np.uint64)
@@ -58,7 +59,7 @@ class StageRunner:
         scores = np.empty((len(rows), len(intercept)))
         notes = kernels.SCORES if marks is None else marks.notes
         kernels.score_rows(
-            self.X, rows, layout.used, layout.nodes.threshold, layout.nodes.link, begin, end,
+            self.X, self.codes, rows, layout.nodes.word, begin, end,
             layout.kind, layout.place, layout.depth, layout.width, layout.fill,
             layout.target_first, layout.target, layout.payload_first, layout.payload, intercept, self.opaque, scores,
             notes, layout.fresh, *(marks.arrays if marks else _no_marks()), self.masks, self.spent,
@@ -117,26 +118,33 @@ def predict_rows(
 def _predict_one(layout: StageLayout, X: NDArray[np.float64], scores: NDArray[np.float64]) -> int:
     from costframe.core import kernels
 
+    nodes = layout.nodes
     return kernels.walk_row(
-        np.ascontiguousarray(X), layout.used, layout.nodes.threshold, layout.nodes.link, layout.stage_first,
-        layout.kind, layout.place, layout.fill, layout.target_first, layout.target, layout.payload_first, layout.payload,
+        np.ascontiguousarray(X), layout.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, nodes.word,
+        layout.stage_first, layout.kind, layout.place, layout.fill, layout.target_first, layout.target, layout.payload_first, layout.payload,
         layout.intercept, layout.threshold, layout.below, layout.above, scores,
     )  # fmt: skip
+
+
+def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Code the columns `used` of float64 rows, C-contiguous: uint32 (rows, code columns)."""
+    from costframe.core import kernels
+
+    codes = np.empty((len(X), len(nodes.column_missing)), np.uint32)
+    kernels.code_rows(X, used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, codes)
+    return codes
 
 
 def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
     """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
     from costframe.core import kernels
 
-    used = np.unique(trees.feature[trees.feature >= 0]).astype(np.int64)
-    place = np.zeros(max(1, X.shape[1]), np.int32)
-    place[used] = np.arange(len(used))
-    nodes = lay_out_nodes(trees.remap_features(place))
+    nodes, every = lay_out_nodes(trees, X.shape[1]), np.arange(X.shape[1])
     found = np.empty((len(X), len(trees)), np.int32)
 
     def chunk(part: slice) -> None:
-        rows = np.ascontiguousarray(X[part], np.float64)
-        kernels.walk_leaves(rows, used, nodes.threshold, nodes.link, nodes.root, nodes.depth, found[part])
+        codes = code_values(nodes, np.ascontiguousarray(X[part], np.float64), every)
+        kernels.walk_leaves(codes, nodes.word, nodes.root, nodes.depth, found[part])
 
     over_chunks(chunk, len(X), n_jobs)
     number = (nodes.origin - np.repeat(trees.first[:-1], np.diff(trees.first))).astype(np.int32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import field, frozen
+from attrs import frozen
 
 from costframe.core.errors import InquiryError
 
@@ -65,7 +65,7 @@ class Walker(Protocol):
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """So far: sum of e_t of evaluated learners, price of comparisons made, and uses (learner, feature read)."""
+        """So far: sum of e_t of evaluated learners, price of comparisons made, and uses of a feature beyond its first."""
 
 
 class Ledger:
@@ -98,10 +98,9 @@ class Ledger:
             self.spent += float(self._prices.cost[feature])
 
     def total(self, evaluated: tuple[float, float, int]) -> float:
-        """Cost so far: acquisitions, learners, comparisons, and every use but the first of an acquired feature."""
-        weight, comparisons, uses = evaluated
-        again = self._prices.reuse * max(0, uses - len(self.acquired))  # what is acquired but not yet used is no use
-        return self.spent + self._prices.learner * weight + comparisons + again
+        """Cost so far: acquisitions, learners, comparisons, and every use of a feature but its first."""
+        weight, comparisons, again = evaluated
+        return self.spent + self._prices.learner * weight + comparisons + self._prices.reuse * again
 
     def _needed(self, feature: int) -> set[int]:
         return set(self._prices.needs[feature].nonzero()[0].tolist())

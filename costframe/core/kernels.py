@@ -19,69 +19,136 @@ if TYPE_CHECKING:
     I4 = NDArray[np.int32]
     I8 = NDArray[np.int64]
     U1 = NDArray[np.uint8]
+    U4 = NDArray[np.uint32]
     U8 = NDArray[np.uint64]
     B1 = NDArray[np.bool_]
 
-__all__ = ["SCORES", "SPENDING", "price_rows", "score_rows", "walk_leaves", "walk_row"]
+__all__ = ["SCORES", "SPENDING", "code_rows", "price_rows", "score_rows", "walk_leaves", "walk_row"]
 
 BLOCK = 64
-STEADY = 8  # levels walked before asking whether every row has come to a leaf
+STEADY = 5  # levels walked before asking whether every row has come to a leaf
 TREE, COLUMN = 0, 1
 SCORES, READS, SPENDING = 0, 1, 2  # what score_rows notes: nothing more, what was read, and comparisons and uses too
+STEPS_AT, COLUMN_AT = np.uint64(40), np.uint64(24)  # parts of a node's word
+COLUMN_BITS, RANK_BITS = np.uint64(0xFFFF), np.uint64(0xFFFFFF)
 
 
 @kernel
-def _gather(X: F8, rows: I8, start: int, count: int, used: I8, buffer: F8) -> bool:
-    """Copy the used values of a block of rows and tell whether any is NaN."""
-    has_nan = False
+def _count_below(below: I4, value: F8, count: int, cut: F8) -> None:
+    """Set below[i] to the number of cuts below value[i]: a binary search for a block at once; NaN is above none."""
+    size = cut.shape[0]
     for i in range(count):
-        row = rows[start + i]
+        below[i] = 0
+    while size > 1:
+        half = size >> 1
+        for i in range(count):
+            below[i] += np.int32(half) * np.int32(cut[below[i] + half - 1] < value[i])
+        size -= half
+    if size == 1:
+        for i in range(count):
+            below[i] += np.int32(cut[below[i]] < value[i])
+
+
+@kernel
+def code_rows(X: F8, used: I8, cut_first: I8, cut: F8, column_first: I8, column_missing: U4, codes: U4) -> None:
+    """Set the codes of all rows: one more than the number of a feature's cuts below the value, or NaN's code."""
+    value, below = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.int32)
+    for start in range(0, X.shape[0], BLOCK):
+        count = min(BLOCK, X.shape[0] - start)
         for u in range(used.shape[0]):
-            value = X[row, used[u]]
-            buffer[i, u] = value
-            has_nan |= np.isnan(value)
-    return has_nan
+            if column_first[u] == column_first[u + 1]:
+                continue
+            for i in range(count):
+                value[i] = X[start + i, used[u]]
+            _count_below(below, value, count, cut[cut_first[u] : cut_first[u + 1]])
+            for column in range(column_first[u], column_first[u + 1]):
+                for i in range(count):
+                    codes[start + i, column] = column_missing[column] if np.isnan(value[i]) else below[i] + 1
 
 
 @kernel
-def _descend(at: I4, buffer: F8, count: int, threshold: F8, link: I4, has_nan: bool) -> int:
-    """Take every row of the block one level down; rows at a leaf stay. Returns 0 if none moved."""
-    moved = np.int32(0)
-    if has_nan:
-        for i in range(count):
-            node = at[i]
-            test = link[node, 0]
-            value = buffer[i, test >> 1]
-            right = np.int32(not (value <= threshold[node])) & (np.int32(not np.isnan(value)) | (test & np.int32(1)))
-            below = np.int32(link[node, 1] + right)
-            moved |= below ^ node
-            at[i] = below
-    else:
-        for i in range(count):
-            node = at[i]
-            below = np.int32(link[node, 1] + np.int32(not (buffer[i, link[node, 0] >> 1] <= threshold[node])))
-            moved |= below ^ node
-            at[i] = below
-    return moved
+def _walk_tree(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, word: U8) -> None:
+    """Take a block's rows, whose codes begin at row[i], from the root to a leaf, level by level; at a leaf they stay.
 
-
-@kernel
-def _walk_tree(at: I4, buffer: F8, count: int, root: int, depth: int, threshold: F8, link: I4, has_nan: bool) -> None:
-    """Take every row of the block from the root to its leaf."""
+    All indices are unsigned: a signed one costs a test for counting from the end.
+    """
     for i in range(count):
         at[i] = root
     for level in range(depth):
-        if _descend(at, buffer, count, threshold, link, has_nan) == 0 and level >= STEADY:
+        moved = np.uint32(0)
+        for i in range(np.uint64(count)):
+            node = at[i]
+            test = word[node]
+            code = codes[row[i] + ((test >> COLUMN_AT) & COLUMN_BITS)]
+            right = np.uint32(code > np.uint32(test & RANK_BITS))
+            below = np.uint32(node + np.uint32(test >> STEPS_AT) + right)
+            moved |= below ^ node
+            at[i] = below
+        if moved == 0 and level >= STEADY:
             break
+
+
+@kernel
+def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: int) -> None:
+    """Add what each row's leaf gives to each target."""
+    if targets.shape[0] == 1:
+        k = targets[0]
+        for i in range(sums.shape[0]):
+            sums[i, k] += payload[np.uint64(first) + np.uint64(at[i] - np.uint32(root))]
+        return
+    for i in range(sums.shape[0]):
+        for j in range(targets.shape[0]):
+            sums[i, targets[j]] += payload[first + (np.int64(at[i]) - root) * targets.shape[0] + j]
+
+
+@kernel
+def _add_column(sums: F8, targets: I8, payload: F8, first: int, X: F8, block: I8, column: int, fill: float) -> None:
+    """Add weight * value to each target; the fill value stands in for NaN."""
+    for i in range(sums.shape[0]):
+        value = X[block[i], column]
+        if np.isnan(value):
+            value = fill
+        for j in range(targets.shape[0]):
+            sums[i, targets[j]] += payload[first + j] * value
+
+
+@kernel
+def _add_opaque(sums: F8, targets: I8, payload: F8, first: int, opaque: F8, block: I8, column: int, width: int) -> None:
+    """Add the weighted outputs of an opaque learner, summed by target before they are added."""
+    for i in range(sums.shape[0]):
+        for j in range(targets.shape[0]):
+            total, begun = 0.0, False
+            for o in range(width):
+                weight = payload[first + o * targets.shape[0] + j]
+                if weight != 0.0:
+                    term = weight * opaque[block[i], column + o]
+                    total = total + term if begun else term
+                    begun = True
+            sums[i, targets[j]] += total
+
+
+@kernel
+def _mark_leaves(masks: U8, block: I8, node_mask: U8, at: U4) -> None:
+    """Note what was read on the way to each row's leaf."""
+    for i in range(block.shape[0]):
+        for w in range(masks.shape[1]):
+            masks[block[i], w] |= node_mask[at[i], w]
+
+
+@kernel
+def _mark_use(masks: U8, block: I8, read: U8) -> None:
+    """Note what a learner reads, for all rows."""
+    for i in range(block.shape[0]):
+        for w in range(masks.shape[1]):
+            masks[block[i], w] |= read[w]
 
 
 @kernel
 def score_rows(
     X: F8,
+    codes: U4,
     rows: I8,
-    used: I8,
-    threshold: F8,
-    link: I4,
+    word: U8,
     begin: int,
     end: int,
     kind: U1,
@@ -110,73 +177,45 @@ def score_rows(
     `notes` says what else is kept: masks |= features read; spent[:, 0] += prices of comparisons made, spent[:, 1] +=
     pairs (learner, feature read), the latter two for learners that no earlier stage evaluated.
     """
-    at = np.empty(BLOCK, np.int32)
-    buffer = np.zeros((BLOCK, max(1, used.shape[0])), np.float64)
+    at, code_at, flat = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint64), codes.reshape(-1)
     for start in range(0, rows.shape[0], BLOCK):
         count = min(BLOCK, rows.shape[0] - start)
-        has_nan = _gather(X, rows, start, count, used, buffer)
+        block, sums = rows[start : start + count], scores[start : start + count]
         for i in range(count):
+            code_at[i] = block[i] * codes.shape[1]
             for k in range(intercept.shape[0]):
-                scores[start + i, k] = intercept[k]
+                sums[i, k] = intercept[k]
         for use in range(begin, end):
-            first, targets = payload_first[use], target_first[use + 1] - target_first[use]
+            targets = target[target_first[use] : target_first[use + 1]]
+            first = payload_first[use]
             if kind[use] == TREE:
-                root = place[use]
-                _walk_tree(at, buffer, count, root, depth[use], threshold, link, has_nan)
-                if targets == 1:
-                    k = target[target_first[use]]
-                    for i in range(count):
-                        scores[start + i, k] += payload[first + at[i] - root]
-                else:
-                    for i in range(count):
-                        for j in range(targets):
-                            k = target[target_first[use] + j]
-                            scores[start + i, k] += payload[first + (at[i] - root) * targets + j]
+                _walk_tree(at, flat, code_at, count, place[use], depth[use], word)
+                _add_leaves(sums, targets, payload, first, at, place[use])
+            elif kind[use] == COLUMN:
+                _add_column(sums, targets, payload, first, X, block, place[use], fill[use])
             else:
-                for i in range(count):
-                    for j in range(targets):
-                        k = target[target_first[use] + j]
-                        if kind[use] == COLUMN:
-                            value = buffer[i, place[use]]
-                            if np.isnan(value):
-                                value = fill[use]
-                            scores[start + i, k] += payload[first + j] * value
-                        else:
-                            total = 0.0
-                            begun = False
-                            for o in range(width[use]):
-                                weight = payload[first + o * targets + j]
-                                if weight != 0.0:
-                                    term = weight * opaque[rows[start + i], place[use] + o]
-                                    total = total + term if begun else term
-                                    begun = True
-                            scores[start + i, k] += total
+                _add_opaque(sums, targets, payload, first, opaque, block, place[use], width[use])
             if notes == SCORES:
                 continue
-            for i in range(count):
-                row = rows[start + i]
-                if kind[use] == TREE:
-                    for w in range(masks.shape[1]):
-                        masks[row, w] |= node_mask[at[i], w]
-                else:
-                    for w in range(masks.shape[1]):
-                        masks[row, w] |= use_mask[use, w]
+            if kind[use] == TREE:
+                _mark_leaves(masks, block, node_mask, at)
+            else:
+                _mark_use(masks, block, use_mask[use])
             if notes == SPENDING and fresh[use]:
                 for i in range(count):
-                    row = rows[start + i]
-                    if kind[use] == TREE:
-                        spent[row, 0] += node_spent[at[i], 0]
-                        spent[row, 1] += node_spent[at[i], 1]
-                    else:
-                        spent[row, 1] += use_spent[use]
+                    spent[block[i], 0] += node_spent[at[i], 0] if kind[use] == TREE else 0.0
+                    spent[block[i], 1] += node_spent[at[i], 1] if kind[use] == TREE else use_spent[use]
 
 
 @kernel
 def walk_row(
     X: F8,
     used: I8,
-    threshold: F8,
-    link: I4,
+    cut_first: I8,
+    cut: F8,
+    column_first: I8,
+    column_missing: U4,
+    word: U8,
     stage_first: I8,
     kind: U1,
     place: I8,
@@ -186,15 +225,14 @@ def walk_row(
     payload_first: I8,
     payload: F8,
     intercept: F8,
-    cut: F8,
+    threshold: F8,
     below: I8,
     above: I8,
     scores: F8,
 ) -> int:
     """Walk the single row of X through all stages (without opaque learners); fill scores[0] and return the exit."""
-    buffer = np.empty(max(1, used.shape[0]), np.float64)
-    for u in range(used.shape[0]):
-        buffer[u] = X[0, used[u]]
+    codes = np.empty((1, column_missing.shape[0]), np.int32)
+    code_rows(X, used, cut_first, cut, column_first, column_missing, codes)
     stage = 0
     while True:
         for k in range(intercept.shape[1]):
@@ -203,35 +241,34 @@ def walk_row(
             first, targets = payload_first[use], target_first[use + 1] - target_first[use]
             value = 1.0
             if kind[use] == TREE:
-                node = np.int64(place[use])
-                while link[node, 1] != node:
-                    test = link[node, 0]
-                    x = buffer[test >> 1]
-                    right = (not (x <= threshold[node])) and ((not np.isnan(x)) or (test & 1) == 1)
-                    node = np.int64(link[node, 1]) + np.int64(right)
-                first += (node - place[use]) * targets
+                node = np.uint64(place[use])
+                test = word[node]
+                while test >> STEPS_AT != 0:
+                    right = np.uint64(codes[0, (test >> COLUMN_AT) & COLUMN_BITS] > (test & RANK_BITS))
+                    node += (test >> STEPS_AT) + right
+                    test = word[node]
+                first += (np.int64(node) - place[use]) * targets
             else:
-                value = buffer[place[use]]
+                value = X[0, place[use]]
                 if np.isnan(value):
                     value = fill[use]
             for j in range(targets):
                 scores[0, target[target_first[use] + j]] += payload[first + j] * value
         if below[stage] < 0:
             return stage
-        stage = above[stage] if scores[0, 0] > cut[stage] else below[stage]
+        stage = above[stage] if scores[0, 0] > threshold[stage] else below[stage]
 
 
 @kernel
-def walk_leaves(X: F8, used: I8, threshold: F8, link: I4, root: I8, depth: I4, leaves: I4) -> None:
+def walk_leaves(codes: U4, word: U8, root: I8, depth: I4, leaves: I4) -> None:
     """Set leaves[i, t] to the node that row i ends at in tree t."""
-    at = np.empty(BLOCK, np.int32)
-    buffer = np.zeros((BLOCK, max(1, used.shape[0])), np.float64)
-    rows = np.arange(X.shape[0])
-    for start in range(0, X.shape[0], BLOCK):
-        count = min(BLOCK, X.shape[0] - start)
-        has_nan = _gather(X, rows, start, count, used, buffer)
+    at, code_at, flat = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint64), codes.reshape(-1)
+    for start in range(0, codes.shape[0], BLOCK):
+        count = min(BLOCK, codes.shape[0] - start)
+        for i in range(count):
+            code_at[i] = (start + i) * codes.shape[1]
         for tree in range(root.shape[0]):
-            _walk_tree(at, buffer, count, root[tree], depth[tree], threshold, link, has_nan)
+            _walk_tree(at, flat, code_at, count, root[tree], depth[tree], word)
             for i in range(count):
                 leaves[start + i, tree] = at[i]
 

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.bank import COLUMN, OPAQUE, TREE
+from costframe.core.errors import StageError
 from costframe.core.stages import Route
 
 if TYPE_CHECKING:
@@ -17,17 +18,29 @@ if TYPE_CHECKING:
     from costframe.core.stages import Stage
     from costframe.core.tree_table import TreeTable
 
-__all__ = ["NodeLayout", "StageLayout", "active_learners", "lay_out", "lay_out_nodes", "path_masks"]
+__all__ = ["NAN_RIGHT", "NodeLayout", "StageLayout", "active_learners", "lay_out", "lay_out_nodes", "path_masks"]
+
+NAN_RIGHT = 2**24 - 1  # above the rank of every test, and not above that of a leaf
 
 
 @frozen(eq=False)
 class NodeLayout:
-    """Trees for branch-free traversal: the right child follows the left one, and a leaf is its own left child."""
+    """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
+
+    A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A feature
+    has a code column for nodes that send NaN left (NaN has code 0) and one for those that send it right (NaN_RIGHT).
+    """
 
     root: NDArray[np.int64]  # (trees,)
     depth: NDArray[np.int32]  # (trees,)
-    threshold: NDArray[np.float64]  # (nodes,), infinity at leaves
-    link: NDArray[np.int32]  # (nodes, 2): 2 * feature + (NaN goes right), left child
+    word: NDArray[
+        np.uint64
+    ]  # (nodes,): steps to the left child << 40 | code column << 24 | largest code that goes left
+    cut_first: NDArray[np.int64]  # (features + 1,)
+    cut: NDArray[np.float64]  # ascending in each feature
+    column_first: NDArray[np.int64]  # (features + 1,)
+    column_missing: NDArray[np.uint32]  # (code columns,): NaN's code
+    feature: NDArray[np.int32]  # (nodes,), -1 at leaves
     origin: NDArray[np.int64]  # (nodes,): the node of the TreeTable
     parent: NDArray[np.int64]  # (nodes,): the root is its own
     levels: tuple[NDArray[np.int64], ...]  # nodes by level, below the roots
@@ -43,7 +56,7 @@ class StageLayout:
     stage_first: NDArray[np.int64]  # (stages + 1,) uses of each stage
     learner: NDArray[np.int64]  # (L,) bank index
     kind: NDArray[np.uint8]  # (L,)
-    place: NDArray[np.int64]  # (L,) root node, place in `used`, or first opaque column
+    place: NDArray[np.int64]  # (L,) root node, column of X, or first opaque column
     depth: NDArray[np.int32]  # (L,)
     width: NDArray[np.int32]  # (L,)
     fill: NDArray[np.float64]  # (L,)
@@ -63,7 +76,7 @@ class StageLayout:
 
 
 def active_learners(stage: Stage, widths: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """bool (L,): learners of a stage with any weight other than zero."""
+    """Bool (L,): learners of a stage with any weight other than zero."""
     weighty = (stage.weights != 0).any(axis=1)
     owner = np.repeat(np.arange(len(stage.learners)), widths[stage.learners])
     return np.bincount(owner, weights=weighty, minlength=len(stage.learners)) > 0
@@ -78,8 +91,8 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     place_of = np.zeros(len(bank.feature_names), np.int32)
     place_of[used] = np.arange(len(used))
     trees = every[bank.kind[every] == TREE]
-    nodes = lay_out_nodes(bank.trees.restrict(bank.index[trees]).remap_features(place_of))
-    parts = _Uses(bank, nodes, {int(t): i for i, t in enumerate(trees)}, place_of)
+    nodes = lay_out_nodes(bank.trees.restrict(bank.index[trees]).remap_features(place_of), len(used))
+    parts = _Uses(bank, nodes, {int(t): i for i, t in enumerate(trees)})
     for stage, keep in zip(stages, active, strict=True):
         parts.add_stage(stage, keep)
     return StageLayout(
@@ -99,8 +112,8 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     )
 
 
-def lay_out_nodes(table: TreeTable) -> NodeLayout:
-    """Put the nodes of each tree in level order, siblings side by side."""
+def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
+    """Put the nodes of each tree in level order, siblings side by side, and their thresholds in codes."""
     position = np.arange(table.n_nodes) - np.repeat(table.first[:-1], np.diff(table.first))
     order, parents, current = [table.first[:-1]], [table.first[:-1]], table.first[:-1]
     while len(current):
@@ -115,26 +128,76 @@ def lay_out_nodes(table: TreeTable) -> NodeLayout:
     place[origin] = np.arange(table.n_nodes)
     parent = np.empty(table.n_nodes, np.int64)
     parent[place[by_level]] = place[np.concatenate(parents)]
-    leaf = table.feature[origin] < 0
-    left_child = place[np.where(leaf, origin, origin - position[origin] + table.left[origin])]
-    feature = np.where(leaf, 0, 2 * table.feature[origin] + ~table.missing_left[origin])
+    inner = table.feature[origin] >= 0
+    at = origin[inner]
+    steps = np.zeros(table.n_nodes, np.int64)
+    steps[inner] = place[at - position[at] + table.left[at]] - np.flatnonzero(inner)
+    codes = _Codes.of(table.feature[at], table.threshold[at], table.missing_left[at], n_features)
+    column, rank = np.zeros(table.n_nodes, np.int64), np.full(table.n_nodes, NAN_RIGHT, np.int64)
+    column[inner], rank[inner] = codes.column, codes.rank
+    if steps.max(initial=0) >= 1 << 23 or column.max(initial=0) >= 1 << 16 or codes.rank.max(initial=0) >= NAN_RIGHT:
+        raise StageError("trees: more than 8 million nodes in one, 65,536 code columns or 16 million cuts of a feature")
     return NodeLayout(
         root=place[table.first[:-1]],
         depth=table.depths(),
-        threshold=np.where(leaf, np.inf, table.threshold[origin]),
-        link=np.ascontiguousarray(np.stack([feature, left_child], axis=1), dtype=np.int32),
+        word=(steps << 40 | column << 24 | rank).astype(np.uint64),
+        cut_first=codes.cut_first,
+        cut=codes.cut,
+        column_first=codes.column_first,
+        column_missing=codes.column_missing,
+        feature=table.feature[origin],
         origin=origin,
         parent=parent,
         levels=tuple(place[level] for level in order[1:] if len(level)),
     )
 
 
+@frozen(eq=False)
+class _Codes:
+    """Thresholds as ranks among their feature's cuts."""
+
+    cut_first: NDArray[np.int64]
+    cut: NDArray[np.float64]
+    column_first: NDArray[np.int64]
+    column_missing: NDArray[np.uint32]
+    column: NDArray[np.int64]  # of each test
+    rank: NDArray[np.int64]  # of each test
+
+    @classmethod
+    def of(
+        cls,
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        missing_left: NDArray[np.bool_],
+        n_features: int,
+    ) -> _Codes:
+        order = np.argsort(feature, kind="stable")
+        bounds = np.searchsorted(feature[order], np.arange(n_features + 1))
+        cuts, sizes, missing, columns = [np.empty(0)], [0], [], [0]
+        column, rank = np.zeros(len(feature), np.int64), np.zeros(len(feature), np.int64)
+        for f in range(n_features):
+            tests = order[bounds[f] : bounds[f + 1]]
+            values = threshold[tests]
+            number = ~np.isnan(values)  # a threshold NaN passes no value: rank 0, below every code
+            cut = np.unique(values[number])
+            rank[tests[number]] = np.searchsorted(cut, values[number]) + 1
+            for left in np.unique(missing_left[tests])[::-1]:
+                column[tests[missing_left[tests] == left]] = len(missing)
+                missing.append(0 if left else NAN_RIGHT)
+            cuts.append(cut)
+            sizes.append(len(cut))
+            columns.append(len(missing))
+        return cls(
+            np.cumsum(sizes), np.concatenate(cuts), np.array(columns), np.array(missing, np.uint32), column, rank
+        )
+
+
 def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
     """uint64 (nodes, W): the features tested on the way to each node, one bit each."""
-    masks = np.zeros((len(nodes.threshold), max(1, -(-n_features // 64))), np.uint64)
+    masks = np.zeros((len(nodes.word), max(1, -(-n_features // 64))), np.uint64)
     for level in nodes.levels:
         parent = nodes.parent[level]
-        feature = nodes.link[parent, 0] >> 1
+        feature = nodes.feature[parent]
         masks[level] = masks[parent]
         masks[level, feature >> 6] |= np.uint64(1) << (feature & 63).astype(np.uint64)
     return masks
@@ -143,11 +206,9 @@ def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
 class _Uses:
     """Collects the uses of learners, stage by stage."""
 
-    def __init__(
-        self, bank: WeakLearnerBank, nodes: NodeLayout, tree_place: dict[int, int], feature_place: NDArray[np.int32]
-    ) -> None:
-        self.bank, self.nodes, self.tree_place, self.feature_place = bank, nodes, tree_place, feature_place
-        self.node_end = np.append(nodes.root[1:], len(nodes.threshold))
+    def __init__(self, bank: WeakLearnerBank, nodes: NodeLayout, tree_place: dict[int, int]) -> None:
+        self.bank, self.nodes, self.tree_place = bank, nodes, tree_place
+        self.node_end = np.append(nodes.root[1:], len(nodes.word))
         self.columns: dict[str, list[float]] = {name: [] for name in ("kind", "place", "depth", "width", "fill")}
         self.targets: list[NDArray[np.int64]] = []
         self.payloads: list[NDArray[np.float64]] = []
@@ -170,7 +231,7 @@ class _Uses:
             place, depth = int(self.nodes.root[tree]), int(self.nodes.depth[tree])
             payload = self._tree_payload(index, place, int(self.node_end[tree]), weights)
         elif kind == COLUMN:
-            place = int(self.feature_place[self.bank.column_feature[index]])
+            place = int(self.bank.column_feature[index])
             fill = float(self.bank.column_fill[index])
         elif kind == OPAQUE:
             if t not in self.opaque_first:
@@ -213,7 +274,7 @@ class _Uses:
 
 
 def _fresh(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """bool (L,): uses whose learner no stage on the way from the root has evaluated."""
+    """Bool (L,): uses whose learner no stage on the way from the root has evaluated."""
     seen: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(stages)
     fresh = []
     for number, stage in enumerate(stages):

@@ -92,6 +92,10 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
     return prices, Ledger(prices, names), given
 
 
+def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    return tuple(stages)
+
+
 @define(eq=False, frozen=True)
 class StageTree(Predictor):
     """A tree of stages over a bank of weak learners; the form of every built-in model.
@@ -111,7 +115,7 @@ class StageTree(Predictor):
     """
 
     bank: WeakLearnerBank
-    stages: tuple[Stage, ...] = field(converter=tuple)
+    stages: tuple[Stage, ...] = field(converter=_as_stages)
     costs: CostModel | None = None
 
     def __attrs_post_init__(self) -> None:

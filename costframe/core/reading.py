@@ -87,8 +87,8 @@ def _learner_masks(bank: WeakLearnerBank, layout: StageLayout) -> NDArray[np.uin
 def _path_prices(layout: StageLayout, prices: PriceArrays) -> NDArray[np.float64]:
     """float64 (nodes,): the price of the comparisons made before each node."""
     split = prices.split[layout.used]
-    total = np.zeros(len(layout.nodes.threshold))
+    total = np.zeros(len(layout.nodes.word))
     for level in layout.nodes.levels:
         parent = layout.nodes.parent[level]
-        total[level] = total[parent] + split[layout.nodes.link[parent, 0] >> 1]
+        total[level] = total[parent] + split[layout.nodes.feature[parent]]
     return total

@@ -39,8 +39,17 @@ class _Pass:
     reuse: NDArray[np.float64]
     reached: NDArray[np.float64]  # (rows, stages)
 
-    def follow(self, stage: int, chance: NDArray[np.float64], bought: NDArray[np.bool_]) -> None:
-        """Charge a stage to all rows; `chance` is that of reaching it, `bought` what was acquired on the way."""
+    def follow_all(self) -> None:
+        """Charge every stage to all rows."""
+        n, used = len(self.acquired), len(self.tree.layout.used)
+        waiting = [(0, np.ones(n), np.zeros((n, used), np.bool_))]
+        while waiting:  # not recursive: a chain may have thousands of stages
+            waiting += self._follow(*waiting.pop())
+
+    def _follow(
+        self, stage: int, chance: NDArray[np.float64], bought: NDArray[np.bool_]
+    ) -> list[tuple[int, NDArray[np.float64], NDArray[np.bool_]]]:
+        """Charge one; `chance` is that of reaching it, `bought` what was acquired on the way. Returns what follows."""
         rows = np.flatnonzero(chance > 0)
         self.runner.masks[:] = 0
         self.runner.spent[:] = 0
@@ -57,14 +66,14 @@ class _Pass:
         self.learners[:] += chance * self.learners_at[stage]
         self.reached[:, stage] = chance
         part = self.tree.stages[stage]
-        if isinstance(part, Route):
-            up = np.zeros(len(chance))
-            steepness = part.steepness if self.steepness is None else self.steepness
-            with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
-                slope = steepness * (scores - part.threshold)
-            up[rows] = np.where(np.isnan(slope), 0.0, expit(slope))
-            self.follow(part.below, chance * (1.0 - up), now)
-            self.follow(part.above, chance * up, now)
+        if not isinstance(part, Route):
+            return []
+        up = np.zeros(len(chance))
+        steepness = part.steepness if self.steepness is None else self.steepness
+        with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
+            slope = steepness * (scores - part.threshold)
+        up[rows] = np.where(np.isnan(slope), 0.0, expit(slope))
+        return [(part.above, chance * up, now), (part.below, chance * (1.0 - up), now)]
 
 
 def soft_charges(
@@ -81,7 +90,7 @@ def soft_charges(
     zeros = [np.zeros((n, len(used))), np.zeros((n, len(prices.resource_cost))), np.zeros(n), np.zeros(n), np.zeros(n)]
     runner = StageRunner(tree.bank, tree.layout, X, marks)
     walk = _Pass(tree, prices, learners_at, runner, steepness, *zeros, np.zeros((n, len(tree.stages))))
-    walk.follow(0, np.ones(n), np.zeros((n, len(used)), np.bool_))
+    walk.follow_all()
     acquired = np.zeros((n, len(tree.feature_names)))
     acquired[:, used] = walk.acquired
     return Charges(

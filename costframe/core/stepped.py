@@ -11,7 +11,7 @@ from attrs import define, field
 from costframe.core.errors import CostModelError, DataError, InquiryError
 from costframe.core.inquiry import Inquiry
 from costframe.core.predictor import Known, Predictor, open_ledger
-from costframe.core.tables import as_rows
+from costframe.core.tables import as_names, as_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from costframe.core.costs import CostModel
     from costframe.core.expected import CostReport
 
-__all__ = ["Steps", "SteppedPredictor"]
+__all__ = ["SteppedPredictor", "Steps"]
 
 Steps = Generator[Iterable[str], Mapping[str, float], "ArrayLike"]
 """Yields the names of the features it needs next, is sent their values, and returns the prediction."""
@@ -41,7 +41,7 @@ class SteppedPredictor(Predictor):
         Prices used where none are given.
     """
 
-    feature_names: tuple[str, ...] = field(converter=tuple)
+    feature_names: tuple[str, ...] = field(converter=as_names)
     steps: Callable[[], Steps]
     costs: CostModel | None = None
 
@@ -81,17 +81,19 @@ class SteppedPredictor(Predictor):
 
 
 class StepWalker:
-    """The model side of an inquiry, for a generator. A generator that raised cannot go on, and says so."""
+    """The model side of an inquiry, for a generator. One that raised cannot go on: every later step says so."""
 
     def __init__(self, predictor: SteppedPredictor, given: Mapping[int, float]) -> None:
         self._names = predictor.feature_names
         self._column = {name: f for f, name in enumerate(self._names)}
         self._values = dict(given)
         self._steps = predictor.steps()
+        if not isinstance(self._steps, Generator):
+            raise DataError(f"steps: expected a generator function, its call returned {type(self._steps).__name__}")
+        self._failure: BaseException | None = None
         self._asked: tuple[int, ...] = ()
         self._answer: float | NDArray[np.float64] | None = None
-        self._used: set[int] = set()
-        self._step(None)
+        self._step(None, self._values)
 
     @property
     def needs(self) -> frozenset[int]:
@@ -106,37 +108,46 @@ class StepWalker:
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """Nothing is known of what the model computes; every feature is used once."""
-        return 0.0, 0.0, len(self._used)
+        """Nothing is known of what the model computes."""
+        return 0.0, 0.0, 0
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Send the values, and again what is known already, until something new is asked for."""
-        self._values.update(values)
-        self._step({self._names[f]: self._values[f] for f in self._asked})
+        known = {**self._values, **values}
+        self._step({self._names[f]: known[f] for f in self._asked}, known)
+        self._values = known
 
-    def _step(self, values: dict[str, float] | None) -> None:
-        while True:
-            try:
-                asked = next(self._steps) if values is None else self._steps.send(values)
-            except StopIteration as end:
-                self._asked, self._answer = (), _prediction(end.value)
-                return
-            self._asked = tuple(self._columns(asked))
-            self._used.update(self._asked)
-            if self.needs:
-                return
-            values = {self._names[f]: self._values[f] for f in self._asked}
+    def _step(self, values: dict[str, float] | None, known: Mapping[int, float]) -> None:
+        if self._failure is not None:
+            raise InquiryError(f"the model raised {self._failure!r} and cannot go on; begin a new inquiry")
+        try:
+            while True:
+                asked = self._columns(next(self._steps) if values is None else self._steps.send(values))
+                values = {self._names[f]: known[f] for f in asked if f in known}
+                if len(values) < len(asked):
+                    break
+            self._asked = asked
+        except StopIteration as end:
+            self._asked, self._answer = (), _prediction(end.value)
+        except BaseException as error:
+            self._failure = error
+            raise
 
-    def _columns(self, asked: Iterable[str]) -> Iterable[int]:
+    def _columns(self, asked: object) -> tuple[int, ...]:
+        if not isinstance(asked, Iterable):
+            raise InquiryError(f"the model asks for {asked!r}, expected names of features")
         names = [asked] if isinstance(asked, str) else list(asked)
         for name in names:
             if name not in self._column:
                 raise InquiryError(f"the model asks for {name!r}, which is none of its features {self._names}")
-            yield self._column[name]
+        return tuple(dict.fromkeys(self._column[name] for name in names))
 
 
 def _prediction(value: object) -> float | NDArray[np.float64]:
-    array = np.asarray(value, dtype=np.float64)
-    if array.ndim > 1:
-        raise DataError(f"a stepped predictor must return a number or one dimension, got shape {array.shape}")
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = None
+    if array is None or array.ndim > 1 or value is None:
+        raise DataError(f"the model returned {value!r}, expected a number or a vector of numbers")
     return float(array) if array.ndim == 0 else array

@@ -9,17 +9,22 @@ import numpy as np
 from costframe.core.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["as_rows", "check_names", "column_names"]
+__all__ = ["as_names", "as_rows", "check_names", "column_names"]
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of a data frame's columns, or None for anything that has no columns."""
     columns = getattr(X, "columns", None)
     return None if columns is None else tuple(str(name) for name in columns)
+
+
+def as_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple."""
+    return tuple(names)
 
 
 def as_rows(X: Any, feature_names: Sequence[str]) -> NDArray[np.float64]:

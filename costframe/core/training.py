@@ -87,7 +87,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> ND
     if weight.shape != (n_rows,):
         raise DataError(f"{name}: expected one weight a row, shape ({n_rows},), got {weight.shape}")
     if not np.isfinite(weight).all() or (weight < 0).any():
-        raise DataError(f"{name}: expected finite numbers >= 0, got {weight[~(np.isfinite(weight) & (weight >= 0))][0]}")
+        raise DataError(
+            f"{name}: expected finite numbers >= 0, got {weight[~(np.isfinite(weight) & (weight >= 0))][0]}"
+        )
     if not (weight > 0).any():
         raise DataError(f"{name}: expected some positive weight, all are zero")
     return weight
@@ -103,7 +105,9 @@ def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
         raise DataError(f"{name}: expected one label a row, shape ({n_rows},), got {target.shape}")
     if not np.isfinite(target).all():
         # "NaN" and "infinity" are the words scikit-learn's own checks look for.
-        raise DataError(f"{name}: expected finite labels, got NaN or infinity in row {int(np.argmin(np.isfinite(target)))}")
+        raise DataError(
+            f"{name}: expected finite labels, got NaN or infinity in row {int(np.argmin(np.isfinite(target)))}"
+        )
     return target
 
 

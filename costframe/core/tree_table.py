@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
@@ -10,20 +10,20 @@ from attrs import field, frozen
 from costframe.core.errors import BankError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["TreeTable"]
 
 
-def _array(dtype: type) -> object:
-    def convert(values: object) -> NDArray[np.generic]:
+def _frozen(dtype: type[np.generic]) -> Callable[[ArrayLike], NDArray[Any]]:
+    def convert(values: ArrayLike) -> NDArray[Any]:
         array = np.array(values, dtype=dtype)
         array.setflags(write=False)
         return array
 
-    return field(converter=convert)
+    return convert
 
 
 @frozen(eq=False)
@@ -55,15 +55,15 @@ class TreeTable:
         If the arrays do not describe trees; the first offending tree and node are named.
     """
 
-    first: NDArray[np.int64] = _array(np.int64)  # type: ignore[assignment]
-    feature: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
-    threshold: NDArray[np.float64] = _array(np.float64)  # type: ignore[assignment]
-    missing_left: NDArray[np.bool_] = _array(np.bool_)  # type: ignore[assignment]
-    left: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
-    right: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
-    width: NDArray[np.int32] = _array(np.int32)  # type: ignore[assignment]
-    value: NDArray[np.int64] = _array(np.int64)  # type: ignore[assignment]
-    values: NDArray[np.float64] = _array(np.float64)  # type: ignore[assignment]
+    first: NDArray[np.int64] = field(converter=_frozen(np.int64))
+    feature: NDArray[np.int32] = field(converter=_frozen(np.int32))
+    threshold: NDArray[np.float64] = field(converter=_frozen(np.float64))
+    missing_left: NDArray[np.bool_] = field(converter=_frozen(np.bool_))
+    left: NDArray[np.int32] = field(converter=_frozen(np.int32))
+    right: NDArray[np.int32] = field(converter=_frozen(np.int32))
+    width: NDArray[np.int32] = field(converter=_frozen(np.int32))
+    value: NDArray[np.int64] = field(converter=_frozen(np.int64))
+    values: NDArray[np.float64] = field(converter=_frozen(np.float64))
 
     def __attrs_post_init__(self) -> None:
         _check_shapes(self)
@@ -220,7 +220,7 @@ def _check_nodes(table: TreeTable) -> None:
     base = inner - position[inner]
     parents = np.bincount(np.concatenate([base + table.left[inner], base + table.right[inner]]), minlength=len(leaf))
     _refuse(table, parents != (position > 0), "does not have exactly one parent")
-    _refuse(table, leaf & ((table.value < 0) | (table.value + width > len(table.values))), "has no outputs in 'values'")
+    _refuse(table, leaf & ((table.value < 0) | (table.value > len(table.values) - width)), "has no outputs in 'values'")
     if not np.isfinite(table.values).all():
         raise BankError("trees: 'values' must be finite, got NaN or infinity")
 

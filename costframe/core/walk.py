@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.bank import COLUMN, OPAQUE, TREE
+from costframe.core.bank import COLUMN, TREE
 from costframe.core.layout import active_learners
 from costframe.core.links import apply_link
 from costframe.core.stages import Answer, Route
@@ -106,9 +106,13 @@ class StageWalker:
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """Sum of e_t of evaluated learners, price of comparisons made, and uses (learner, feature read)."""
+        """Sum of e_t of evaluated learners, price of comparisons made, and further uses of features."""
         weight = float(self._plan.bank.evaluation[list(self._outputs)].sum())
-        return weight, self._spent, sum(read.bit_count() for read in self._read.values())
+        uses, used = 0, 0
+        for read in self._read.values():
+            uses += read.bit_count()
+            used |= read
+        return weight, self._spent, uses - used.bit_count()
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Take the values and go on until another feature is needed; if an opaque learner raises, nothing has changed."""
@@ -210,6 +214,25 @@ class StageWalker:
 
     def _certain(self, number: int) -> int:
         """Features that every way from this stage on reads, as far as each learner by itself tells."""
+        found: dict[int, int] = {}
+        waiting = [number]
+        while waiting:  # not recursive: a chain may have thousands of stages
+            stage = self._plan.stages[current := waiting[-1]]
+            later = 0
+            if isinstance(stage, Route):
+                if stage.below not in found:
+                    waiting.append(stage.below)
+                    continue
+                if found[stage.below] and stage.above not in found:
+                    waiting.append(stage.above)
+                    continue
+                later = found[stage.below] and found[stage.below] & found[stage.above]
+            found[current] = self._certain_here(current) | later
+            waiting.pop()
+        return found[number]
+
+    def _certain_here(self, number: int) -> int:
+        """Features that the learners of one stage certainly need."""
         plan, found = self._plan, 0
         for t, _ in plan.terms[number]:
             if t in self._outputs:
@@ -219,9 +242,6 @@ class StageWalker:
                 found |= self._certain_below(self._node.get(t, plan.root[index]))
             else:
                 found |= self._unknown(plan.learner_reads[t])
-        stage = plan.stages[number]
-        if isinstance(stage, Route) and (below := self._certain(stage.below)):
-            found |= below & self._certain(stage.above)
         return found
 
     def _certain_below(self, node: int) -> int:

@@ -1,0 +1,79 @@
+"""Exact cost of an ensemble while it grows: after each tree, what its rows pay so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.evaluate import code_values
+from costframe.core.layout import lay_out_nodes, path_masks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import PriceArrays
+    from costframe.core.tree_table import TreeTable
+
+__all__ = ["PrefixCost"]
+
+
+class PrefixCost:
+    """Adds trees and tells the mean cost per row, acquired on the path: `StageTree.cost` of every prefix, cheaply.
+
+    Parameters
+    ----------
+    X : float64 (rows, d)
+    weight : float64 (rows,)
+    prices : PriceArrays
+        In the order of X's columns.
+    """
+
+    def __init__(self, X: NDArray[np.float64], weight: NDArray[np.float64], prices: PriceArrays) -> None:
+        self._X, self._weight, self._prices = np.ascontiguousarray(X), weight, prices
+        words = max(1, -(-X.shape[1] // 64))
+        self._masks = np.zeros((len(X), words), np.uint64)
+        self._computed = np.zeros(len(X))  # learners, comparisons and uses, in money
+        self._every = np.arange(X.shape[1])
+        self._resource_masks = np.zeros((len(prices.resource_cost), words), np.uint64)
+        feature, resource = np.nonzero(prices.needs)
+        bits = np.uint64(1) << (feature & 63).astype(np.uint64)
+        np.bitwise_or.at(self._resource_masks, (resource, feature >> 6), bits)
+
+    def add(self, table: TreeTable) -> NDArray[np.float64]:
+        """Add trees of one output each, with e_t = 1, and return their values: float64 (rows, trees)."""
+        from costframe.core import kernels
+
+        nodes = lay_out_nodes(table, self._X.shape[1])
+        leaves = np.empty((len(self._X), len(table)), np.int32)
+        codes = code_values(nodes, self._X, self._every)
+        kernels.walk_leaves(codes, nodes.word, nodes.root, nodes.depth, leaves)
+        masks = path_masks(nodes, self._X.shape[1])
+        spent = self._prices.learner + np.zeros(len(masks))
+        for level in nodes.levels:
+            parent = nodes.parent[level]
+            spent[level] = spent[parent] + self._prices.split[nodes.feature[parent]]
+        spent += self._prices.reuse * np.bitwise_count(masks).sum(axis=1)
+        for tree in range(len(table)):
+            self._masks |= masks[leaves[:, tree]]
+            self._computed += spent[leaves[:, tree]]
+        return table.values[table.value[nodes.origin[leaves]]]
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean cost per row of the trees added so far."""
+        from costframe.core import kernels
+
+        per_row = self._computed - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
+        ignored = np.zeros(self._X.shape[1]), np.zeros(len(self._resource_masks))
+        kernels.price_rows(
+            self._masks,
+            self._prices.cost,
+            self._resource_masks,
+            self._prices.resource_cost,
+            self._weight,
+            per_row,
+            *ignored,
+        )
+        total = self._weight.sum()
+        return float(per_row @ self._weight / total) if total > 0 else 0.0

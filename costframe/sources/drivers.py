@@ -1,0 +1,132 @@
+"""Loops over inquiries: one row, one row with awaiting, many rows in lockstep."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from costframe.core.costs import CostModel
+from costframe.sources.local import many_rows, one_row
+from costframe.sources.replies import annotated, checked_replies, checked_reply, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from costframe.core.inquiry import Inquiry, Prediction
+    from costframe.core.predictor import Known, Predictor
+
+__all__ = ["predict_many", "predict_one", "predict_one_async"]
+
+
+def predict_one(
+    predictor: Predictor, source: Any, costs: object = None, *, acquisition: str = "path", known: Known = ()
+) -> Prediction:
+    """Predict one row, fetching from `source` no more than is certainly needed.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    source : mapping of str to float, array-like (d,), or callable
+        Values by name, or by position of ``predictor.feature_names``; or ``fetch(names) -> {name: value}``, called once
+        a round, which must return exactly what it is asked for. NaN is a value: acquired, but missing.
+    costs : CostModel, or what makes one
+        None takes the predictor's own.
+    acquisition : {"path", "learner"}
+        Whether a tree acquires features split by split, or all of them before it is evaluated.
+    known : iterable of str, or mapping of str to float
+        Features and resources already paid for. Features that come with their values are not fetched.
+
+    Returns
+    -------
+    Prediction
+        Value, cost, acquired features, rounds and exit.
+
+    Raises
+    ------
+    InquiryError
+        If the source lacks a needed feature or returns anything but numbers for what it was asked for.
+    DataError
+        If the source is an array of another shape.
+
+    Notes
+    -----
+    An exception of the callable itself passes through, with a note of what was being fetched and what was paid by then.
+    """
+    inquiry = predictor.inquire(costs, acquisition, known)
+    fetch = one_row(source, predictor.feature_names)
+    while names := inquiry.needs:
+        with annotated(f"fetching {listed(names)}", [inquiry]):
+            reply = fetch(names)
+            values = checked_reply(reply, names)
+        _supply(inquiry, values)
+    return inquiry.answer
+
+
+async def predict_one_async(
+    predictor: Predictor, source: Any, costs: object = None, *, acquisition: str = "path", known: Known = ()
+) -> Prediction:
+    """Predict one row as `predict_one` does; the callable may return something to await, such as a coroutine."""
+    inquiry = predictor.inquire(costs, acquisition, known)
+    fetch = one_row(source, predictor.feature_names)
+    while names := inquiry.needs:
+        with annotated(f"fetching {listed(names)}", [inquiry]):
+            reply = fetch(names)
+            values = checked_reply(await reply if inspect.isawaitable(reply) else reply, names)
+        _supply(inquiry, values)
+    return inquiry.answer
+
+
+def predict_many(
+    predictor: Predictor,
+    source: Any,
+    keys: Iterable[Hashable] | None = None,
+    costs: object = None,
+    *,
+    acquisition: str = "path",
+    known: Known = (),
+) -> list[Prediction]:
+    """Predict many rows in lockstep: every round is one trip for all rows that are not finished.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    source : array-like (rows, d), data frame, sequence of mappings, or callable
+        A data frame is matched by name, an array by position; or ``fetch({key: names}) -> {key: {name: value}}``, which
+        must return exactly what it is asked for.
+    keys : iterable of hashable
+        What a callable source knows the rows by; distinct. Not given for a table.
+    costs, acquisition, known
+        As in `predict_one`, the same for all rows.
+
+    Returns
+    -------
+    list of Prediction
+        In the order of the rows or keys; each as `predict_one` gives it.
+
+    Raises
+    ------
+    InquiryError
+        As `predict_one`; the row or key is named.
+    DataError
+        If a table does not fit the predictor's features.
+    ParameterError
+        If keys are missing, not hashable, not distinct, or given for a table.
+    """
+    order, fetch = many_rows(source, keys, predictor.feature_names)
+    prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
+    paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
+    inquiries = {key: predictor.inquire(prices, acquisition, paid) for key in order}
+    unfinished = dict(inquiries)
+    while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:
+        unfinished = {key: inquiries[key] for key in requests}
+        names = dict.fromkeys(name for each in requests.values() for name in each)
+        with annotated(f"fetching {listed(names)} for {listed(requests)}", inquiries.values()):
+            replies = checked_replies(fetch(requests), requests)
+        for key, values in replies.items():
+            _supply(inquiries[key], values, f" {key!r}")
+    return [inquiry.answer for inquiry in inquiries.values()]
+
+
+def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:
+    with annotated(f"predicting row{row} from {listed(values)}", [inquiry]):  # an opaque learner may raise
+        inquiry.supply(values)

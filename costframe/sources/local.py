@@ -1,0 +1,123 @@
+"""What a source may be, turned into functions that fetch: mappings, arrays, data frames, callables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from costframe.core.errors import DataError, InquiryError, ParameterError
+from costframe.core.tables import as_rows
+
+__all__ = ["FetchMany", "FetchOne", "many_rows", "one_row"]
+
+FetchOne = Callable[[tuple[str, ...]], Any]
+"""Names of features -> their values by name, or something awaitable that gives them."""
+
+FetchMany = Callable[[dict[Any, tuple[str, ...]]], Any]
+"""For each key the names of features -> for each key their values by name."""
+
+
+def one_row(source: Any, feature_names: Sequence[str]) -> FetchOne:
+    """Make a function that fetches one row's values.
+
+    Parameters
+    ----------
+    source : mapping, array-like (d,), or callable
+        A mapping or a pandas Series with labels is read by name, an array by position.
+    feature_names : sequence of str
+        Names of the d positions.
+
+    Raises
+    ------
+    DataError
+        If the source is none of these, or an array of another shape.
+    """
+    if not isinstance(source, Mapping) and callable(source):
+        return source  # type: ignore[no-any-return]
+    return _lookup(source, feature_names, "the source")
+
+
+def many_rows(
+    source: Any, keys: Iterable[Hashable] | None, feature_names: Sequence[str]
+) -> tuple[tuple[Any, ...], FetchMany]:
+    """Return the keys of the rows, and a function that fetches values of many rows.
+
+    Parameters
+    ----------
+    source : array-like (rows, d), data frame, sequence of mappings, or callable
+        The rows of a table have the keys 0, 1, ...
+    keys : iterable of hashable, or None
+        Distinct; given if and only if `source` is a callable.
+    feature_names : sequence of str
+        Names of the d columns.
+
+    Raises
+    ------
+    ParameterError
+        If keys are missing, not hashable, not distinct, or given for a table.
+    DataError
+        If the table does not fit the features.
+    """
+    if not isinstance(source, Mapping) and callable(source):
+        return _distinct(keys), source
+    if keys is not None:
+        raise ParameterError("keys: are for a callable source; the rows of a table are numbered from 0")
+    rows = [_lookup(row, feature_names, f"row {i} of the source") for i, row in enumerate(_rows(source, feature_names))]
+    return tuple(range(len(rows))), lambda requests: {key: rows[key](names) for key, names in requests.items()}
+
+
+def _rows(source: Any, feature_names: Sequence[str]) -> Iterable[Any]:
+    if isinstance(source, Mapping):
+        raise DataError("the source: expected a table of rows, got one mapping; one row goes to predict_one")
+    if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
+        return source
+    return as_rows(source, feature_names)
+
+
+def _distinct(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
+    if keys is None or isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        raise ParameterError(f"keys: a callable source needs a list of keys, one a row; got {keys!r}")
+    listed = tuple(keys)
+    seen: set[Hashable] = set()
+    for key in listed:
+        try:
+            twice = key in seen
+        except TypeError:
+            raise ParameterError(f"keys: expected hashable keys, got {key!r} of type {type(key).__name__}") from None
+        if twice:
+            raise ParameterError(f"keys: expected distinct keys, got {key!r} twice")
+        seen.add(key)
+    return listed
+
+
+def _lookup(row: Any, feature_names: Sequence[str], whose: str) -> FetchOne:
+    values = row if isinstance(row, Mapping) else _by_name(row, feature_names, whose)
+
+    def fetch(names: tuple[str, ...]) -> dict[str, Any]:
+        if missing := [name for name in names if name not in values]:
+            raise InquiryError(f"{whose} lacks {', '.join(map(repr, missing))}")
+        return {name: values[name] for name in names}
+
+    return fetch
+
+
+def _by_name(row: Any, feature_names: Sequence[str], whose: str) -> Mapping[str, Any]:
+    values = np.asarray(row, dtype=object)  # every value as it is: a text does not make texts of the numbers beside it
+    if values.ndim != 1:
+        raise DataError(
+            f"{whose}: expected a mapping, a callable, or one dimension of {len(feature_names)} values, "
+            f"got {type(row).__name__} of shape {values.shape}"
+        )
+    labels = _labels(row)
+    if labels is not None and labels != list(range(len(labels))):
+        return dict(zip(map(str, labels), values, strict=True))
+    if len(values) != len(feature_names):
+        raise DataError(f"{whose}: expected {len(feature_names)} values, one a feature, got {len(values)}")
+    return dict(zip(feature_names, values, strict=True))
+
+
+def _labels(row: Any) -> list[Any] | None:
+    """Return the labels of a pandas Series, known by its methods so that pandas need not be imported."""
+    return list(row.index) if hasattr(row, "index") and hasattr(row, "to_dict") else None

@@ -1,0 +1,74 @@
+"""What sources do wrong, said in their own terms: replies checked, and failures annotated."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from costframe.core.errors import InquiryError
+from costframe.core.inquiry import number
+
+if TYPE_CHECKING:
+    from costframe.core.inquiry import Inquiry
+
+__all__ = ["annotated", "checked_replies", "checked_reply", "listed"]
+
+
+def checked_reply(reply: object, names: tuple[str, ...], whose: str = "the source") -> dict[str, float]:
+    """Return a source's values of exactly `names`; anything else is an `InquiryError` that tells of the source."""
+    table = _mapping(reply, whose, f"values of {listed(names)} by name")
+    _check_keys(table, names, whose)
+    try:
+        return {name: number(name, table[name]) for name in names}
+    except InquiryError as error:
+        raise InquiryError(f"{whose}: {error}") from None
+
+
+def checked_replies(reply: object, requests: Mapping[Any, tuple[str, ...]]) -> dict[Any, dict[str, float]]:
+    """Return a source's values for exactly the keys of `requests`; errors name the key."""
+    table = _mapping(reply, "the source", "a mapping of values for each key")
+    _check_keys(table, requests, "the source")
+    return {key: checked_reply(table[key], names, f"the source, key {key!r}") for key, names in requests.items()}
+
+
+@contextmanager
+def annotated(doing: str, inquiries: Iterable[Inquiry]) -> Iterator[None]:
+    """Add to an exception what was being done, and what the inquiries had acquired and been charged by then."""
+    try:
+        yield
+    except Exception as error:
+        so_far = list(inquiries)
+        bought = [name for inquiry in so_far for name in inquiry.acquired]
+        total = sum(inquiry.cost for inquiry in so_far)
+        what = listed(bought) if len(so_far) == 1 else f"{len(bought)} values for {len(so_far)} rows"
+        error.add_note(f"costframe: while {doing}; acquired so far: {what or 'nothing'}; paid so far: {total:g}")
+        raise
+
+
+def listed(things: Iterable[object], most: int = 10) -> str:
+    """Quote things, up to `most` of them."""
+    quoted = [repr(thing) for thing in things]
+    return ", ".join(quoted[:most]) + (f" and {len(quoted) - most} more" if len(quoted) > most else "")
+
+
+def _mapping(reply: object, whose: str, expected: str) -> Mapping[Any, Any]:
+    if isinstance(reply, Mapping):
+        return reply
+    if inspect.isawaitable(reply):
+        if inspect.iscoroutine(reply):
+            reply.close()  # else Python warns that nobody awaited it
+        raise InquiryError(f"{whose}: expected {expected}, got something to await; predict_one_async awaits")
+    raise InquiryError(f"{whose}: expected a mapping, {expected}, got {type(reply).__name__}")
+
+
+def _check_keys(table: Mapping[Any, Any], asked: Iterable[Any], whose: str) -> None:
+    wanted = dict.fromkeys(asked)
+    if missing := [key for key in wanted if key not in table]:
+        raise InquiryError(f"{whose} gave no {listed(missing)}; asked for {listed(wanted)}, it gave {listed(table)}")
+    if surplus := [key for key in table if key not in wanted]:
+        raise InquiryError(
+            f"{whose} gave {listed(surplus)}, which nobody asked for and no price was charged for; "
+            f"asked for {listed(wanted)}"
+        )
