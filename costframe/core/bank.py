@@ -156,8 +156,8 @@ class WeakLearnerBank:
 
     @classmethod
     def train(cls, X: Any, y: ArrayLike, *, engine: str = "xgboost", **settings: Any) -> WeakLearnerBank:
-        """Train a bank of boosted trees without prices; see `costframe.trees.boost.train_bank` for the settings."""
-        from costframe.trees.boost import train_bank
+        """Train a bank of boosted trees without prices; see `costframe.trees.banks.train_bank` for the settings."""
+        from costframe.trees.banks import train_bank
 
         return train_bank(X, y, engine=engine, **settings)
 

@@ -111,7 +111,8 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def cost(self, X: Any, *, acquisition: str = "path", rounds: bool = False) -> CostReport:
         """Say exactly what predicting these rows costs."""
-        return self.predictor_.cost(self._read(X), acquisition=acquisition, rounds=rounds)
+        table = self._read(X)
+        return self.predictor_.cost(table, acquisition=acquisition, rounds=rounds)
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
         """Return the names of X's columns: a frame's own, else those of a cost model of as many features, else x0, x1, ..."""
@@ -196,12 +197,14 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities: float64 (rows, K)."""
-        p = self.predictor_.predict(self._read(X))
+        rows = self._read(X)
+        p = self.predictor_.predict(rows)
         return p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
-        scores = self.predictor_.decision_function(self._read(X))
+        rows = self._read(X)
+        scores = self.predictor_.decision_function(rows)
         return scores if len(self.classes_) > 2 or scores.ndim == 1 else scores[:, 1] - scores[:, 0]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -241,7 +244,8 @@ class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[mi
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return predictions: float64 (rows,)."""
-        return self.predictor_.predict(self._read(X))
+        rows = self._read(X)
+        return self.predictor_.predict(rows)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination."""
@@ -257,7 +261,8 @@ class CostAwareRanker(CostAwareEstimator):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return scores: float64 (rows,)."""
-        return self.predictor_.predict(self._read(X))
+        rows = self._read(X)
+        return self.predictor_.predict(rows)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

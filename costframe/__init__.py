@@ -1,0 +1,93 @@
+"""Models that stay accurate while acquiring few features, and say exactly what a prediction costs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from costframe import datasets
+    from costframe.adoption import adopt
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.costs import CostModel
+    from costframe.core.errors import CostframeError
+    from costframe.core.expected import CostReport, ExpectedCost
+    from costframe.core.inquiry import Prediction
+    from costframe.core.predictor import Predictor, StageTree
+    from costframe.core.registry import algorithms, estimator
+    from costframe.core.stages import Answer, Route
+    from costframe.core.stepped import SteppedPredictor
+    from costframe.core.storage import load, save
+    from costframe.frontier import BudgetSearch, Frontier
+    from costframe.hooks import Algorithm, hookimpl
+    from costframe.sources import predict_many, predict_one, predict_one_async
+
+__version__ = "0.1.0"
+
+# What is public, and where it lives; each part loads when it is first used.
+_HOME = {
+    "Algorithm": "costframe.hooks",
+    "Answer": "costframe.core.stages",
+    "BudgetSearch": "costframe.frontier",
+    "CostModel": "costframe.core.costs",
+    "CostReport": "costframe.core.expected",
+    "CostframeError": "costframe.core.errors",
+    "ExpectedCost": "costframe.core.expected",
+    "Frontier": "costframe.frontier",
+    "Prediction": "costframe.core.inquiry",
+    "Predictor": "costframe.core.predictor",
+    "Route": "costframe.core.stages",
+    "StageTree": "costframe.core.predictor",
+    "SteppedPredictor": "costframe.core.stepped",
+    "WeakLearnerBank": "costframe.core.bank",
+    "adopt": "costframe.adoption",
+    "algorithms": "costframe.core.registry",
+    "datasets": "costframe",
+    "estimator": "costframe.core.registry",
+    "hookimpl": "costframe.hooks",
+    "load": "costframe.core.storage",
+    "predict_many": "costframe.sources",
+    "predict_one": "costframe.sources",
+    "predict_one_async": "costframe.sources",
+    "save": "costframe.core.storage",
+}
+
+__all__ = [  # noqa: RUF022 - in the order of _HOME, which a test holds it to
+    "Algorithm",
+    "Answer",
+    "BudgetSearch",
+    "CostModel",
+    "CostReport",
+    "CostframeError",
+    "ExpectedCost",
+    "Frontier",
+    "Prediction",
+    "Predictor",
+    "Route",
+    "StageTree",
+    "SteppedPredictor",
+    "WeakLearnerBank",
+    "adopt",
+    "algorithms",
+    "datasets",
+    "estimator",
+    "hookimpl",
+    "load",
+    "predict_many",
+    "predict_one",
+    "predict_one_async",
+    "save",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'costframe' has no attribute {name!r}")
+    home = _HOME[name]
+    value = importlib.import_module("costframe.datasets") if home == "costframe" else getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
