@@ -1,0 +1,64 @@
+"""Takes over models trained elsewhere, exactly; one file per foreign library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import AdoptionError
+from costframe.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from costframe.adoption.adopted import AdoptedTrees
+    from costframe.core.predictor import Predictor, StageTree
+
+__all__ = ["adopt", "stage_tree"]
+
+
+def adopt(model: Any, feature_names: Sequence[str] | None = None) -> Predictor:
+    """Turn a trained model of another library into a predictor that reaches the same leaf in every tree.
+
+    Parameters
+    ----------
+    model : xgboost or scikit-learn tree model, or what a plugin adopts
+    feature_names : sequence of str, optional
+        Names of the columns, if the model does not know them or others are wanted.
+
+    Raises
+    ------
+    AdoptionError
+        If nothing adopts the model, or it has parts that cannot be taken over exactly; they are named.
+    """
+    from costframe.core.registry import registry
+
+    predictor = registry().adopt(model, feature_names)
+    if predictor is None:
+        raise AdoptionError(f"adopt: expected a tree model of xgboost or scikit-learn, got {type(model).__name__}")
+    return predictor
+
+
+@hookimpl
+def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
+    """Adopt tree models of xgboost and scikit-learn."""
+    from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
+
+    if is_xgboost(model):
+        return stage_tree(adopt_xgboost(model, feature_names))
+    if type(model).__module__.split(".")[0] == "sklearn":
+        from costframe.adoption.sklearn_trees import adopt_sklearn
+
+        return stage_tree(adopt_sklearn(model, feature_names))
+    return None
+
+
+def stage_tree(adopted: AdoptedTrees) -> StageTree:
+    """Make a predictor of one answer."""
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.predictor import StageTree
+    from costframe.core.stages import Answer
+
+    bank = WeakLearnerBank.from_trees(adopted.table, adopted.feature_names)
+    return StageTree(bank, (Answer(np.arange(len(bank)), adopted.weights, adopted.intercept, adopted.link),))
