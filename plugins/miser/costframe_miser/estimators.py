@@ -1,0 +1,196 @@
+"""Greedy Miser for two and more classes, for numbers and for rankings, in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from costframe.core.errors import ParameterError
+from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.training import check_flag, check_number
+from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from costframe.trees.monitor import Monitor
+from costframe_miser.miser import MiserSettings, train_miser
+
+if TYPE_CHECKING:
+    from costframe.core.predictor import StageTree
+    from costframe.core.training import TrainingData
+    from costframe.trees.losses import Loss
+
+__all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    n_estimators : int, optional
+        Rounds, 300 by default; one tree a round, or one a class for more than two classes.
+    learning_rate : float, optional
+        eta in (0, 1], 0.1 by default, 0.3 for classifiers: a first-order step is about a quarter of Newton's there.
+    max_depth : int, optional
+        Comparisons on a path, 3 by default (the paper's four levels of nodes).
+    max_leaves : int, optional
+        Leaves of a tree; as many as the depth allows by default.
+    min_samples_leaf : int, optional
+        Rows in a leaf, 1 by default.
+    l2_regularization : float, optional
+        0 by default.
+    max_bins : int, optional
+        Distinct values a feature is cut into, 255 by default (and at most).
+    shrink_recurring : bool, optional
+        Divide prices that recur with every tree (learner, split, reuse) by eta (2 - eta), the share of a gain that a step of
+        eta takes; False by default, as in the paper.
+    n_iter_no_change : int, optional
+        Rounds without a better validation value before stopping, 30 by default; needs X_val.
+    scoring : "loss", name of a score, or callable, optional
+        What is watched on validation data; validation loss + tradeoff * cost by default.
+    n_jobs : int, optional
+        Threads; all there are by default. The model does not depend on it.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+    n_iter_ : int
+        Rounds kept.
+"""
+
+
+class _Miser(CostAwareEstimator):
+    """What the three have in common: settings, and training."""
+
+    _default_learning_rate = 0.1
+
+    def __init__(
+        self,
+        costs: Any = None,
+        tradeoff: float = 1e-3,
+        *,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_leaf: int | None = None,
+        l2_regularization: float | None = None,
+        max_bins: int | None = None,
+        shrink_recurring: bool | None = None,
+        n_iter_no_change: int | None = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.costs = costs
+        self.tradeoff = tradeoff
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_bins = max_bins
+        self.shrink_recurring = shrink_recurring
+        self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _loss(self, n_classes: int) -> Loss:
+        if n_classes == 0:
+            return SquaredLoss()
+        return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)  # noqa: PLR2004 - two classes, one output
+
+    def _train(self, data: TrainingData) -> StageTree:
+        settings, loss = self._settings(data), self._loss(data.n_classes)
+        predictor, self.n_iter_ = train_miser(data, loss, settings, self._monitor(data, loss))
+        return predictor
+
+    def _settings(self, data: TrainingData) -> MiserSettings:
+        prices = data.prices
+        if self.shrink_recurring and not (prices.learner or prices.reuse or prices.split.any()):
+            raise ParameterError("shrink_recurring: has no effect, the costs have no learner, split or reuse price")
+        return MiserSettings(
+            tradeoff=float(self.tradeoff),
+            n_estimators=_given("n_estimators", self.n_estimators, 300, low=1, whole=True),
+            learning_rate=_given("learning_rate", self.learning_rate, self._default_learning_rate, strict=True, high=1),
+            max_depth=_given("max_depth", self.max_depth, 3, low=1, whole=True),
+            max_leaves=_given("max_leaves", self.max_leaves, None, low=2, whole=True),
+            min_samples_leaf=_given("min_samples_leaf", self.min_samples_leaf, 1, low=1, whole=True),
+            l2_regularization=_given("l2_regularization", self.l2_regularization, 0.0),
+            max_bins=_given("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
+            shrink_recurring=self.shrink_recurring is not None and check_flag("shrink_recurring", self.shrink_recurring),
+            n_threads=None if self.n_jobs is None else check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True),
+            verbose=check_number("verbose", self.verbose, whole=True),
+        )
+
+    def _monitor(self, data: TrainingData, loss: Loss) -> Monitor | None:
+        if data.valid is None:
+            for name in ("n_iter_no_change", "scoring"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
+            return None
+        patience = _given("n_iter_no_change", self.n_iter_no_change, 30, low=1, whole=True)
+        return Monitor(data.valid, loss, data.prices, float(self.tradeoff), patience, self.scoring)
+
+
+class MiserClassifier(CostAwareClassifier, _Miser):
+    __doc__ = f"""Greedy Miser for two classes (logistic loss) or more (softmax, one tree a class and round).
+{_PARAMETERS}
+    classes_ : ndarray (K,)
+    """
+
+    _default_learning_rate = 0.3
+
+    def __init__(
+        self,
+        costs: Any = None,
+        tradeoff: float = 1e-3,
+        *,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_leaf: int | None = None,
+        l2_regularization: float | None = None,
+        max_bins: int | None = None,
+        shrink_recurring: bool | None = None,
+        n_iter_no_change: int | None = None,
+        scoring: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            costs,
+            tradeoff,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            max_leaves=max_leaves,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
+            max_bins=max_bins,
+            shrink_recurring=shrink_recurring,
+            n_iter_no_change=n_iter_no_change,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+
+class MiserRegressor(CostAwareRegressor, _Miser):
+    __doc__ = f"""Greedy Miser for numbers: squared loss.
+{_PARAMETERS}"""
+
+
+class MiserRanker(CostAwareRanker, _Miser):
+    __doc__ = f"""Greedy Miser for rankings: squared loss on graded labels, as in the paper.
+{_PARAMETERS}"""
+
+
+def _given(name: str, value: Any, default: Any, **limits: Any) -> Any:
+    """Return the algorithm's default for None, else the value if it is in its range."""
+    return default if value is None else check_number(name, value, **limits)

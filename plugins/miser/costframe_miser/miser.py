@@ -1,0 +1,123 @@
+"""The algorithm: stage-wise regression whose trees pay for what they are the first to use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.threads import thread_count
+from costframe.trees.binning import BinMapper
+from costframe.trees.boosting import boost
+from costframe.trees.grow import grow_tree
+from costframe.trees.prices import OncePrices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.predictor import StageTree
+    from costframe.core.training import TrainingData
+    from costframe.trees.grow import GrownTree
+    from costframe.trees.losses import Loss
+    from costframe.trees.monitor import Monitor
+
+__all__ = ["MiserSettings", "once_prices", "train_miser"]
+
+LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
+
+
+@frozen
+class MiserSettings:
+    """Numbers of the algorithm; see `MiserClassifier`."""
+
+    tradeoff: float
+    n_estimators: int
+    learning_rate: float
+    max_depth: int
+    max_leaves: int | None
+    min_samples_leaf: int
+    l2_regularization: float
+    max_bins: int
+    shrink_recurring: bool
+    n_threads: int | None
+    verbose: int
+
+
+def train_miser(data: TrainingData, loss: Loss, settings: MiserSettings, monitor: Monitor | None) -> tuple[StageTree, int]:
+    """Train: each new tree h, for the residuals r = -dl/dH of the current model H, minimises
+
+        1/2 sum_i w_i (r_i - h(x_i))^2 + lambda n [ sum_f phi_f c_f F_f(h) + sum_r psi_r C_r R_r(h) ]
+
+    greedily, breadth-first; then H += eta h. phi_f (psi_r) is one until a tree buys the feature (resource), then zero for
+    good, also for the nodes grown later in the same tree. Several classes share phi and psi; a round's trees are grown in
+    class order from one set of gradients.
+
+    Returns
+    -------
+    StageTree, int
+        The model, and its number of rounds.
+    """
+    n_threads = thread_count(settings.n_threads)
+    mapper = BinMapper.fit(
+        data.train.X, max_bins=settings.max_bins, sample_weight=data.train.weight, n_threads=n_threads
+    )
+    binned = mapper.transform(data.train.X, n_threads=n_threads)
+    weight = _first_order_hessian(data.train.weight)
+    prices = once_prices(data, settings)
+
+    def grow(gradients: NDArray[np.float32], _hessians: NDArray[np.float32]) -> GrownTree:
+        prices.begin_tree()
+        return grow_tree(
+            binned,
+            gradients,
+            weight,
+            prices=prices,
+            growth="breadth",
+            max_depth=settings.max_depth,
+            max_leaves=settings.max_leaves,
+            min_samples_leaf=settings.min_samples_leaf,
+            l2=settings.l2_regularization,
+            n_threads=n_threads,
+        )
+
+    ensemble, best = boost(
+        data.train,
+        loss,
+        grow,
+        n_rounds=settings.n_estimators,
+        step=settings.learning_rate,
+        monitor=monitor,
+        verbose=settings.verbose,
+        title="Greedy Miser",
+    )
+    return ensemble.finish(data.feature_names, best), best
+
+
+def once_prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
+    """Prices in the units of the objective's sum form: lambda n c_f + lambda once_f, lambda n C_r, and what recurs.
+
+    What recurs with every tree (comparisons, learners, reuse) meets gains of which a step of eta takes only the share
+    eta (2 - eta); with `shrink_recurring` it is divided by that share.
+    """
+    scale = settings.tradeoff * data.train.total_weight
+    share = settings.learning_rate * (2 - settings.learning_rate) if settings.shrink_recurring else 1.0
+    prices = data.prices
+    return OncePrices(
+        _finite(scale * prices.cost + settings.tradeoff * prices.once),
+        resource_price=_finite(scale * prices.resource_cost),
+        needs=prices.needs,
+        split_price=_finite(settings.tradeoff * prices.split / share),
+        root_price=float(_finite(scale * prices.learner / share)),
+        reuse_price=float(_finite(scale * prices.reuse / share)),
+        row_weight=None if _first_order_hessian(data.train.weight) is None else data.train.weight,
+    )
+
+
+def _first_order_hessian(weight: NDArray[np.float64]) -> NDArray[np.float32] | None:
+    """The weights, as the squared loss of the residuals has them; None stands for ones."""
+    return None if (weight == 1).all() else weight.astype(np.float32)
+
+
+def _finite(prices: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    return np.minimum(np.asarray(prices, np.float64), LARGEST)
