@@ -73,7 +73,7 @@ class OpaqueLearner:
             values = values.reshape(-1, 1)
         if values.shape != (len(rows), self.width):
             raise BankError(
-                f"opaque learner {self.name!r}: expected an array of shape {(len(rows), self.width)}, got {values.shape}"
+                f"opaque learner {self.name!r}: expected shape {(len(rows), self.width)}, got {values.shape}"
             )
         return values
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.expected import CostReport
-    from costframe.core.predictor import StageTree
+    from costframe.core.predictor import Predictor
 
 __all__ = ["CostAwareClassifier", "CostAwareEstimator", "CostAwareRanker", "CostAwareRegressor"]
 
@@ -37,7 +37,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     Attributes
     ----------
-    predictor_ : StageTree
+    predictor_ : Predictor
         The trained model, with its prices.
     costs_ : CostModel
     n_features_in_, feature_names_in_
@@ -46,9 +46,10 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     costs: Any
     tradeoff: float
+    _ranks = False
 
     @abstractmethod
-    def _train(self, data: TrainingData) -> StageTree:
+    def _train(self, data: TrainingData) -> Predictor:
         """Train on checked data. May set further attributes that end in an underscore."""
 
     @abstractmethod
@@ -72,7 +73,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : float64 (n, d), or data frame
-            May hold NaN (missing) and infinities. A frame's columns are matched to prices by name, an array's by position.
+            May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame, else by position.
         y : (n,)
             Labels.
         sample_weight : float64 (n,), optional
@@ -88,6 +89,8 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             A ValueError that names what does not fit.
         """
         check_number("tradeoff", self.tradeoff)
+        if not self._ranks and (qid is not None or qid_val is not None):
+            raise DataError("qid: only rankings have queries")
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         names = getattr(self, "feature_names_in_", None)
         costs = CostModel.of(self.costs, self._names(names))
@@ -107,7 +110,8 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def bank_(self) -> Any:
         """The weak learners of the fitted predictor."""
         check_is_fitted(self, "predictor_")
-        return self.predictor_.bank
+        predictor: Any = self.predictor_
+        return predictor.bank
 
     def cost(self, X: Any, *, acquisition: str = "path", rounds: bool = False) -> CostReport:
         """Say exactly what predicting these rows costs."""
@@ -115,7 +119,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.predictor_.cost(table, acquisition=acquisition, rounds=rounds)
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
-        """Return the names of X's columns: a frame's own, else those of a cost model of as many features, else x0, x1, ..."""
+        """Name X's columns: a frame's own names, else those of a cost model of as many features, else x0, x1, ..."""
         if names is not None:
             return tuple(str(name) for name in names)
         if costs is None:
@@ -130,11 +134,13 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _read(self, X: Any) -> NDArray[np.float64]:
         """Check rows to predict; a frame's columns are put in the order of training."""
         check_is_fitted(self, "predictor_")
-        wanted = getattr(self, "feature_names_in_", None)
-        names = column_names(X)
-        if wanted is not None and names is not None and set(wanted) <= set(names):
-            X = X[list(wanted)]
+        X = self._in_training_order(X)
         return np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=False))
+
+    def _in_training_order(self, X: Any) -> Any:
+        """Put a frame's columns in the order of training; what lacks some is left for scikit-learn to refuse."""
+        wanted, names = getattr(self, "feature_names_in_", None), column_names(X)
+        return X[list(wanted)] if wanted is not None and names is not None and set(wanted) <= set(names) else X
 
     def _rows(
         self,
@@ -169,11 +175,11 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                     raise DataError(f"{name}: has no effect without X_val and y_val")
             return None
         assert y is not None  # noqa: S101 - tested above
-        wanted = getattr(self, "feature_names_in_", None)
-        names = column_names(X)
-        if wanted is not None and names is not None and set(wanted) <= set(names):
-            X = X[list(wanted)]
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=False)
+        X = self._in_training_order(X)
+        try:
+            X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=False)
+        except ValueError as error:
+            raise DataError(f"X_val: {error}") from None
         return self._rows(X, y, weight, qid, "_val", first=False)
 
     def _class_weights(self, labels: NDArray[Any]) -> NDArray[np.float64] | float:
@@ -258,6 +264,8 @@ class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[mi
 
 class CostAwareRanker(CostAwareEstimator):
     """Base of rankers: labels are grades >= 0, larger is better; scores order the rows of a query."""
+
+    _ranks = True
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return scores: float64 (rows,)."""

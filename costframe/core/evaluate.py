@@ -29,7 +29,7 @@ CHUNK = 4096  # rows that one thread takes at a time
 
 
 def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None) -> list[B]:
-    """Apply `function` to consecutive slices of at most CHUNK rows; the cut does not depend on the number of threads."""
+    """Apply `function` to consecutive slices of at most CHUNK rows, cut alike for any number of threads."""
     chunks = [slice(start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK)]
     return run_parallel(function, chunks, thread_count(n_jobs))
 
@@ -120,8 +120,10 @@ def _predict_one(layout: StageLayout, X: NDArray[np.float64], scores: NDArray[np
 
     nodes = layout.nodes
     return kernels.walk_row(
-        np.ascontiguousarray(X), layout.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, nodes.word,
-        layout.stage_first, layout.kind, layout.place, layout.fill, layout.target_first, layout.target, layout.payload_first, layout.payload,
+        np.ascontiguousarray(X), layout.used,
+        nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, nodes.word,
+        layout.stage_first, layout.kind, layout.place, layout.fill,
+        layout.target_first, layout.target, layout.payload_first, layout.payload,
         layout.intercept, layout.threshold, layout.below, layout.above, scores,
     )  # fmt: skip
 

@@ -127,7 +127,7 @@ def _learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
     layout = tree.layout
     stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
     paid = np.where(layout.fresh, prices.learner * tree.bank.evaluation[layout.learner], 0.0)
-    return np.bincount(stage, weights=paid, minlength=len(tree.stages))
+    return np.bincount(stage, weights=paid, minlength=len(tree.stages)).astype(np.float64)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -65,7 +65,7 @@ class Walker(Protocol):
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """So far: sum of e_t of evaluated learners, price of comparisons made, and uses of a feature beyond its first."""
+        """So far: sum of e_t of evaluated learners, price of comparisons made, uses of features beyond their first."""
 
 
 class Ledger:

@@ -6,7 +6,7 @@ means something here, and sums must not be reordered).
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = ["kernel"]
 
@@ -17,7 +17,7 @@ def kernel(function: F) -> F:
     """Compile `function` with numba under the project's policy."""
     import numba
 
-    options = {"nogil": True, "error_model": "numpy", "fastmath": False}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
     try:
         compiled: F = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no directory that it could cache in

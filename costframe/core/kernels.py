@@ -144,6 +144,14 @@ def _mark_use(masks: U8, block: I8, read: U8) -> None:
 
 
 @kernel
+def _note_spending(spent: F8, block: I8, node_spent: F8, at: U4, uses: float, by_leaf: bool) -> None:
+    """Add the price of the comparisons made and the number of features read, for all rows."""
+    for i in range(block.shape[0]):
+        spent[block[i], 0] += node_spent[at[i], 0] if by_leaf else 0.0
+        spent[block[i], 1] += node_spent[at[i], 1] if by_leaf else uses
+
+
+@kernel
 def score_rows(
     X: F8,
     codes: U4,
@@ -202,9 +210,7 @@ def score_rows(
             else:
                 _mark_use(masks, block, use_mask[use])
             if notes == SPENDING and fresh[use]:
-                for i in range(count):
-                    spent[block[i], 0] += node_spent[at[i], 0] if kind[use] == TREE else 0.0
-                    spent[block[i], 1] += node_spent[at[i], 1] if kind[use] == TREE else use_spent[use]
+                _note_spending(spent, block, node_spent, at, use_spent[use], kind[use] == TREE)
 
 
 @kernel
@@ -231,7 +237,7 @@ def walk_row(
     scores: F8,
 ) -> int:
     """Walk the single row of X through all stages (without opaque learners); fill scores[0] and return the exit."""
-    codes = np.empty((1, column_missing.shape[0]), np.int32)
+    codes = np.empty((1, column_missing.shape[0]), np.uint32)
     code_rows(X, used, cut_first, cut, column_first, column_missing, codes)
     stage = 0
     while True:
@@ -277,7 +283,7 @@ def walk_leaves(codes: U4, word: U8, root: I8, depth: I4, leaves: I4) -> None:
 def price_rows(
     masks: U8, cost: F8, resource_mask: U8, resource_cost: F8, weight: F8, per_row: F8, features: F8, resources: F8
 ) -> None:
-    """Add to per_row what the marked features and their resources cost; sum the weights of the rows that bought each."""
+    """Add to per_row what marked features and their resources cost; sum the weights of the rows that bought each."""
     for i in range(masks.shape[0]):
         total = 0.0
         for u in range(cost.shape[0]):

@@ -1,8 +1,8 @@
-"""A stage tree laid out for the kernels: sibling nodes side by side, payloads weighted, features and paths as bit masks."""
+"""A stage tree laid out for the kernels: siblings side by side, payloads weighted, paths as bit masks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -27,8 +27,8 @@ NAN_RIGHT = 2**24 - 1  # above the rank of every test, and not above that of a l
 class NodeLayout:
     """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
 
-    A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A feature
-    has a code column for nodes that send NaN left (NaN has code 0) and one for those that send it right (NaN_RIGHT).
+    A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A
+    feature has a code column for nodes that send NaN left (code 0) and one for those that send it right (NAN_RIGHT).
     """
 
     root: NDArray[np.int64]  # (trees,)
@@ -128,13 +128,13 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     place[origin] = np.arange(table.n_nodes)
     parent = np.empty(table.n_nodes, np.int64)
     parent[place[by_level]] = place[np.concatenate(parents)]
-    inner = table.feature[origin] >= 0
-    at = origin[inner]
+    tests = np.flatnonzero(table.feature[origin] >= 0)
+    at = origin[tests]
     steps = np.zeros(table.n_nodes, np.int64)
-    steps[inner] = place[at - position[at] + table.left[at]] - np.flatnonzero(inner)
+    steps[tests] = place[at - position[at] + table.left[at]] - tests
     codes = _Codes.of(table.feature[at], table.threshold[at], table.missing_left[at], n_features)
     column, rank = np.zeros(table.n_nodes, np.int64), np.full(table.n_nodes, NAN_RIGHT, np.int64)
-    column[inner], rank[inner] = codes.column, codes.rank
+    column[tests], rank[tests] = codes.column, codes.rank
     if steps.max(initial=0) >= 1 << 23 or column.max(initial=0) >= 1 << 16 or codes.rank.max(initial=0) >= NAN_RIGHT:
         raise StageError("trees: more than 8 million nodes in one, 65,536 code columns or 16 million cuts of a feature")
     return NodeLayout(
@@ -173,7 +173,8 @@ class _Codes:
     ) -> _Codes:
         order = np.argsort(feature, kind="stable")
         bounds = np.searchsorted(feature[order], np.arange(n_features + 1))
-        cuts, sizes, missing, columns = [np.empty(0)], [0], [], [0]
+        cuts, sizes, columns = [np.empty(0)], [0], [0]
+        missing: list[int] = []
         column, rank = np.zeros(len(feature), np.int64), np.zeros(len(feature), np.int64)
         for f in range(n_features):
             tests = order[bounds[f] : bounds[f + 1]]
@@ -261,7 +262,7 @@ class _Uses:
             payload[leaf, k] = total
         return payload
 
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         types = {"kind": np.uint8, "place": np.int64, "depth": np.int32, "width": np.int32, "fill": np.float64}
         sizes = [len(payload) for payload in self.payloads]
         return {

@@ -31,6 +31,6 @@ def apply_link(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Score of predictions whose links differ: the clipped log of the probabilities, log(p / (1 - p)) for one output."""
+    """Score predictions whose links differ: the clipped log of the probabilities, log(p / (1 - p)) for one output."""
     p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
     return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)

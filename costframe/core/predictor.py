@@ -50,6 +50,10 @@ class Predictor(ABC):
         """Prices used where none are given; None prices every feature at one."""
 
     @abstractmethod
+    def with_costs(self, costs: CostModel | None) -> Predictor:
+        """Return the same model with other prices of its own."""
+
+    @abstractmethod
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs."""
 
@@ -167,7 +171,7 @@ class StageTree(Predictor):
         return _squeezed(self._linked(scores, exits))
 
     def decision_function(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Score rows: float64 (rows,) or (rows, K); where answers' links differ, the clipped log of the probabilities."""
+        """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities."""
         scores, exits = self._scores(X, n_jobs)
         return _squeezed(scores if len(self.links) == 1 else log_odds(self._linked(scores, exits)))
 

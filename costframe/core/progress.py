@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 T = TypeVar("T")
 
 __all__ = ["track"]
 
 
-def track(items: Sequence[T] | range, title: str, *, verbose: int) -> Iterable[T] | Iterator[int]:
+def track(items: Sequence[T], title: str, *, verbose: int) -> Iterable[T]:
     """Iterate with a progress bar if `verbose`, else plainly."""
     if not verbose:
         return items

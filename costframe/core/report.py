@@ -132,4 +132,4 @@ def _bought_by_any(acquired: NDArray[np.bool_] | NDArray[np.float64]) -> NDArray
     """float64 (d,): probability that any row acquires a feature; rows are routed independently of each other."""
     if acquired.dtype == np.bool_:
         return np.asarray(acquired.any(axis=0), np.float64)
-    return 1.0 - np.prod(1.0 - acquired, axis=0)
+    return np.asarray(1.0 - np.prod(1.0 - acquired, axis=0))

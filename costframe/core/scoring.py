@@ -65,10 +65,11 @@ def ndcg_at_5(
     queries = np.zeros(len(y), np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
     order = np.argsort(queries, kind="stable")
     ends = np.cumsum(np.bincount(queries)) if len(queries) else np.empty(0, np.int64)
-    found = []
-    for rows in np.split(order, ends[:-1]):
-        if len(rows) > 1 and y[rows].max() > 0:
-            found.append(ndcg_score([2.0 ** y[rows] - 1], [p[rows]], k=5))
+    found = [
+        ndcg_score([2.0 ** y[rows] - 1], [p[rows]], k=5)
+        for rows in np.split(order, ends[:-1])
+        if len(rows) > 1 and y[rows].max() > 0
+    ]
     return float(np.mean(found)) if found else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The exact expectation of the cost when stages route at random, with probability sigma(steepness * (score - threshold))."""
+"""The exact expectation of the cost when stages route at random: above with sigma(steepness * (score - threshold))."""
 
 from __future__ import annotations
 
@@ -87,9 +87,20 @@ def soft_charges(
 ) -> Charges:
     """Charge some rows; `learners_at[s]` is the price of the learners that stage s is the first to evaluate."""
     n, used = len(X), tree.layout.used
-    zeros = [np.zeros((n, len(used))), np.zeros((n, len(prices.resource_cost))), np.zeros(n), np.zeros(n), np.zeros(n)]
     runner = StageRunner(tree.bank, tree.layout, X, marks)
-    walk = _Pass(tree, prices, learners_at, runner, steepness, *zeros, np.zeros((n, len(tree.stages))))
+    walk = _Pass(
+        tree,
+        prices,
+        learners_at,
+        runner,
+        steepness,
+        acquired=np.zeros((n, len(used))),
+        resources=np.zeros((n, len(prices.resource_cost))),
+        learners=np.zeros(n),
+        comparisons=np.zeros(n),
+        reuse=np.zeros(n),
+        reached=np.zeros((n, len(tree.stages))),
+    )
     walk.follow_all()
     acquired = np.zeros((n, len(tree.feature_names)))
     acquired[:, used] = walk.acquired

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
@@ -42,6 +42,14 @@ def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
     return array
 
 
+def _matrix(values: object) -> NDArray[np.float64]:
+    return _reals(values, "weights", 2)
+
+
+def _vector(values: object) -> NDArray[np.float64]:
+    return _reals(values, "intercept", 1)
+
+
 def _scalar(values: object) -> NDArray[np.float64]:
     array = _reals(values, "intercept", 1)
     if len(array) != 1:
@@ -67,8 +75,8 @@ class Answer:
     """
 
     learners: NDArray[np.int64] = field(converter=_indices)
-    weights: NDArray[np.float64] = field(converter=lambda values: _reals(values, "weights", 2))
-    intercept: NDArray[np.float64] = field(converter=lambda values: _reals(values, "intercept", 1))
+    weights: NDArray[np.float64] = field(converter=_matrix)
+    intercept: NDArray[np.float64] = field(converter=_vector)
     link: str = field(default="identity")
 
     @link.validator
@@ -81,6 +89,14 @@ class Answer:
             raise StageError(
                 f"answer: weights are for {self.weights.shape[1]} output(s), the intercept for {len(self.intercept)}"
             )
+
+
+def _number(values: Any) -> float:
+    return float(values)
+
+
+def _index(values: Any) -> int:
+    return int(values)
 
 
 @frozen(eq=False)
@@ -103,12 +119,12 @@ class Route:
     """
 
     learners: NDArray[np.int64] = field(converter=_indices)
-    weights: NDArray[np.float64] = field(converter=lambda values: _reals(values, "weights", 2))
+    weights: NDArray[np.float64] = field(converter=_matrix)
     intercept: NDArray[np.float64] = field(converter=_scalar)
-    threshold: float = field(converter=float)
-    steepness: float = field(converter=float)
-    below: int = field(converter=int)
-    above: int = field(converter=int)
+    threshold: float = field(converter=_number)
+    steepness: float = field(converter=_number)
+    below: int = field(converter=_index)
+    above: int = field(converter=_index)
 
     def __attrs_post_init__(self) -> None:
         if self.weights.shape[1] != 1:
@@ -128,23 +144,24 @@ def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
         raise StageError("stages: expected at least one answer, got none")
     parents = [0] * len(stages)
     for number, stage in enumerate(stages):
-        if not isinstance(stage, Answer | Route):
-            raise StageError(f"stage {number}: expected an Answer or a Route, got {type(stage).__name__}")
-        if len(stage.learners) and stage.learners[-1] >= len(widths):
-            raise StageError(f"stage {number}: uses learner {stage.learners[-1]}, the bank has {len(widths)}")
-        expected = int(widths[stage.learners].sum())
-        if len(stage.weights) != expected:
-            raise StageError(
-                f"stage {number}: its learners have {expected} outputs, it has {len(stage.weights)} weights"
-            )
-        if isinstance(stage, Route):
-            for child in (stage.below, stage.above):
-                if not number < child < len(stages):
-                    raise StageError(f"stage {number}: goes on to stage {child}, expected a later one of {len(stages)}")
-                parents[child] += 1
+        _check_learners(number, stage, widths)
+        for child in (stage.below, stage.above) if isinstance(stage, Route) else ():
+            if not number < child < len(stages):
+                raise StageError(f"stage {number}: goes on to stage {child}, expected a later one of {len(stages)}")
+            parents[child] += 1
     for number, count in enumerate(parents):
         if count != (number > 0):
             raise StageError(f"stage {number}: is reached from {count} stages, expected {int(number > 0)}")
     outputs = {len(stage.intercept) for stage in stages if isinstance(stage, Answer)}
     if len(outputs) > 1:
         raise StageError(f"answers: expected the same number of outputs in all, got {sorted(outputs)}")
+
+
+def _check_learners(number: int, stage: Stage, widths: NDArray[np.int32]) -> None:
+    if not isinstance(stage, Answer | Route):
+        raise StageError(f"stage {number}: expected an Answer or a Route, got {type(stage).__name__}")
+    if len(stage.learners) and stage.learners[-1] >= len(widths):
+        raise StageError(f"stage {number}: uses learner {stage.learners[-1]}, the bank has {len(widths)}")
+    expected = int(widths[stage.learners].sum())
+    if len(stage.weights) != expected:
+        raise StageError(f"stage {number}: its learners have {expected} outputs, it has {len(stage.weights)} weights")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from costframe.core.errors import CostModelError, DataError, InquiryError
 from costframe.core.inquiry import Inquiry
@@ -44,6 +44,10 @@ class SteppedPredictor(Predictor):
     feature_names: tuple[str, ...] = field(converter=as_names)
     steps: Callable[[], Steps]
     costs: CostModel | None = None
+
+    def with_costs(self, costs: CostModel | None) -> SteppedPredictor:
+        """Return the same model with other prices of its own."""
+        return evolve(self, costs=costs)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict rows one by one: float64 (rows,) or (rows, K)."""

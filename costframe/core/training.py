@@ -1,4 +1,4 @@
-"""What an algorithm is given to train on: checked rows, labels, weights and prices, and validation rows if there are any."""
+"""What an algorithm is given to train on: checked rows, labels, weights and prices, perhaps validation rows."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TrainingData:
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> NDArray[np.float64]:
-    """Return float64 (n_rows,) weights, ones by default; refuse others than finite numbers >= 0 that are not all zero."""
+    """Return float64 (n_rows,) weights, ones by default; they must be finite, >= 0, and not all zero."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:

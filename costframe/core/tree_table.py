@@ -10,25 +10,38 @@ from attrs import field, frozen
 from costframe.core.errors import BankError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["TreeTable"]
 
 
-def _frozen(dtype: type[np.generic]) -> Callable[[ArrayLike], NDArray[Any]]:
-    def convert(values: ArrayLike) -> NDArray[Any]:
-        array = np.array(values, dtype=dtype)
-        array.setflags(write=False)
-        return array
+def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
+    array = np.array(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
 
-    return convert
+
+def _int32(values: ArrayLike) -> NDArray[np.int32]:
+    return _frozen(values, np.int32)
+
+
+def _int64(values: ArrayLike) -> NDArray[np.int64]:
+    return _frozen(values, np.int64)
+
+
+def _float64(values: ArrayLike) -> NDArray[np.float64]:
+    return _frozen(values, np.float64)
+
+
+def _bool(values: ArrayLike) -> NDArray[np.bool_]:
+    return _frozen(values, np.bool_)
 
 
 @frozen(eq=False)
 class TreeTable:
-    """Binary decision trees; a row goes left iff its value is at most the threshold, and NaN goes where `missing_left` says.
+    """Binary decision trees: a row goes left iff its value is at most the threshold, NaN where `missing_left` says.
 
     Parameters
     ----------
@@ -55,15 +68,15 @@ class TreeTable:
         If the arrays do not describe trees; the first offending tree and node are named.
     """
 
-    first: NDArray[np.int64] = field(converter=_frozen(np.int64))
-    feature: NDArray[np.int32] = field(converter=_frozen(np.int32))
-    threshold: NDArray[np.float64] = field(converter=_frozen(np.float64))
-    missing_left: NDArray[np.bool_] = field(converter=_frozen(np.bool_))
-    left: NDArray[np.int32] = field(converter=_frozen(np.int32))
-    right: NDArray[np.int32] = field(converter=_frozen(np.int32))
-    width: NDArray[np.int32] = field(converter=_frozen(np.int32))
-    value: NDArray[np.int64] = field(converter=_frozen(np.int64))
-    values: NDArray[np.float64] = field(converter=_frozen(np.float64))
+    first: NDArray[np.int64] = field(converter=_int64)
+    feature: NDArray[np.int32] = field(converter=_int32)
+    threshold: NDArray[np.float64] = field(converter=_float64)
+    missing_left: NDArray[np.bool_] = field(converter=_bool)
+    left: NDArray[np.int32] = field(converter=_int32)
+    right: NDArray[np.int32] = field(converter=_int32)
+    width: NDArray[np.int32] = field(converter=_int32)
+    value: NDArray[np.int64] = field(converter=_int64)
+    values: NDArray[np.float64] = field(converter=_float64)
 
     def __attrs_post_init__(self) -> None:
         _check_shapes(self)

@@ -115,7 +115,7 @@ class StageWalker:
         return weight, self._spent, uses - used.bit_count()
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Take the values and go on until another feature is needed; if an opaque learner raises, nothing has changed."""
+        """Take the values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
         before = self._state()
         self._values = {**self._values, **values}
         self._known |= sum(1 << f for f in values)

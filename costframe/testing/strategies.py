@@ -8,7 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import strategies as st
+
+try:
+    from hypothesis import strategies as st
+except ImportError as error:
+    raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[test]'") from error
 
 from costframe.core.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
@@ -27,7 +31,17 @@ if TYPE_CHECKING:
 __all__ = ["banks", "cost_models", "feature_names", "rows", "stage_trees", "tree_tables"]
 
 VALUES = (-1.0, 0.0, 0.5, 1.0, 2.0)
-NASTY = (*VALUES, -0.0, float(np.nextafter(0.5, 1)), float(np.nextafter(0.5, 0)), 1e300, -1e300, np.inf, -np.inf, np.nan)
+NASTY = (
+    *VALUES,
+    -0.0,
+    float(np.nextafter(0.5, 1)),
+    float(np.nextafter(0.5, 0)),
+    1e300,
+    -1e300,
+    np.inf,
+    -np.inf,
+    np.nan,
+)
 WEIGHTS = (0.0, 1.0, -1.0, 0.1, 0.75, 3.0)
 PRICES = (0.0, 0.0, 1.0, 2.5, 0.1, 1e6)
 
@@ -47,7 +61,8 @@ def cost_models(draw: st.DrawFn, names: Sequence[str]) -> CostModel:
         resources.append(ResourcePrice(f"r{r}", draw(price), tuple(sorted(needs))))
     need = st.sets(st.sampled_from([one.name for one in resources]), max_size=2) if resources else st.just(set[str]())
     features = [
-        FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(st.none() | price)) for name in names
+        FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(st.none() | price))
+        for name in names
     ]
     return CostModel(tuple(features), tuple(resources), "unit", draw(price), draw(price), draw(price))
 
@@ -77,7 +92,9 @@ def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> Weak
 
 
 @st.composite
-def stage_trees(draw: st.DrawFn, bank: WeakLearnerBank, most_routes: int = 4, n_outputs: int | None = None) -> StageTree:
+def stage_trees(
+    draw: st.DrawFn, bank: WeakLearnerBank, most_routes: int = 4, n_outputs: int | None = None
+) -> StageTree:
     """Draw a stage tree of any shape over `bank`."""
     n_outputs = draw(st.integers(1, 3)) if n_outputs is None else n_outputs
     routes = draw(st.integers(0, most_routes))
@@ -98,7 +115,10 @@ def stage_trees(draw: st.DrawFn, bank: WeakLearnerBank, most_routes: int = 4, n_
         if children is None:
             stages.append(Answer(learners, weights, intercept, draw(st.sampled_from(LINKS))))
         else:
-            threshold, steepness = draw(st.sampled_from((*VALUES, np.inf, -np.inf))), draw(st.sampled_from((0.5, 1.0, 50.0)))
+            threshold, steepness = (
+                draw(st.sampled_from((*VALUES, np.inf, -np.inf))),
+                draw(st.sampled_from((0.5, 1.0, 50.0))),
+            )
             below, above = draw(st.permutations(children))
             stages.append(Route(learners, weights, intercept, threshold, steepness, below, above))
     return StageTree(bank, tuple(stages))

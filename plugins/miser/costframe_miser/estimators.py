@@ -18,47 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    costs : CostModel, dict, path, array or None
-        Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
-    n_estimators : int, optional
-        Rounds, 300 by default; one tree a round, or one a class for more than two classes.
-    learning_rate : float, optional
-        eta in (0, 1], 0.1 by default, 0.3 for classifiers: a first-order step is about a quarter of Newton's there.
-    max_depth : int, optional
-        Comparisons on a path, 3 by default (the paper's four levels of nodes).
-    max_leaves : int, optional
-        Leaves of a tree; as many as the depth allows by default.
-    min_samples_leaf : int, optional
-        Rows in a leaf, 1 by default.
-    l2_regularization : float, optional
-        0 by default.
-    max_bins : int, optional
-        Distinct values a feature is cut into, 255 by default (and at most).
-    shrink_recurring : bool, optional
-        Divide prices that recur with every tree (learner, split, reuse) by eta (2 - eta), the share of a gain that a step of
-        eta takes; False by default, as in the paper.
-    n_iter_no_change : int, optional
-        Rounds without a better validation value before stopping, 30 by default; needs X_val.
-    scoring : "loss", name of a score, or callable, optional
-        What is watched on validation data; validation loss + tradeoff * cost by default.
-    n_jobs : int, optional
-        Threads; all there are by default. The model does not depend on it.
-    verbose : int
-        1 shows a progress bar.
-
-    Attributes
-    ----------
-    predictor_ : StageTree
-    n_iter_ : int
-        Rounds kept.
-"""
-
-
 class _Miser(CostAwareEstimator):
     """What the three have in common: settings, and training."""
 
@@ -100,7 +59,7 @@ class _Miser(CostAwareEstimator):
     def _loss(self, n_classes: int) -> Loss:
         if n_classes == 0:
             return SquaredLoss()
-        return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)  # noqa: PLR2004 - two classes, one output
+        return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
 
     def _train(self, data: TrainingData) -> StageTree:
         settings, loss = self._settings(data), self._loss(data.n_classes)
@@ -120,7 +79,8 @@ class _Miser(CostAwareEstimator):
             min_samples_leaf=_given("min_samples_leaf", self.min_samples_leaf, 1, low=1, whole=True),
             l2_regularization=_given("l2_regularization", self.l2_regularization, 0.0),
             max_bins=_given("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
-            shrink_recurring=self.shrink_recurring is not None and check_flag("shrink_recurring", self.shrink_recurring),
+            shrink_recurring=self.shrink_recurring is not None
+            and check_flag("shrink_recurring", self.shrink_recurring),
             n_threads=None if self.n_jobs is None else check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True),
             verbose=check_number("verbose", self.verbose, whole=True),
         )
@@ -136,8 +96,47 @@ class _Miser(CostAwareEstimator):
 
 
 class MiserClassifier(CostAwareClassifier, _Miser):
-    __doc__ = f"""Greedy Miser for two classes (logistic loss) or more (softmax, one tree a class and round).
-{_PARAMETERS}
+    """Greedy Miser for two classes (logistic loss) or more (softmax, one tree a class and round).
+
+    Parameters
+    ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    n_estimators : int, optional
+        Rounds, 300 by default; one tree a round, or one a class for more than two classes.
+    learning_rate : float, optional
+        eta in (0, 1], 0.1 by default, 0.3 for classifiers: a first-order step is about a quarter of Newton's there.
+    max_depth : int, optional
+        Comparisons on a path, 3 by default (the paper's four levels of nodes).
+    max_leaves : int, optional
+        Leaves of a tree; as many as the depth allows by default.
+    min_samples_leaf : int, optional
+        Rows in a leaf, 1 by default.
+    l2_regularization : float, optional
+        0 by default.
+    max_bins : int, optional
+        Distinct values a feature is cut into, 255 by default (and at most).
+    shrink_recurring : bool, optional
+        Divide prices that recur with every tree (learner, split, reuse) by eta (2 - eta), the share of a gain that a
+        step of eta takes; False by default, as in the paper.
+    n_iter_no_change : int, optional
+        Rounds without a better validation value before stopping, 30 by default; needs X_val.
+    scoring : "loss", name of a score, or callable, optional
+        What is watched on validation data; validation loss + tradeoff * cost by default.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    n_jobs : int, optional
+        Threads; all there are by default. The model does not depend on it.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+    n_iter_ : int
+        Rounds kept.
     classes_ : ndarray (K,)
     """
 
@@ -182,13 +181,14 @@ class MiserClassifier(CostAwareClassifier, _Miser):
 
 
 class MiserRegressor(CostAwareRegressor, _Miser):
-    __doc__ = f"""Greedy Miser for numbers: squared loss.
-{_PARAMETERS}"""
+    """Greedy Miser for numbers: squared loss. Parameters are those of `MiserClassifier` without `class_weight`."""
 
 
 class MiserRanker(CostAwareRanker, _Miser):
-    __doc__ = f"""Greedy Miser for rankings: squared loss on graded labels, as in the paper.
-{_PARAMETERS}"""
+    """Greedy Miser for rankings: squared loss on graded labels, as in the paper.
+
+    Parameters are those of `MiserClassifier` without `class_weight`; `score` is NDCG@5 by query.
+    """
 
 
 def _given(name: str, value: Any, default: Any, **limits: Any) -> Any:

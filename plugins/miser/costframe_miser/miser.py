@@ -44,14 +44,18 @@ class MiserSettings:
     verbose: int
 
 
-def train_miser(data: TrainingData, loss: Loss, settings: MiserSettings, monitor: Monitor | None) -> tuple[StageTree, int]:
-    """Train: each new tree h, for the residuals r = -dl/dH of the current model H, minimises
+def train_miser(
+    data: TrainingData, loss: Loss, settings: MiserSettings, monitor: Monitor | None
+) -> tuple[StageTree, int]:
+    """Train by stage-wise regression.
+
+    Each new tree h, for the residuals r = -dl/dH of the current model H, minimizes
 
         1/2 sum_i w_i (r_i - h(x_i))^2 + lambda n [ sum_f phi_f c_f F_f(h) + sum_r psi_r C_r R_r(h) ]
 
-    greedily, breadth-first; then H += eta h. phi_f (psi_r) is one until a tree buys the feature (resource), then zero for
-    good, also for the nodes grown later in the same tree. Several classes share phi and psi; a round's trees are grown in
-    class order from one set of gradients.
+    greedily, breadth-first; then H += eta h. phi_f (psi_r) is one until a tree buys the feature (resource), then zero
+    for good, also for the nodes grown later in the same tree. Several classes share phi and psi; a round's trees are
+    grown in class order from one set of gradients.
 
     Returns
     -------
@@ -67,7 +71,6 @@ def train_miser(data: TrainingData, loss: Loss, settings: MiserSettings, monitor
     prices = once_prices(data, settings)
 
     def grow(gradients: NDArray[np.float32], _hessians: NDArray[np.float32]) -> GrownTree:
-        prices.begin_tree()
         return grow_tree(
             binned,
             gradients,
@@ -115,7 +118,7 @@ def once_prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
 
 
 def _first_order_hessian(weight: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """The weights, as the squared loss of the residuals has them; None stands for ones."""
+    """Return the weights, which are the hessians of the squared loss of the residuals; None stands for ones."""
     return None if (weight == 1).all() else weight.astype(np.float32)
 
 

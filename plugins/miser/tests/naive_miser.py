@@ -1,5 +1,7 @@
 """Greedy Miser by the book: plain loops, every threshold tried, no bins and no histograms."""
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -32,9 +34,11 @@ def best_split(X, r, w, rows, purse, lam):
     for f in range(X.shape[1]):
         x = X[:, f]
         values = np.unique(x[rows & ~np.isnan(x)])
-        cuts = [a + (b - a) / 2 for a, b in zip(values, values[1:], strict=False)]
+        cuts = [a + (b - a) / 2 for a, b in pairwise(values)]
         missing = rows & np.isnan(x)
-        options = [(cut, left) for left in (False, True) for cut in cuts] if missing.any() else [(c, None) for c in cuts]
+        options = (
+            [(cut, left) for left in (False, True) for cut in cuts] if missing.any() else [(c, None) for c in cuts]
+        )
         if missing.any() and len(values):
             options.append((np.inf, False))
         found = (0.0, None)
@@ -53,7 +57,7 @@ def best_split(X, r, w, rows, purse, lam):
 
 
 def grow(X, r, w, purse, lam, depth):
-    """One tree, breadth-first; returns its values for the training rows and the features in the order of their splits."""
+    """One tree, breadth-first; returns its values for the training rows and the features it splits on, in order."""
     h, order = np.zeros(len(r)), []
     level = [np.ones(len(r), bool)]
     for d in range(depth + 1):

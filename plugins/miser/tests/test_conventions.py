@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from costframe_miser import MiserClassifier, MiserRanker, MiserRegressor
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -17,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe.core.errors import CostframeError
+from costframe_miser import MiserClassifier, MiserRanker, MiserRegressor
 
 EXPECTED = {
     "MiserClassifier": {
@@ -66,23 +66,23 @@ def test_arrays_are_matched_by_position(cancer):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X, y, c: ((X.to_numpy()[:, :3], y), {}), "price 6 features .* 3 columns"),
-        (lambda X, y, c: ((X.rename(columns={"mean radius": "radius"}), y), {}), "no price for 'radius'"),
-        (lambda X, y, c: ((X.iloc[:, :5], y), {}), "mean compactness"),
-        (lambda X, y, c: ((X, y, -np.ones(len(y))), {}), "sample_weight: expected finite numbers >= 0"),
-        (lambda X, y, c: ((X, y, np.zeros(len(y))), {}), "all are zero"),
-        (lambda X, y, c: ((X, y, np.ones(3)), {}), "sample_weight: expected one weight a row"),
-        (lambda X, y, c: ((X, y[:-1]), {}), "y: expected 569 labels"),
-        (lambda X, y, c: ((X, np.zeros(len(y))), {}), "at least two classes"),
-        (lambda X, y, c: ((X, y), {"X_val": X}), "only X_val"),
-        (lambda X, y, c: ((X, y), {"y_val": y}), "only y_val"),
-        (lambda X, y, c: ((X, y), {"sample_weight_val": y}), "sample_weight_val: has no effect"),
-        (lambda X, y, c: ((X, y), {"X_val": X, "y_val": y + 1}), "y_val: has classes"),
+        (lambda X, y: ((X.to_numpy()[:, :3], y), {}), "price 6 features .* 3 columns"),
+        (lambda X, y: ((X.rename(columns={"mean radius": "radius"}), y), {}), "no price for 'radius'"),
+        (lambda X, y: ((X.iloc[:, :5], y), {}), "mean compactness"),
+        (lambda X, y: ((X, y, -np.ones(len(y))), {}), "sample_weight: expected finite numbers >= 0"),
+        (lambda X, y: ((X, y, np.zeros(len(y))), {}), "all are zero"),
+        (lambda X, y: ((X, y, np.ones(3)), {}), "sample_weight: expected one weight a row"),
+        (lambda X, y: ((X, y[:-1]), {}), "y: expected 569 labels"),
+        (lambda X, y: ((X, np.zeros(len(y))), {}), "at least two classes"),
+        (lambda X, y: ((X, y), {"X_val": X}), "only X_val"),
+        (lambda X, y: ((X, y), {"y_val": y}), "only y_val"),
+        (lambda X, y: ((X, y), {"sample_weight_val": y}), "sample_weight_val: has no effect"),
+        (lambda X, y: ((X, y), {"X_val": X, "y_val": y + 1}), "y_val: has classes"),
     ],
 )
 def test_bad_input_is_named(cancer, change, message):
     X, y, costs = cancer
-    arguments, keywords = change(X, y, costs)
+    arguments, keywords = change(X, y)
     with pytest.raises(CostframeError, match=message):
         MiserClassifier(costs).fit(*arguments, **keywords)
 
@@ -140,7 +140,7 @@ def test_unfitted_is_said(cancer):
             _ = kind().bank_
 
 
-def test_clone_keeps_parameters_untouched(cancer):
+def test_clone_keeps_parameters_untouched():
     costs = {"features": {"a": 1}}
     model = MiserClassifier(costs, 0.5, max_depth=2)
     copy = clone(model)

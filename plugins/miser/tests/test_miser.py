@@ -3,7 +3,6 @@
 import naive_miser
 import numpy as np
 import pytest
-from costframe_miser import MiserClassifier, MiserRanker, MiserRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
@@ -11,6 +10,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 import costframe as cf
 from costframe.core.errors import CostframeError
+from costframe_miser import MiserClassifier, MiserRanker, MiserRegressor
 
 KINDS = {0: MiserRegressor, 2: MiserClassifier, 3: MiserClassifier}
 
@@ -63,7 +63,7 @@ def test_equals_the_naive_twin(seed, n_classes, missing, lam, weighted):
 
 
 def test_at_tradeoff_zero_it_is_plain_gradient_boosting():
-    rng, X = table(0, 200, 5)
+    _, X = table(0, 200, 5)
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
     ours = MiserRegressor(tradeoff=0, n_estimators=40, learning_rate=0.3).fit(X, y).predict(X)
     oracle = GradientBoostingRegressor(n_estimators=40, learning_rate=0.3, max_depth=3).fit(X, y).predict(X)
@@ -88,7 +88,7 @@ def test_a_feature_bought_by_one_class_is_free_for_the_others():
 
 def test_a_resource_makes_its_other_features_free():
     """Two features together repay the shared resource; with prices of their own, no second one is bought."""
-    rng, X = table(3, 400, 2)
+    _, X = table(3, 400, 2)
     y = X[:, 0] + X[:, 1]
     shared = {"features": {"a": {"cost": 0, "needs": ["r"]}, "b": {"cost": 0, "needs": ["r"]}}, "resources": {"r": 3.0}}
     model = MiserRegressor(shared, 0.1, n_estimators=30).fit(X, y)
@@ -96,7 +96,6 @@ def test_a_resource_makes_its_other_features_free():
     assert report.by_resource == {"r": 3.0}
     assert report.mean == 3.0
     assert set(model.predictor_.layout.used) == {0, 1}
-    del rng
 
 
 @pytest.mark.parametrize("kind", [MiserRegressor, MiserRanker])
@@ -112,9 +111,7 @@ def test_what_is_not_worth_its_price_is_not_bought():
     _, X = table(1, 300, 3)
     y = X[:, 0] + 0.5 * X[:, 1]
     costs = {"features": {"a": 1.0, "b": 1.0, "c": 1.0}}
-    used = [
-        MiserRegressor(costs, lam, n_estimators=50).fit(X, y).cost(X).mean for lam in (0.0, 0.05, 0.3, 10.0, 1e300)
-    ]
+    used = [MiserRegressor(costs, lam, n_estimators=50).fit(X, y).cost(X).mean for lam in (0.0, 0.05, 0.3, 10.0, 1e300)]
     assert used[0] > 2.0  # plain boosting looks at noise too
     assert used[1] == 2.0
     assert used[2] == 1.0
@@ -185,7 +182,9 @@ def test_ranker_scores_queries():
     rng, X = table(2, 400, 4)
     y = np.clip(np.round(X[:, 0] + 1), 0, 4)
     qid = np.repeat(np.arange(40), 10)
-    model = MiserRanker(tradeoff=1e-3).fit(X[:200], y[:200], qid=qid[:200], X_val=X[200:300], y_val=y[200:300], qid_val=qid[200:300])
+    model = MiserRanker(tradeoff=1e-3).fit(
+        X[:200], y[:200], qid=qid[:200], X_val=X[200:300], y_val=y[200:300], qid_val=qid[200:300]
+    )
     assert model.score(X[300:], y[300:], qid=qid[300:]) > 0.9
     shuffled = rng.permutation(100)
     again = model.score(X[300:][shuffled], y[300:][shuffled], qid=qid[300:][shuffled])

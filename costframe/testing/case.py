@@ -1,0 +1,138 @@
+"""What laws are checked on: one kind of estimator of an algorithm, with its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from costframe.core.errors import PluginError
+from costframe.core.registry import TASKS, registry
+from costframe.hooks import Algorithm
+from costframe.testing.data import COSTS, Table, make_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import CostModel
+
+__all__ = ["Case", "Kind", "cases", "expect", "same_bits"]
+
+QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
+"""Settings used where an estimator has them and the caller says nothing: a few learners are enough for every law."""
+
+
+@frozen
+class Kind:
+    """One thing to train: a task, with the number of classes."""
+
+    title: str
+    task: str
+    n_classes: int = 0
+
+
+KINDS = (
+    Kind("classifier-2", "classification", 2),
+    Kind("classifier-3", "classification", 3),
+    Kind("regressor", "regression"),
+    Kind("ranker", "ranking"),
+)
+
+
+@define(eq=False)
+class Case:
+    """One kind of estimator of one algorithm.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+    kind : Kind
+    settings : mapping
+        Constructor parameters used in every law.
+    """
+
+    algorithm: Algorithm
+    kind: Kind
+    settings: Mapping[str, Any]
+    table: Table = field(init=False)
+    _fitted: dict[float, Any] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.table = make_table(self.kind.task, self.kind.n_classes)
+
+    @property
+    def title(self) -> str:
+        """Name of the kind, as expected failures and test names use it."""
+        return self.kind.title
+
+    @property
+    def estimator_class(self) -> Any:
+        """The algorithm's class for the task."""
+        return getattr(self.algorithm, TASKS[self.kind.task])
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether it has classes."""
+        return self.kind.task == "classification"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Constructor parameters."""
+        return tuple(self.estimator_class().get_params())
+
+    def make(self, costs: object = COSTS, tradeoff: float = 0.01, **parameters: Any) -> Any:
+        """Make an unfitted estimator, small where it can be."""
+        quick = {name: value for name, value in QUICK.items() if name in self.parameters}
+        return self.estimator_class(**{"costs": costs, "tradeoff": tradeoff} | quick | dict(self.settings) | parameters)
+
+    def fit(self, costs: object = COSTS, tradeoff: float = 0.01, **parameters: Any) -> Any:
+        """Make an estimator and fit it to the table."""
+        return fit(self.make(costs, tradeoff, **parameters), self.table)
+
+    def fitted(self, tradeoff: float = 0.01) -> Any:
+        """Fit to the table at its own prices, once for all laws; not to be changed."""
+        if tradeoff not in self._fitted:
+            self._fitted[tradeoff] = self.fit(tradeoff=tradeoff)
+        return self._fitted[tradeoff]
+
+    def scores(self, estimator: Any, X: Any = None) -> NDArray[np.float64]:
+        """Score fresh rows (or X): what two fits are compared by."""
+        return np.asarray(estimator.predictor_.decision_function(self.table.fresh if X is None else X))
+
+
+def fit(estimator: Any, table: Table, sample_weight: NDArray[np.float64] | None = None, **more: Any) -> Any:
+    """Fit an estimator to a table."""
+    queries = {} if table.qid is None else {"qid": table.qid}
+    return estimator.fit(table.X, table.y, sample_weight, **(queries | more))
+
+
+def cases(algorithm: Algorithm | str, settings: Mapping[str, Any] | None = None) -> list[Case]:
+    """List the kinds that an algorithm, given itself or by name, has estimators for."""
+    found = registry().algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+    if not isinstance(found, Algorithm):
+        raise PluginError(f"algorithm: expected an Algorithm or its name, got {type(found).__name__}")
+    return [Case(found, kind, settings or {}) for kind in KINDS if getattr(found, TASKS[kind.task]) is not None]
+
+
+def expect(truth: object, otherwise: str) -> None:
+    """Raise an AssertionError with a text, also where Python runs without assertions."""
+    if not truth:
+        raise AssertionError(otherwise)
+
+
+def same_bits(a: object, b: object) -> bool:
+    """Whether two arrays are equal, NaN included."""
+    return np.array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64), equal_nan=True)
+
+
+def priced(costs: CostModel, **changes: Any) -> CostModel:
+    """Return a cost model with other entries, as `from_dict` takes them; features and resources are merged."""
+    from costframe.core.costs import CostModel as Model
+
+    table = costs.to_dict()
+    for key, value in changes.items():
+        table[key] = {**table.get(key, {}), **value} if isinstance(value, dict) else value
+    return Model.from_dict(table)

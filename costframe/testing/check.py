@@ -1,0 +1,151 @@
+"""Checks all laws at once, or as pytest cases."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from costframe.testing.case import cases
+from costframe.testing.laws import laws
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from costframe.hooks import Algorithm
+    from costframe.testing.case import Case
+    from costframe.testing.laws import Law
+
+__all__ = ["Check", "ConformanceError", "check_algorithm", "checks", "parametrize_algorithm"]
+
+
+class ConformanceError(AssertionError):
+    """An algorithm breaks laws; the text lists them all."""
+
+
+@frozen
+class Check:
+    """One law on one kind of estimator; call it to check.
+
+    Attributes
+    ----------
+    title : str
+        Such as "learns[regressor]".
+    reason : str or None
+        Why it is expected to fail.
+    """
+
+    law: Law
+    case: Case
+    reason: str | None
+
+    @property
+    def title(self) -> str:
+        """Name of the law and of the kind."""
+        return f"{self.law.name}[{self.case.title}]"
+
+    def __call__(self) -> None:
+        """Check; raises where the law is broken."""
+        self.law.check(self.case)
+
+
+def checks(
+    algorithm: Algorithm | str,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Check]:
+    """List the checks of an algorithm; arguments as for `check_algorithm`."""
+    reasons = dict(expected_failures or {})
+    found = []
+    for case in cases(algorithm, settings):
+        for law in laws().values():
+            reason = reasons.get(f"{law.name}[{case.title}]", reasons.get(law.name))
+            found.append(Check(law, case, reason))
+    known = {name for check in found for name in (check.law.name, check.title)}
+    for name, reason in reasons.items():
+        if name not in known:
+            raise ValueError(f"expected_failures: {name!r} is no law, or of no kind that the algorithm has; see laws()")
+        if not isinstance(reason, str) or not reason.strip():
+            raise ValueError(f"expected_failures: {name!r} has no reason")
+    return found
+
+
+def check_algorithm(
+    algorithm: Algorithm | str,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """Check all laws on all kinds of estimators that an algorithm has.
+
+    Parameters
+    ----------
+    algorithm : Algorithm, or the name of an installed one
+    expected_failures : mapping of str to str
+        Laws that the algorithm is known to break, with the reason: "law" for every kind of estimator, "law[kind]" for
+        one, such as "learns[ranker]".
+        They must fail; one that passes is an error.
+    settings : mapping
+        Constructor parameters to use throughout, for an algorithm that cannot do without or to make it quick.
+
+    Raises
+    ------
+    ConformanceError
+        If laws are broken; it lists all of them, and what each protects.
+    """
+    broken: list[str] = []
+    for check in checks(algorithm, expected_failures=expected_failures, settings=settings):
+        error = _failure(check)
+        if error is not None and check.reason is None:
+            broken.append(f"{check.title}: {_told(error)}\n    protects: {check.law.protects}")
+        elif error is None and check.reason is not None:
+            broken.append(f"{check.title}: passes, although it is expected to fail: {check.reason}")
+    if broken:
+        name = algorithm if isinstance(algorithm, str) else algorithm.name
+        raise ConformanceError(f"algorithm {name!r} breaks {len(broken)} law(s):\n" + "\n".join(broken))
+
+
+def parametrize_algorithm(
+    algorithm: Algorithm | str,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Any:
+    """Make a pytest decorator: one test for each law and kind of estimator; arguments as for `check_algorithm`.
+
+    Examples
+    --------
+    >>> @parametrize_algorithm("miser")  # doctest: +SKIP
+    ... def test_laws(check):
+    ...     check()
+    """
+    try:
+        import pytest
+    except ImportError as error:
+        raise ImportError("parametrize_algorithm needs pytest: pip install 'costframe[test]'") from error
+
+    def marks(check: Check) -> list[Any]:
+        return [] if check.reason is None else [pytest.mark.xfail(reason=check.reason, strict=True)]
+
+    found = checks(algorithm, expected_failures=expected_failures, settings=settings)
+    return pytest.mark.parametrize(
+        "check", [pytest.param(check, id=check.title, marks=marks(check)) for check in found]
+    )
+
+
+def _failure(check: Check) -> Exception | None:
+    try:
+        check()
+    except Exception as error:  # noqa: BLE001 - a plugin may fail in any way; the report says which
+        return error
+    return None
+
+
+def _told(error: Exception) -> str:
+    """Say what went wrong; for what is no law's own words, also where."""
+    if isinstance(error, AssertionError):
+        return str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})"

@@ -1,0 +1,42 @@
+"""The laws that every algorithm keeps: small named functions, each checked on each kind of estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from costframe.testing.case import Case
+
+__all__ = ["Law", "law", "laws"]
+
+
+@frozen
+class Law:
+    """A law: its name, what it protects, and the function that raises where it is broken."""
+
+    name: str
+    protects: str
+    check: Callable[[Case], None]
+
+
+_LAWS: dict[str, Law] = {}
+
+
+def law(check: Callable[[Case], None]) -> Callable[[Case], None]:
+    """Make a function a law; its docstring says what the law protects."""
+    name, text = check.__name__, check.__doc__
+    if name in _LAWS or not text:
+        raise ValueError(f"law {name!r}: expected a new name and a docstring")
+    _LAWS[name] = Law(name, text.strip().partition("\n")[0], check)
+    return check
+
+
+def laws() -> dict[str, Law]:
+    """Return all laws by name."""
+    from costframe.testing import laws_of_cost, laws_of_shell, laws_of_training  # noqa: F401 - they register themselves
+
+    return dict(_LAWS)

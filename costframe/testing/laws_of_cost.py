@@ -1,0 +1,245 @@
+"""Laws of a trained predictor: the cost it reports is the cost it causes."""
+
+# ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import CostframeError, CostModelError, StorageError
+from costframe.core.predictor import StageTree
+from costframe.testing.case import expect, fit, priced, same_bits
+from costframe.testing.counting import CountingSource
+from costframe.testing.data import COSTS
+from costframe.testing.laws import law
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import CostModel
+    from costframe.core.inquiry import Prediction
+    from costframe.testing.case import Case
+
+__all__: list[str] = []
+
+SOME = 20  # rows that are stepped through one by one
+FILLERS = (np.nan, -1e3, 0.0, 1e3)
+EVERY_PRICE = priced(COSTS, split=0.01, learner=0.02, reuse=0.005)
+
+
+def inquire(
+    predictor: Any, row: NDArray[np.float64], costs: CostModel, acquisition: str = "path"
+) -> tuple[Prediction, CountingSource]:
+    """Step through one row over a source that counts."""
+    source = CountingSource(dict(zip(predictor.feature_names, row.tolist(), strict=True)), costs)
+    inquiry = predictor.inquire(costs, acquisition)
+    while inquiry.needs:
+        inquiry.supply(source(inquiry.needs))
+    return inquiry.answer, source
+
+
+@law
+def cost_reported_is_cost_fetched(case: Case) -> None:
+    """The report's cost of a row is what a counting source charges while an inquiry steps through it."""
+    rows = case.table.fresh[:SOME]
+    for tradeoff in (0.0, 0.01):
+        estimator = case.fitted(tradeoff)
+        predictor = estimator.predictor_
+        report = predictor.cost(rows, rounds=True)
+        expect(predictor.costs == COSTS, "predictor_ does not have the prices that the estimator was given")
+        for i, row in enumerate(rows):
+            end, source = inquire(predictor, row, COSTS)
+            expect(
+                set(end.acquired) == set(source.fetched), f"row {i}: acquired {end.acquired}, fetched {source.fetched}"
+            )
+            _expect_close(end.cost, source.charged, f"row {i}: charged by the inquiry against fetched")
+            _expect_close(report.per_row[i], source.charged, f"row {i}: reported against fetched")
+            expect(
+                report.rounds[i] == source.calls, f"row {i}: {report.rounds[i]} rounds reported, {source.calls} made"
+            )
+        whole = estimator.cost(rows)
+        expect(same_bits(whole.per_row, report.per_row), "estimator.cost differs from predictor_.cost")
+
+
+@law
+def every_price_is_reported(case: Case) -> None:
+    """With prices for comparisons, learners and reuse too, and with either acquisition, report and inquiry agree."""
+    predictor, rows = case.fitted(0.0).predictor_, case.table.fresh[:SOME]
+    prices = _all_prices_for(predictor)
+    for acquisition in ("path", "learner"):
+        report = predictor.cost(rows, prices, acquisition=acquisition)
+        for i, row in enumerate(rows):
+            end, source = inquire(predictor, row, prices, acquisition)
+            _expect_close(report.per_row[i], end.cost, f"row {i}, {acquisition}: reported against charged")
+            bought = {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}
+            expect(
+                bought == set(source.fetched), f"row {i}, {acquisition}: {bought} reported, {source.fetched} fetched"
+            )
+            expect(end.cost >= source.charged * (1 - 1e-9), f"row {i}: charged less than its features cost")
+
+
+def _all_prices_for(predictor: Any) -> CostModel:
+    """Return prices of all kinds; of features and resources only, for a predictor that refuses the others."""
+    try:
+        predictor.inquire(EVERY_PRICE)
+    except CostModelError:
+        return COSTS
+    return EVERY_PRICE
+
+
+@law
+def resources_are_charged_once(case: Case) -> None:
+    """A row pays each resource once, however many of its features need it, and resources that these need."""
+    predictor = case.fitted(0.0).predictor_
+    report = predictor.cost(case.table.fresh)
+    closed = {"iron": ["blood"], "sugar": ["blood"], "scan": ["scanner", "visit"]}
+    prices = {"blood": 2.0, "scanner": 5.0, "visit": 1.0}
+    own = {"free": 0.0, "cheap": 1.0, "noise": 1.5, "iron": 0.5, "sugar": 0.25, "scan": 4.0}
+    for i, row in enumerate(report.acquired):
+        bought = [name for name, one in zip(report.feature_names, row, strict=True) if one]
+        resources = {resource for name in bought for resource in closed.get(name, [])}
+        by_hand = sum(own[name] for name in bought) + sum(prices[resource] for resource in resources)
+        _expect_close(report.per_row[i], by_hand, f"row {i}, which acquired {bought}")
+
+
+@law
+def parts_add_up(case: Case) -> None:
+    """The parts of a report add up to its mean, and the mean is the mean of the rows."""
+    predictor = case.fitted(0.0).predictor_
+    report = predictor.cost(case.table.fresh, _all_prices_for(predictor))
+    parts = sum(report.by_feature.values()) + sum(report.by_resource.values()) + report.evaluation.total
+    _expect_close(report.mean, parts, "mean against the sum of its parts")
+    _expect_close(report.mean, float(np.mean(report.per_row)), "mean against the mean of the rows")
+
+
+@law
+def an_inquiry_predicts_the_same(case: Case) -> None:
+    """An inquiry ends in what `predict` gives for the row, to the last bit."""
+    estimator, rows = case.fitted(), case.table.fresh[:SOME]
+    values = estimator.predictor_.predict(rows)
+    for i, row in enumerate(rows):
+        end, _ = inquire(estimator.predictor_, row, COSTS)
+        expect(same_bits(end.value, values[i]), f"row {i}: the inquiry ends in {end.value}, predict gives {values[i]}")
+
+
+@law
+def rows_are_independent(case: Case) -> None:
+    """Predictions and costs of a row do not depend on the rows beside it."""
+    predictor, rows = case.fitted().predictor_, case.table.fresh
+    values, cost = predictor.predict(rows), predictor.cost(rows).per_row
+    for i in range(SOME):
+        one = rows[i : i + 1]
+        expect(same_bits(predictor.predict(one)[0], values[i]), f"row {i}: predicted otherwise alone")
+        expect(same_bits(predictor.cost(one).per_row[0], cost[i]), f"row {i}: costs otherwise alone")
+
+
+@law
+def nothing_unacquired_matters(case: Case) -> None:
+    """Features that a row did not acquire change neither its prediction nor its cost, whatever their values."""
+    predictor, rows = case.fitted().predictor_, case.table.fresh
+    report, values = predictor.cost(rows), predictor.predict(rows)
+    acquired = report.acquired.astype(bool)
+    for filler in FILLERS:
+        other = np.where(acquired, rows, filler)
+        expect(
+            same_bits(predictor.predict(other), values), f"predictions change with unacquired features set to {filler}"
+        )
+        again = predictor.cost(other)
+        expect(
+            np.array_equal(again.acquired, acquired), f"acquisitions change with unacquired features set to {filler}"
+        )
+
+
+@law
+def needs_are_read(case: Case) -> None:
+    """All that an inquiry asks for is acquired in the end, whatever the values still unknown: it never speculates."""
+    predictor = case.fitted(0.0).predictor_
+    names = predictor.feature_names
+    for row in case.table.fresh[:5]:
+        values = dict(zip(names, row.tolist(), strict=True))
+        inquiry, known = predictor.inquire(COSTS), dict[str, float]()
+        while needs := inquiry.needs:
+            _expect_read(predictor, needs, known)
+            fetched = {name: values[name] for name in needs}
+            known |= fetched
+            inquiry.supply(fetched)
+
+
+def _expect_read(predictor: Any, needs: tuple[str, ...], known: Mapping[str, float]) -> None:
+    names = predictor.feature_names
+    guesses = np.array([[known.get(name, filler) for name in names] for filler in FILLERS])
+    for filler, row in zip(FILLERS, predictor.cost(guesses, COSTS).acquired, strict=True):
+        acquired = {name for name, one in zip(names, row, strict=True) if one}
+        expect(
+            set(needs) <= acquired, f"asks for {needs}, but with unknown values {filler} it acquires only {acquired}"
+        )
+
+
+@law
+def what_is_known_is_free(case: Case) -> None:
+    """Features that come with their values are neither asked for nor charged again, nor are paid resources."""
+    predictor = case.fitted(0.0).predictor_
+    for i, row in enumerate(case.table.fresh[:5]):
+        end, source = inquire(predictor, row, COSTS)
+        values = dict(zip(predictor.feature_names, row.tolist(), strict=True))
+        again = predictor.inquire(COSTS, known={name: values[name] for name in source.fetched})
+        expect(not again.needs, f"row {i}: asks for {again.needs} although all values were given")
+        expect(again.answer.cost == 0, f"row {i}: charges {again.answer.cost} although all was paid for")
+        expect(same_bits(again.answer.value, end.value), f"row {i}: predicts otherwise when values are given at once")
+
+
+@law
+def saved_is_loaded(case: Case) -> None:
+    """A saved stage tree comes back with the same predictions, prices, costs and inquiries; others may refuse."""
+    import tempfile
+    from pathlib import Path
+
+    from costframe.core.storage import load, save
+
+    predictor, rows = case.fitted().predictor_, case.table.fresh
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.costframe"
+        try:
+            save(predictor, file)
+        except StorageError:
+            expect(not isinstance(predictor, StageTree), "a stage tree cannot be saved")
+            return
+        opaque = {learner.name: learner.function for learner in predictor.bank.opaques}
+        loaded = load(file, opaque)
+    expect(same_bits(loaded.predict(rows), predictor.predict(rows)), "predictions differ after loading")
+    expect(same_bits(loaded.decision_function(rows), predictor.decision_function(rows)), "scores differ after loading")
+    expect(loaded.costs == predictor.costs, "prices differ after loading")
+    expect(same_bits(loaded.cost(rows).per_row, predictor.cost(rows).per_row), "costs differ after loading")
+    for i, row in enumerate(rows[:5]):
+        ends = [inquire(one, row, COSTS)[0] for one in (loaded, predictor)]
+        expect(ends[0].acquired == ends[1].acquired, f"row {i}: an inquiry acquires otherwise after loading")
+
+
+@law
+def each_price_kind_counts_in_training(case: Case) -> None:
+    """Training minds prices of every kind, so that one too high is never paid, or refuses it and names it."""
+    dear = {name: {"cost": 0.0, "once": 1e6} for name in COSTS.names}
+    free = dict.fromkeys(COSTS.names, 0.0)
+    tables: dict[str, dict[str, Any]] = {
+        "once": {"features": dear},
+        "split": {"features": free, "split": 1e6},
+        "learner": {"features": free, "learner": 1e6},
+        "reuse": {"features": free, "reuse": 1e6},
+    }
+    for word, prices in tables.items():
+        try:
+            estimator = fit(case.make(prices, tradeoff=1.0), case.table)
+        except CostframeError as error:
+            expect(word in str(error), f"prices of the kind {word!r} are refused without naming it: {error}")
+            continue
+        report = estimator.cost(case.table.X)
+        paid = report.mean + report.fixed
+        expect(paid == 0, f"prices of the kind {word!r} are so high that nothing is worth them, yet {paid:g} is paid")
+
+
+def _expect_close(found: float, wanted: float, what: str) -> None:
+    expect(abs(found - wanted) <= 1e-9 * max(1.0, abs(wanted)), f"{what}: {found!r} against {wanted!r}")

@@ -1,0 +1,216 @@
+"""Laws of the estimators: scikit-learn's conventions, labels, frames, and a clear no to what makes no sense."""
+
+# ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.testing.case import expect, fit, priced, same_bits
+from costframe.testing.data import COSTS
+from costframe.testing.laws import law
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from costframe.testing.case import Case
+
+__all__: list[str] = []
+
+
+@law
+def algorithm_is_described(case: Case) -> None:
+    """An algorithm has a name to use, a one-line summary and a reference."""
+    algorithm = case.algorithm
+    for text in (algorithm.name, algorithm.summary, algorithm.reference):
+        expect(isinstance(text, str) and text.strip() and "\n" not in text, f"expected one line of text, got {text!r}")
+    expect(inspect.getdoc(case.estimator_class), f"{case.estimator_class.__name__} has no docstring")
+
+
+@law
+def estimator_conventions(case: Case) -> None:
+    """Constructors store what they get, `clone` works, `fit` returns self and adds only names that end in "_"."""
+    from sklearn.base import clone
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    expect(case.parameters and {"costs", "tradeoff"} <= set(case.parameters), "expected parameters costs and tradeoff")
+    estimator = case.make(costs := COSTS.to_dict())
+    expect(estimator.get_params()["costs"] is costs, "the constructor changed or copied costs")
+    before = dict(vars(clone(estimator)))
+    expect(set(before) == set(case.parameters), f"the constructor sets more than its parameters: {sorted(before)}")
+    try:
+        estimator.predict(case.table.fresh)
+    except NotFittedError:
+        pass
+    else:
+        expect(False, "predict before fit does not raise NotFittedError")
+    expect(fit(estimator, case.table) is estimator, "fit does not return the estimator itself")
+    check_is_fitted(estimator)
+    for name, value in estimator.get_params(deep=False).items():
+        expect(value is costs if name == "costs" else value == before[name], f"fit changed the parameter {name}")
+    for name in set(vars(estimator)) - set(before):
+        expect(
+            name.endswith("_") or name.startswith("_"), f"fit sets {name}, expected a name that ends in an underscore"
+        )
+    expect(estimator.n_features_in_ == case.table.X.shape[1], "n_features_in_ is not the number of columns")
+
+
+@law
+def pickled_is_the_same(case: Case) -> None:
+    """A copy through pickle, as for processes of a grid search, predicts and costs the same, labels included."""
+    estimator, rows = case.fitted(), case.table.fresh
+    copy = pickle.loads(pickle.dumps(estimator))  # noqa: S301 - our own bytes
+    expect(np.array_equal(copy.predict(rows), estimator.predict(rows)), "a pickled copy predicts otherwise")
+    expect(same_bits(copy.cost(rows).per_row, estimator.cost(rows).per_row), "a pickled copy costs otherwise")
+    if case.is_classifier:
+        expect(np.array_equal(copy.classes_, estimator.classes_), "a pickled copy has other classes")
+
+
+@law
+def labels_come_back(case: Case) -> None:
+    """Classifiers predict the labels that they were given, of whatever type."""
+    if not case.is_classifier:
+        return
+    names = np.array(["pear", "apple", "quince"])
+    plain = case.fitted()
+    texts = case.make().fit(case.table.X, names[case.table.y])
+    expect(texts.classes_.tolist() == sorted(set(names[case.table.y])), f"classes_ is {texts.classes_}")
+    found = texts.predict(case.table.fresh)
+    expect(set(found) <= set(names), f"predicts {found[:3]} for labels {names}")
+    p = texts.predict_proba(case.table.fresh)
+    expect(np.array_equal(texts.classes_[p.argmax(axis=1)], found), "predict is not the likeliest class")
+    expect(np.array_equal(plain.classes_[plain.predict_proba(case.table.fresh).argmax(axis=1)],
+                          plain.predict(case.table.fresh)), "predict is not the likeliest class")  # fmt: skip
+    expect(np.mean(found == names[case.table.y_fresh]) > 1 / len(texts.classes_), "labels come back mixed up")
+
+
+@law
+def column_order_of_frames_is_free(case: Case) -> None:
+    """Data frames are matched to prices and to the training data by name, whatever the order of their columns."""
+    table = case.table
+    plain = case.fitted()
+    estimator = fit(case.make(), _framed(case, order := list(reversed(COSTS.names))))
+    straight, turned = _frame(table.fresh, list(COSTS.names)), _frame(table.fresh, order)
+    expect(same_bits(case.scores(estimator, straight), case.scores(estimator, turned)), "column order changes scores")
+    expect(np.array_equal(estimator.predict(straight), estimator.predict(turned)), "column order changes predictions")
+    report, again = estimator.cost(straight), estimator.cost(turned)
+    expect(same_bits(report.per_row, again.per_row), "the order of a frame's columns changes costs")
+    one, other = plain.cost(table.fresh), report
+    close = abs(one.mean - other.mean) <= 0.05 * max(one.mean, 1.0)
+    expect(close, f"a model of reversed columns costs {other.mean:g} per row, not {one.mean:g}: prices go by position")
+
+
+def _frame(X: Any, order: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(COSTS.names))[order]
+
+
+def _framed(case: Case, order: list[str]) -> Any:
+    from attrs import evolve
+
+    return evolve(case.table, X=_frame(case.table.X, order))
+
+
+@law
+def bad_data_are_refused_by_name(case: Case) -> None:
+    """Rows, labels and weights that make no sense are a ValueError whose text names them."""
+    X, y, n = case.table.X, case.table.y, len(case.table.X)
+    spoiled = y.astype(np.float64)
+    spoiled[3] = np.nan
+    sixth = np.arange(n) == 5
+    _trial(case, "weight", weight=np.where(sixth, -1.0, 1.0))
+    _trial(case, "weight", weight=np.where(sixth, np.nan, 1.0))
+    _trial(case, "weight", weight=np.ones(n - 1))
+    _trial(case, "weight", weight=np.zeros(n))
+    _trial(case, "y nan infinity", y=spoiled)
+    _trial(case, "y inconsistent samples label", y=y[:-1])
+    _trial(case, "2d dimension", X=X[:, 0])
+    if case.is_classifier:
+        _trial(case, "class", y=np.zeros(n, np.int64))
+    if case.table.qid is not None:
+        _trial(case, "qid", qid=case.table.qid[:-1])
+    _expect_refused(lambda: case.fitted().predict(X[:, :-1]), "features columns")
+    _expect_refused(lambda: case.fitted().cost(X[:, :-1]), "features columns")
+
+
+@law
+def bad_validation_data_are_refused_by_name(case: Case) -> None:
+    """Validation data that are half given, or do not fit the training data, are a ValueError that says so."""
+    X, y = case.table.X, case.table.y
+    _trial(case, "val", X_val=X)
+    _trial(case, "val", y_val=y)
+    _trial(case, "val", X_val=X, y_val=y[:-1])
+    _trial(case, "val", X_val=X[:, :-1], y_val=y)
+    if case.is_classifier:
+        _trial(case, "val", X_val=X, y_val=y + 1)
+
+
+@law
+def bad_prices_are_refused_by_name(case: Case) -> None:
+    """A tradeoff that is no price, and prices that do not fit the columns, are a ValueError that names them."""
+    few = {"features": dict.fromkeys(COSTS.names[:-1], 1.0)}
+    for tradeoff in (-1.0, float("nan"), "much"):
+        _trial(case, "tradeoff", case.make(tradeoff=tradeoff))  # type: ignore[arg-type] # that is the point
+    _trial(case, "scan", case.make(few), X=_frame(case.table.X, list(COSTS.names)))
+    _trial(case, "price", case.make(few))
+    _trial(case, "price", case.make(priced(COSTS, features={"surplus": 1.0})))
+
+
+def _trial(case: Case, words: str, estimator: Any = None, **changes: Any) -> None:
+    """Expect that fit refuses the table with something changed."""
+    table = case.table
+    given = {"X": table.X, "y": table.y} | ({} if table.qid is None else {"qid": table.qid}) | changes
+    weight = given.pop("weight", None)
+    chosen = case.make() if estimator is None else estimator
+    _expect_refused(lambda: chosen.fit(given.pop("X"), given.pop("y"), weight, **given), words)
+
+
+@law
+def settings_out_of_range_are_refused(case: Case) -> None:
+    """A setting of a value that makes no sense is a ValueError that names it."""
+    shared = (
+        "n_estimators",
+        "learning_rate",
+        "max_leaves",
+        "max_depth",
+        "min_samples_leaf",
+        "l2_regularization",
+        "max_bins",
+    )
+    for name in shared:
+        if name in case.parameters:
+            for value in (-1, float("nan"), "many"):
+                _expect_refused(lambda name=name, value=value: case.fit(**{name: value}), name)  # type: ignore[misc]
+
+
+@law
+def unused_settings_are_refused(case: Case) -> None:
+    """A setting that is given and would have no effect is an error that names it, not silence."""
+    table = case.table
+    queries = {} if table.qid is None else {"qid": table.qid}
+    if "n_iter_no_change" in case.parameters:
+        run = lambda: fit(case.make(n_iter_no_change=5), table)  # noqa: E731
+        _expect_refused(run, "n_iter_no_change")
+    _expect_refused(lambda: fit(case.make(), table, sample_weight_val=np.ones(len(table.X))), "sample_weight_val")
+    _expect_refused(lambda: case.make().fit(table.X, table.y, **queries, qid_val=np.zeros(len(table.X))), "qid_val")
+    if not queries:
+        _expect_refused(lambda: case.make().fit(table.X, table.y, qid=np.arange(len(table.X)) // 10), "qid")
+
+
+def _expect_refused(run: Callable[[], object], words: str) -> None:
+    """Expect a ValueError whose text has one of the words."""
+    try:
+        run()
+    except ValueError as error:
+        named = any(word in str(error).lower() for word in words.split())
+        expect(named, f"refused with a text that names none of {words.split()}: {error}")
+    else:
+        expect(False, f"accepted, expected a ValueError that names one of {words.split()}")

@@ -1,0 +1,217 @@
+"""From values to bins: at most 255 for the values of a feature, and one for missing values."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.threads import run_parallel
+from costframe.trees.thresholds import choose_thresholds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
+
+MISSING_BIN = 255
+MAX_ROWS = 2**30  # beyond it too few bits of the packed sums would be left for gradients
+_ROWS_PER_PART = 8192
+_COLUMNS_PER_PART = 8
+
+
+def _as_tuple(thresholds: Iterable[NDArray[np.float64]]) -> tuple[NDArray[np.float64], ...]:
+    return tuple(thresholds)
+
+
+@frozen(eq=False)
+class BinMapper:
+    """Where the bins of each feature end.
+
+    Parameters
+    ----------
+    thresholds : tuple of float64 (n_bins,), one array per feature
+        `x <= thresholds[f][b]` exactly if the bin of x is at most b. Strictly ascending; the last one is +inf, so that
+        a split there sends all values one way and missing values the other.
+    """
+
+    thresholds: tuple[NDArray[np.float64], ...] = field(converter=_as_tuple)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the data that it was fitted on."""
+        return len(self.thresholds)
+
+    @cached_property
+    def n_bins(self) -> NDArray[np.int64]:
+        """int64 (d,): bins for values, the missing one not counted; at least one."""
+        return np.array([len(each) for each in self.thresholds], np.int64)
+
+    @classmethod
+    def fit(
+        cls,
+        X: ArrayLike,
+        *,
+        max_bins: int = 255,
+        sample_weight: ArrayLike | None = None,
+        subsample: int = 200_000,
+        random_state: int = 0,
+        categorical_features: Sequence[int | str] | None = None,
+        n_threads: int = 1,
+    ) -> BinMapper:
+        """Choose thresholds: between all values where these are few, else at quantiles.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Numbers; infinities are ordinary values and NaN is missing.
+        max_bins : int
+            Upper bound on the bins for values of each feature, 2 to 255.
+        sample_weight : (n,), optional
+            Not negative; a weight of two is a row given twice, and a row of weight zero is ignored.
+        subsample : int
+            Quantiles come from this many rows, drawn by `random_state`, where there are more.
+        categorical_features : sequence, optional
+            Refused unless empty.
+        n_threads : int
+            Does not change the result.
+
+        Raises
+        ------
+        DataError
+            If `X` is no table of numbers with at least one row of positive weight.
+        ParameterError
+            If `max_bins` is out of range, or for categorical features.
+        """
+        if categorical_features is not None and len(categorical_features):
+            named = ", ".join(map(repr, categorical_features))
+            raise ParameterError(
+                f"categorical splits are not supported by this engine yet (categorical_features: {named})"
+            )
+        if not 2 <= max_bins <= MISSING_BIN:
+            raise ParameterError(f"max_bins: must lie between 2 and {MISSING_BIN}, got {max_bins!r}")
+        table, weight = _drop_unweighted(_as_table(X), sample_weight)
+        if len(table) > subsample:
+            drawn = np.sort(np.random.default_rng(random_state).choice(len(table), subsample, replace=False))
+            table, weight = table[drawn], None if weight is None else weight[drawn]
+
+        def fit_columns(first: int) -> list[NDArray[np.float64]]:
+            columns = np.ascontiguousarray(table[:, first : first + _COLUMNS_PER_PART].T, np.float64)
+            return [choose_thresholds(column, weight, max_bins) for column in columns]
+
+        parts = run_parallel(fit_columns, range(0, table.shape[1], _COLUMNS_PER_PART), n_threads)
+        return cls(column for part in parts for column in part)
+
+    def transform(self, X: ArrayLike, *, n_threads: int = 1) -> BinnedData:
+        """Find the bin of every value.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Numbers, with as many columns as the mapper was fitted on.
+        n_threads : int
+            Does not change the result.
+
+        Raises
+        ------
+        DataError
+            If `X` is no such table.
+        """
+        from costframe.trees.binning_kernels import bin_rows
+
+        table = _as_table(X)
+        if table.shape[1] != self.n_features:
+            raise DataError(
+                f"X: must have {self.n_features} columns, as many as the bins were fitted on, got {table.shape[1]}"
+            )
+        bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
+        thresholds, steps = self._padded, self._steps
+
+        def bin_part(first: int) -> None:
+            rows = slice(first, first + _ROWS_PER_PART)
+            bin_rows(np.ascontiguousarray(table[rows], np.float64), thresholds, steps, bins[rows], columns, first)
+
+        run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
+        return BinnedData(bins, columns, self)
+
+    @cached_property
+    def _padded(self) -> NDArray[np.float64]:
+        padded = np.full((self.n_features, MISSING_BIN + 1), np.inf)
+        for row, thresholds in zip(padded, self.thresholds, strict=True):
+            row[: len(thresholds)] = thresholds
+        return padded
+
+    @cached_property
+    def _steps(self) -> NDArray[np.int64]:
+        """First step of each feature's binary search: half the power of two that holds its bins."""
+        return np.array([1 << int(count - 1).bit_length() >> 1 for count in self.n_bins], np.int64)
+
+
+@frozen(eq=False)
+class BinnedData:
+    """Rows as bins, in both layouts: histograms read all of a row, a split one column.
+
+    Parameters
+    ----------
+    bins : uint8 (n, d), row after row
+        The bin of every value; 255 where it is missing.
+    columns : uint8 (d, n), column after column
+        The same.
+    mapper : BinMapper
+        What the bins mean.
+    """
+
+    bins: NDArray[np.uint8]
+    columns: NDArray[np.uint8]
+    mapper: BinMapper
+
+    @property
+    def n_rows(self) -> int:
+        """Rows."""
+        return len(self.bins)
+
+    @cached_property
+    def splittable(self) -> NDArray[np.bool_]:
+        """Features, bool (d,), that some threshold can tell rows apart by; a constant one is left out."""
+        found = self.mapper.n_bins > 1
+        for feature in np.flatnonzero(~found):
+            missing = self.columns[feature] == MISSING_BIN
+            found[feature] = missing.any() and not missing.all()
+        return found
+
+
+def _as_table(X: ArrayLike) -> NDArray[np.generic]:
+    table = np.asarray(X)
+    if table.dtype.kind not in "fiub":
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"X: must be a table of numbers, got {table.dtype} ({error})") from error
+    if table.ndim != 2 or not table.size:
+        raise DataError(f"X: must be a table with at least one row and one column, got shape {table.shape}")
+    if len(table) >= MAX_ROWS:
+        raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {len(table)}")
+    return table
+
+
+def _drop_unweighted(
+    table: NDArray[np.generic], sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.generic], NDArray[np.float64] | None]:
+    if sample_weight is None:
+        return table, None
+    weight = np.asarray(sample_weight, np.float64)
+    if weight.shape != (len(table),):
+        raise DataError(f"sample_weight: must have shape ({len(table)},), one entry a row, got {weight.shape}")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError("sample_weight: must be finite and not negative")
+    kept = weight > 0
+    if not kept.any():
+        raise DataError("sample_weight: at least one row must have a positive weight")
+    if not kept.all():
+        table, weight = table[kept], weight[kept]
+    return table, None if (weight == weight[0]).all() else weight

@@ -1,0 +1,120 @@
+"""The boosting loop that plugins share: gradients in, one tree an output and round, a stage tree out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field
+
+from costframe.core.bank import WeakLearnerBank
+from costframe.core.predictor import StageTree
+from costframe.core.progress import track
+from costframe.core.stages import Answer
+from costframe.core.tree_table import TreeTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.training import Rows
+    from costframe.trees.finish import GrownTree
+    from costframe.trees.losses import Loss
+    from costframe.trees.monitor import Monitor
+
+    Grow = Callable[[NDArray[np.float32], NDArray[np.float32]], GrownTree]
+
+__all__ = ["Ensemble", "boost"]
+
+
+@define(eq=False)
+class Ensemble:
+    """A growing sum of trees; `finish` makes the predicting model.
+
+    Attributes
+    ----------
+    intercept : float64 (K,)
+    step : float
+        Weight of every tree, the learning rate.
+    tables, outputs : list
+        Trees, and the output that each adds to.
+    rounds : list of int
+        Number of trees after each round.
+    """
+
+    intercept: NDArray[np.float64]
+    step: float
+    link: str
+    tables: list[TreeTable] = field(factory=list)
+    outputs: list[int] = field(factory=list)
+    rounds: list[int] = field(factory=list)
+
+    def finish(self, feature_names: Sequence[str], n_rounds: int | None = None) -> StageTree:
+        """Return the model of the first `n_rounds` rounds, all by default."""
+        kept = len(self.rounds) if n_rounds is None else n_rounds
+        count = self.rounds[kept - 1] if kept else 0
+        weights = np.zeros((count, len(self.intercept)))
+        weights[np.arange(count), self.outputs[:count]] = self.step
+        bank = WeakLearnerBank.from_trees(TreeTable.concatenate(self.tables[:count]), feature_names)
+        return StageTree(bank, (Answer(np.arange(count), weights, self.intercept, self.link),))
+
+
+def boost(
+    rows: Rows,
+    loss: Loss,
+    grow: Grow,
+    *,
+    n_rounds: int,
+    step: float,
+    monitor: Monitor | None = None,
+    end_when_idle: bool = True,
+    verbose: int = 0,
+    title: str = "boosting",
+) -> tuple[Ensemble, int]:
+    """Boost: in each round, for each output k, H_k += step * grow(gradients of k), from one set of gradients.
+
+    Starts at the loss's optimal constant. Ends after `n_rounds`, or when the monitor says so. A tree without a split is
+    a constant and no learner; it is left out.
+
+    Parameters
+    ----------
+    rows : Rows
+    loss : Loss
+    grow : callable
+        (weighted gradients, weighted hessians), float32 (n,) each -> GrownTree.
+    n_rounds : int
+    step : float
+    monitor : Monitor, optional
+        Validation data.
+    end_when_idle : bool
+        Whether to end when a round makes no split: unless `grow` draws at random, the next would make none either.
+
+    Returns
+    -------
+    Ensemble, int
+        All rounds, and how many of them are best.
+    """
+    ensemble = Ensemble(loss.baseline(rows.y, rows.weight), step, loss.link)
+    scores = np.tile(ensemble.intercept, (len(rows), 1))
+    weight = None if (rows.weight == 1).all() else rows.weight.astype(np.float32)[:, None]
+    if monitor:
+        monitor.begin(ensemble.intercept)
+    for _ in track(range(n_rounds), title, verbose=verbose):
+        gradients, hessians = loss.gradients(rows.y, scores)
+        if weight is not None:
+            gradients, hessians = gradients * weight, hessians * weight
+        added = []
+        for k in range(scores.shape[1]):
+            tree = grow(gradients[:, k], hessians[:, k])
+            if tree.n_leaves > 1:
+                tree.add_to(scores[:, k], step)
+                added.append((k, tree.table))
+        if not added and end_when_idle:
+            break
+        ensemble.tables += [table for _, table in added]
+        ensemble.outputs += [k for k, _ in added]
+        ensemble.rounds.append(len(ensemble.tables))
+        if monitor and monitor.add(added, step):
+            break
+    return ensemble, monitor.best_round if monitor else len(ensemble.rounds)

@@ -1,0 +1,156 @@
+"""The finished tree: arrays, outputs, and the leaf of every row."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from costframe.core.threads import run_parallel
+from costframe.core.tree_table import TreeTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.trees.binning import BinMapper
+    from costframe.trees.leaf import Leaf
+
+__all__ = ["GrowingNodes", "GrownTree", "label_leaves", "route"]
+
+_ROWS_WORTH_THREADS = 200_000
+_ROWS_PER_PART = 16_384
+
+
+@attrs.frozen(eq=False)
+class GrownTree:
+    """One tree of one output.
+
+    Parameters
+    ----------
+    feature : int32 (nodes,)
+        Column that an inner node tests; -1 at a leaf.
+    threshold : float64 (nodes,)
+        `x <= threshold` goes left.
+    missing_left : bool (nodes,)
+        Whether missing values go left.
+    left, right : int32 (nodes,)
+        Children; -1 at leaves.
+    outputs : float64 (nodes,)
+        -G/(H+l2) of the training rows at leaves; 0 at inner nodes.
+    leaf_of_row : int32 (n,)
+        The node in which each training row ends, whether the tree was grown on it or not.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    outputs: NDArray[np.float64]
+    leaf_of_row: NDArray[np.int32]
+
+    @cached_property
+    def table(self) -> TreeTable:
+        """The tree, ready for a bank."""
+        return TreeTable.single(self.feature, self.threshold, self.missing_left, self.left, self.right, self.outputs)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves; one if the tree is a constant."""
+        return (len(self.feature) + 1) // 2
+
+    @property
+    def features_used(self) -> NDArray[np.int32]:
+        """int32 (any,): columns that some node tests, ascending."""
+        return np.unique(self.feature[self.feature >= 0])
+
+    def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
+        """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
+        scores += (step * self.outputs)[self.leaf_of_row]
+
+
+@attrs.define(eq=False)
+class GrowingNodes:
+    """The nodes of a growing tree, in the order of their creation."""
+
+    feature: list[int] = attrs.field(factory=lambda: [-1])
+    bin: list[int] = attrs.field(factory=lambda: [0])
+    missing_left: list[bool] = attrs.field(factory=lambda: [False])
+    left: list[int] = attrs.field(factory=lambda: [-1])
+    right: list[int] = attrs.field(factory=lambda: [-1])
+
+    def split(self, node: int, feature: int, bin_: int, missing_left: bool) -> int:
+        """Turn a leaf into an inner node, and return its left child; the right one is the next."""
+        self.feature[node], self.bin[node], self.missing_left[node] = feature, bin_, missing_left
+        child = len(self.feature)
+        self.left[node], self.right[node] = child, child + 1
+        self.feature += [-1, -1]
+        self.bin += [0, 0]
+        self.missing_left += [False, False]
+        self.left += [-1, -1]
+        self.right += [-1, -1]
+        return child
+
+    def finish(self, mapper: BinMapper, outputs: NDArray[np.float64], leaf_of_row: NDArray[np.int32]) -> GrownTree:
+        """Make arrays of it."""
+        tests = zip(self.feature, self.bin, strict=True)
+        return GrownTree(
+            np.array(self.feature, np.int32),
+            np.array([mapper.thresholds[feature][cell] if feature >= 0 else 0.0 for feature, cell in tests]),
+            np.array(self.missing_left, np.bool_),
+            np.array(self.left, np.int32),
+            np.array(self.right, np.int32),
+            outputs,
+            leaf_of_row,
+        )
+
+
+def label_leaves(
+    leaves: Sequence[Leaf],
+    rows: NDArray[np.int32],
+    gradients: NDArray[np.float32],
+    hessians: NDArray[np.float32] | None,
+    leaf_of_row: NDArray[np.int32],
+    *,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Write the leaf of every row, and return float64 (leaves, 2): sums of gradients and hessians.
+
+    Unlike those in packed form, on which splits are decided, these sums are of the gradients as they came.
+    """
+    from costframe.trees.partition_kernels import label_rows
+
+    begin = np.array([leaf.begin for leaf in leaves], np.int64)
+    end = begin + np.array([leaf.count for leaf in leaves], np.int64)
+    node = np.array([leaf.node for leaf in leaves], np.int32)
+    weights = np.empty(0, np.float32) if hessians is None else hessians
+    sums = np.empty((len(leaves), 2))
+    n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
+    share = (
+        np.cumsum(end - begin) * n_parts // (len(rows) + 1)
+    )  # leaves in a part hold about as many rows as in another
+
+    def label(part: int) -> None:
+        here = slice(*np.searchsorted(share, [part, part + 1]).tolist())
+        label_rows(rows, begin[here], end[here], node[here], gradients, weights, leaf_of_row, sums[here])
+
+    run_parallel(label, range(n_parts), n_threads)
+    return sums
+
+
+def route(bins: NDArray[np.uint8], nodes: GrowingNodes, leaf_of_row: NDArray[np.int32], *, n_threads: int = 1) -> None:
+    """Send the rows that the tree was not grown on, whose leaf is still negative, through it."""
+    from costframe.trees.partition_kernels import route_rows
+
+    feature, left, right = (np.array(each, np.int32) for each in (nodes.feature, nodes.left, nodes.right))
+    cells, missing_left = np.array(nodes.bin, np.uint8), np.array(nodes.missing_left, np.bool_)
+
+    def route_part(first: int) -> None:
+        here = slice(first, first + _ROWS_PER_PART)
+        route_rows(bins[here], feature, cells, missing_left, left, right, leaf_of_row[here])
+
+    run_parallel(route_part, range(0, len(bins), _ROWS_PER_PART), n_threads)

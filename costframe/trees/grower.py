@@ -1,0 +1,153 @@
+"""The two orders of growth, and splitting a leaf."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from costframe.trees.finish import GrowingNodes
+from costframe.trees.leaf import Leaf
+from costframe.trees.packing import Sums
+from costframe.trees.partition import RowSplit, part_rows
+from costframe.trees.search import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.trees.prices import SplitPrices
+    from costframe.trees.search import SplitSearch
+
+__all__ = ["Grower"]
+
+
+@attrs.define(eq=False)
+class Grower:
+    """A tree under way.
+
+    Parameters
+    ----------
+    search : SplitSearch
+        Finds candidates.
+    prices : SplitPrices
+        What splits cost.
+    root : Leaf
+        All rows to grow on, in an array that is permuted as leaves are split.
+    max_depth : int
+        Comparisons on a path, at most.
+    """
+
+    search: SplitSearch
+    prices: SplitPrices
+    root: Leaf
+    max_depth: int
+    nodes: GrowingNodes = attrs.field(factory=GrowingNodes, init=False)
+    _leaves: dict[int, Leaf] = attrs.field(factory=dict, init=False)
+    _scratch: NDArray[np.int32] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._scratch = np.empty_like(self.root.rows)
+
+    def grow_breadth_first(self, max_leaves: int) -> None:
+        """Give each leaf its turn in the order of creation; the rows of a level are moved and searched together."""
+        level = self._plant()
+        while level:
+            splits: list[Leaf] = []
+            for leaf in level:
+                if len(self._leaves) + len(splits) >= max_leaves:
+                    break
+                self._compare(leaf)
+                if leaf.value > 0:
+                    self.prices.paid(leaf, leaf.feature)
+                    splits.append(leaf)
+            level = self._split(splits, last=len(self._leaves) + len(splits) >= max_leaves)
+
+    def grow_best_first(self, max_leaves: int) -> None:
+        """Split the leaf that is worth most, as long as one is worth anything."""
+        queue = [self._queued(leaf) for leaf in self._plant()]
+        while queue and len(self._leaves) < max_leaves:
+            best = heapq.heappop(queue)[2]
+            if not best.value > 0:
+                return
+            changed = self.prices.paid(best, best.feature)
+            for child in self._split([best], last=len(self._leaves) + 1 >= max_leaves):
+                heapq.heappush(queue, self._queued(child))
+            if changed:
+                queue = [self._queued(leaf) for _, _, leaf in queue]
+                heapq.heapify(queue)
+
+    def finished_leaves(self) -> list[Leaf]:
+        """All leaves, by where their rows lie."""
+        return sorted(self._leaves.values(), key=lambda leaf: leaf.begin)
+
+    def _plant(self) -> list[Leaf]:
+        self.prices.begin_tree()
+        self._leaves[0] = self.root
+        if not self._may_split(self.root):
+            return []
+        self.search.search([Family(self.root)])
+        return [self.root]
+
+    def _compare(self, leaf: Leaf) -> None:
+        """Find the leaf's best feature at current prices."""
+        if leaf.candidates is not None:
+            values = leaf.candidates.gain - self.prices.prices(leaf)
+            leaf.feature = int(values.argmax())  # the lowest of several
+            leaf.value = float(values[leaf.feature])
+
+    def _queued(self, leaf: Leaf) -> tuple[float, int, Leaf]:
+        """Sort by worth at current prices, then by age."""
+        self._compare(leaf)
+        return -leaf.value, leaf.node, leaf
+
+    def _may_split(self, leaf: Leaf) -> bool:
+        """Mark a leaf as one to be searched, if it is large and high enough."""
+        enough = leaf.count >= 2 * self.search.limits.min_samples_leaf
+        if enough and leaf.depth < self.max_depth and self.search.blocks:
+            leaf.candidates = self.search.empty_candidates()
+        return leaf.candidates is not None
+
+    def _split(self, leaves: Sequence[Leaf], *, last: bool) -> list[Leaf]:
+        """Split leaves on their best features, and return the children that were searched; the last are not."""
+        families = []
+        for leaf, pair in zip(leaves, self._divide(leaves), strict=True):
+            may_split = [not last and self._may_split(child) for child in pair]
+            if any(may_split):
+                small, large = sorted(pair, key=lambda child: child.count)
+                families.append(Family(small, large, leaf.histogram))
+            else:
+                self.search.release(leaf)
+        self.search.search(families)
+        children = [child for family in families for child in family.leaves]
+        for child in children:
+            if child.candidates is None or child.depth + 1 >= self.max_depth:
+                self.search.release(child)  # no search below will subtract from it
+        return sorted((child for child in children if child.candidates is not None), key=lambda child: child.node)
+
+    def _divide(self, leaves: Sequence[Leaf]) -> list[tuple[Leaf, Leaf]]:
+        """Move rows, and make two leaves of each."""
+        tests = []
+        for leaf in leaves:
+            found = leaf.candidates
+            bin_, missing_left = int(found.bin[leaf.feature]), bool(found.missing_left[leaf.feature])  # type: ignore[union-attr]
+            scratch = self._scratch[leaf.begin : leaf.begin + leaf.count]
+            tests.append(RowSplit(leaf.rows, scratch, leaf.feature, bin_, missing_left))
+        counts = part_rows(self.search.data.columns, tests, n_threads=self.search.n_threads)
+        return [self._replace(leaf, test, count) for leaf, test, count in zip(leaves, tests, counts, strict=True)]
+
+    def _replace(self, leaf: Leaf, test: RowSplit, n_left: int) -> tuple[Leaf, Leaf]:
+        node = self.nodes.split(leaf.node, test.feature, test.bin, test.missing_left)
+        left = leaf.candidates.left_sums(leaf.feature)  # type: ignore[union-attr] # a leaf that is split was searched
+        right = Sums(leaf.sums.word - left.word, leaf.sums.hessian_word - left.hessian_word)
+        children = (
+            Leaf(node, leaf.depth + 1, leaf.begin, leaf.rows[:n_left], left),
+            Leaf(node + 1, leaf.depth + 1, leaf.begin + n_left, leaf.rows[n_left:], right),
+        )
+        del self._leaves[leaf.node]
+        self._leaves.update((child.node, child) for child in children)
+        leaf.candidates = None
+        return children

@@ -1,0 +1,50 @@
+"""A node while the tree grows; the finished tree is arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.trees.packing import Sums
+    from costframe.trees.split import Candidates
+
+__all__ = ["Leaf"]
+
+
+@attrs.define(eq=False)
+class Leaf:
+    """A leaf of a growing tree.
+
+    Parameters
+    ----------
+    node : int
+        Its number in the tree; older leaves have lower ones.
+    depth : int
+        Comparisons made before it.
+    begin : int
+        Where its rows begin among those of the tree.
+    rows : int32 (m,)
+        Its training rows, ascending; a view that lasts until the leaf is split.
+    sums : Sums
+        What their packed gradients add up to.
+    """
+
+    node: int
+    depth: int
+    begin: int
+    rows: NDArray[np.int32]
+    sums: Sums
+    histogram: NDArray[np.int64] | None = None
+    candidates: Candidates | None = None  # none: not to be split
+    feature: int = -1  # the best one at current prices
+    value: float = -float("inf")  # and its gain less its price
+
+    @property
+    def count(self) -> int:
+        """Number of its rows."""
+        return len(self.rows)

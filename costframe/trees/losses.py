@@ -1,0 +1,196 @@
+"""What boosting minimises: squared, logistic and softmax loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, final
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss"]
+
+_ROWS_PER_STRIP = 8192  # what is computed on the way stays in the cache
+_LEAST_HESSIAN = 1e-16  # keeps quotients finite where a probability rounds to zero or one
+_LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite where a class is absent
+
+
+class Loss(Protocol):
+    """A loss of scores (n, K), and its derivatives by each score."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores a row, K."""
+
+    @property
+    def link(self) -> Literal["identity", "sigmoid", "softmax"]:
+        """What turns scores into predictions."""
+
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+        """float64 (K,): the best constant scores."""
+
+    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """float32 (n, K) each, columns contiguous: first and second derivatives of each row's loss, without weights."""
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Weighted mean of the loss."""
+
+
+@final
+@frozen
+class SquaredLoss:
+    """1/2 (f - y)^2."""
+
+    @property
+    def n_outputs(self) -> int:
+        """One score."""
+        return 1
+
+    @property
+    def link(self) -> Literal["identity"]:
+        """Scores are predictions."""
+        return "identity"
+
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+        """float64 (1,): the weighted mean."""
+        return np.array([_mean(np.asarray(y, np.float64), weight)])
+
+    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """float32 (n, 1) each: f - y, and one."""
+        target = np.asarray(y, np.float64)
+        _check_shape(target, scores, 1)
+        gradient = np.subtract(scores[:, 0], target, dtype=np.float64).astype(np.float32)[:, np.newaxis]
+        return gradient, np.ones_like(gradient)
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Weighted mean of the loss."""
+        target = np.asarray(y, np.float64)
+        _check_shape(target, scores, 1)
+        return _mean(0.5 * (scores[:, 0] - target) ** 2, weight)
+
+
+@final
+@frozen
+class LogisticLoss:
+    """log(1 + exp(-s f)) with s = 2y - 1, for y of zeros and ones."""
+
+    @property
+    def n_outputs(self) -> int:
+        """One score, the log odds of y = 1."""
+        return 1
+
+    @property
+    def link(self) -> Literal["sigmoid"]:
+        """Scores are log odds."""
+        return "sigmoid"
+
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+        """float64 (1,): the log odds of the weighted share of ones; finite if there are none, or only ones."""
+        share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight), _LEAST_SHARE, 1 - _LEAST_SHARE)
+        return np.array([np.log(share) - np.log1p(-share)])
+
+    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """float32 (n, 1) each: p - y and p (1 - p), with p = 1/(1 + exp(-f))."""
+        target = _classes(y, 2)
+        _check_shape(target, scores, 1)
+        gradient, hessian = np.empty((len(target), 1), np.float32), np.empty((len(target), 1), np.float32)
+        for rows in _strips(len(target)):
+            sign = 2.0 * target[rows] - 1.0
+            margin = sign * scores[rows, 0]
+            small = np.exp(-np.abs(margin))  # never overflows
+            gradient[rows, 0] = -sign * np.where(margin > 0, small, 1.0) / (1.0 + small)
+            hessian[rows, 0] = np.maximum(small / (1.0 + small) ** 2, _LEAST_HESSIAN)
+        return gradient, hessian
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Weighted mean of the loss."""
+        target = _classes(y, 2)
+        _check_shape(target, scores, 1)
+        margin = np.where(target == 1, scores[:, 0], -scores[:, 0])
+        return _mean(np.logaddexp(0.0, -margin), weight)
+
+
+@final
+@frozen
+class SoftmaxLoss:
+    """Cross-entropy log(sum_k exp f_k) - f_y, for y of class numbers.
+
+    Parameters
+    ----------
+    n_classes : int
+        At least two.
+    """
+
+    n_classes: int
+
+    def __attrs_post_init__(self) -> None:
+        if self.n_classes < 2:
+            raise ParameterError(f"n_classes: must be at least 2, got {self.n_classes}")
+
+    @property
+    def n_outputs(self) -> int:
+        """One score for each class."""
+        return self.n_classes
+
+    @property
+    def link(self) -> Literal["softmax"]:
+        """Scores are log probabilities, up to a constant."""
+        return "softmax"
+
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+        """float64 (K,): log of the classes' weighted shares; finite for absent ones."""
+        target = _classes(y, self.n_classes)
+        mass = np.bincount(target, None if weight is None else np.asarray(weight, np.float64), self.n_classes)
+        return np.array(np.log(np.maximum(mass / mass.sum(), _LEAST_SHARE)))
+
+    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """float32 (n, K) each: p_k - [y = k] and p_k (1 - p_k)."""
+        target = _classes(y, self.n_classes)
+        _check_shape(target, scores, self.n_classes)
+        shape = (len(target), self.n_classes)
+        gradient, hessian = np.empty(shape, np.float32, order="F"), np.empty(shape, np.float32, order="F")
+        for rows in _strips(len(target)):
+            odds = np.exp(scores[rows] - scores[rows].max(axis=1, keepdims=True))
+            p = odds / odds.sum(axis=1, keepdims=True)
+            gradient[rows] = p - (target[rows, np.newaxis] == np.arange(self.n_classes))
+            hessian[rows] = np.maximum(p * (1 - p), _LEAST_HESSIAN)
+        return gradient, hessian
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Weighted mean of the loss."""
+        target = _classes(y, self.n_classes)
+        _check_shape(target, scores, self.n_classes)
+        highest = scores.max(axis=1)
+        log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
+        return _mean(log_total - scores[np.arange(len(target)), target], weight)
+
+
+def _strips(n_rows: int) -> list[slice]:
+    return [slice(first, first + _ROWS_PER_STRIP) for first in range(0, n_rows, _ROWS_PER_STRIP)]
+
+
+def _mean(values: NDArray[np.float64], weight: ArrayLike | None) -> float:
+    if weight is None:
+        return float(values.mean())
+    weights = np.asarray(weight, np.float64)
+    return float((values * weights).sum() / weights.sum())
+
+
+def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
+    """int64 (n,): class numbers, checked."""
+    given = np.asarray(y)
+    target = given.astype(np.int64, copy=False)
+    if target.ndim != 1 or (target is not given and (target != given).any()):
+        raise DataError(f"y: must be a vector of class numbers, got {given.dtype} of shape {given.shape}")
+    if len(target) and (target.min() < 0 or target.max() >= n_classes):
+        raise DataError(f"y: class numbers must run from 0 to {n_classes - 1}, got {target.min()} to {target.max()}")
+    return target
+
+
+def _check_shape(target: NDArray[np.generic], scores: NDArray[np.float64], n_outputs: int) -> None:
+    if scores.shape != (len(target), n_outputs):
+        raise DataError(f"scores: must have shape {(len(target), n_outputs)}, got {scores.shape}")

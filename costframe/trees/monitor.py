@@ -1,0 +1,88 @@
+"""Watches an ensemble on validation rows while it grows, and says when it has stopped getting better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.errors import ParameterError
+from costframe.core.links import apply_link
+from costframe.core.prefix import PrefixCost
+from costframe.core.scoring import score_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import PriceArrays
+    from costframe.core.training import Rows
+    from costframe.core.tree_table import TreeTable
+    from costframe.trees.losses import Loss
+
+    Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
+
+__all__ = ["Monitor"]
+
+
+class Monitor:
+    """Early stopping after `patience` rounds without a better validation value; the best prefix is kept.
+
+    Parameters
+    ----------
+    rows : Rows
+        Validation rows.
+    loss : Loss
+    prices : PriceArrays
+    tradeoff : float
+    patience : int
+        Rounds without an improvement.
+    scoring : None, "loss", name of a score, or callable
+        None watches validation loss + tradeoff * cost; "loss" the loss alone; a name from `costframe.core.scoring` or a
+        function of (labels, predictions), a score of which more is better.
+    """
+
+    def __init__(
+        self, rows: Rows, loss: Loss, prices: PriceArrays, tradeoff: float, patience: int, scoring: Scoring
+    ) -> None:
+        self._rows, self._loss, self._tradeoff, self._patience = rows, loss, tradeoff, patience
+        self._with_cost = scoring is None
+        self._score = _score_function(scoring)
+        self._cost = PrefixCost(rows.X, rows.weight, prices)
+        self._best, self.best_round, self._round = np.inf, 0, 0
+
+    def begin(self, baseline: NDArray[np.float64]) -> None:
+        """Start from the constant model, float64 (K,)."""
+        self._scores = np.tile(baseline, (len(self._rows), 1))
+        self._best = self._value()
+
+    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
+        """Add a round's trees, each with the output it adds to; True when it is time to stop."""
+        self._round += 1
+        for k, table in trees:
+            self._scores[:, k] += step * self._cost.add(table)[:, 0]
+        value = self._value()
+        if value < self._best:
+            self._best, self.best_round = value, self._round
+        return self._round - self.best_round >= self._patience
+
+    def _value(self) -> float:
+        """Value to be made small."""
+        rows = self._rows
+        if self._score is None:
+            loss = self._loss.mean(rows.y, self._scores, rows.weight)
+            return loss + (self._tradeoff * self._cost.mean if self._with_cost else 0.0)
+        predictions = apply_link(self._loss.link, self._scores)
+        return -self._score(rows, predictions[:, 0] if predictions.shape[1] == 1 else predictions)
+
+
+def _score_function(scoring: Scoring) -> Callable[[Rows, NDArray[np.float64]], float] | None:
+    if scoring is None or scoring == "loss":
+        return None
+    if isinstance(scoring, str):
+        named = score_named(scoring)
+        return lambda rows, predictions: named(rows.y, predictions, rows.weight, rows.qid)
+    if not callable(scoring):
+        raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {scoring!r}")
+    return lambda rows, predictions: float(scoring(rows.y, predictions))

@@ -1,0 +1,169 @@
+"""What a split costs, beside what it gains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, final
+
+import numpy as np
+
+from costframe.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.trees.leaf import Leaf
+
+__all__ = ["NoPrices", "OncePrices", "SplitPrices"]
+
+
+class SplitPrices(Protocol):
+    """Prices in units of the objective's sum form: loss summed over rows, so tradeoff * rows * price of a feature.
+
+    A split is made where `gain - price` is largest, and only if that is positive. A price may depend on the leaf and on
+    what was paid before, but not on the threshold.
+    """
+
+    def begin_tree(self) -> None:
+        """Hear that a new tree begins."""
+
+    def prices(self, leaf: Leaf) -> NDArray[np.float64]:
+        """float64 (d,): what a split of this leaf on each feature costs now. Not to be changed by the caller."""
+
+    def paid(self, leaf: Leaf, feature: int) -> bool:
+        """Hear that a split was made, and say whether any price of another leaf has changed by it.
+
+        `leaf.rows` still holds the rows of the leaf that was split.
+        """
+
+
+@final
+class NoPrices:
+    """All splits are free.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of the data.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self._prices = np.zeros(n_features)
+
+    def begin_tree(self) -> None:
+        """Do nothing."""
+
+    def prices(self, leaf: Leaf) -> NDArray[np.float64]:
+        """float64 (d,): zeros."""
+        del leaf
+        return self._prices
+
+    def paid(self, leaf: Leaf, feature: int) -> bool:
+        """Nothing changes."""
+        del leaf, feature
+        return False
+
+
+@final
+class OncePrices:
+    """Greedy Miser's prices: a feature or a resource is paid for by the first split that needs it, and free for good.
+
+    One object serves all trees of an ensemble, or of several ensembles that share what they pay.
+
+    Parameters
+    ----------
+    feature_price : float64 (d,)
+        Paid at the first split on the feature in any tree.
+    resource_price : float64 (R,), optional
+        Paid at the first split on a feature that needs the resource.
+    needs : bool (d, R), optional
+        Which resources a feature needs, directly or through others.
+    split_price : float64 (d,) or float
+        Paid at every split, per unit of weight of the rows that are split.
+    root_price : float
+        Paid at every tree's first split.
+    reuse_price : float
+        Paid at a tree's first split on a feature that an earlier tree has bought.
+    row_weight : float64 (n,), optional
+        Weights of the training rows, for `split_price`; one each if not given.
+
+    Raises
+    ------
+    ParameterError
+        If a price or weight is negative or not finite, or shapes do not fit.
+    """
+
+    def __init__(
+        self,
+        feature_price: ArrayLike,
+        *,
+        resource_price: ArrayLike = (),
+        needs: ArrayLike | None = None,
+        split_price: ArrayLike = 0.0,
+        root_price: float = 0.0,
+        reuse_price: float = 0.0,
+        row_weight: ArrayLike | None = None,
+    ) -> None:
+        self.feature_price = _prices("feature_price", feature_price)
+        self.resource_price = _prices("resource_price", resource_price)
+        n_features, n_resources = len(self.feature_price), len(self.resource_price)
+        self.needs = np.zeros((n_features, 0), bool) if needs is None else np.array(needs, bool)
+        if self.needs.shape != (n_features, n_resources):
+            raise ParameterError(f"needs: must have shape {(n_features, n_resources)}, got {self.needs.shape}")
+        self.split_price = _prices(
+            "split_price", np.full(n_features, split_price) if np.ndim(split_price) == 0 else split_price
+        )
+        if len(self.split_price) != n_features:
+            raise ParameterError(
+                f"split_price: must be a number or have shape ({n_features},), got {self.split_price.shape}"
+            )
+        self.root_price = float(_prices("root_price", [root_price])[0])
+        self.reuse_price = float(_prices("reuse_price", [reuse_price])[0])
+        self.row_weight = None if row_weight is None else _prices("row_weight", row_weight)
+        self.feature_paid = np.zeros(n_features, bool)
+        self.resource_paid = np.zeros(n_resources, bool)
+        self._used = np.zeros(n_features, bool)  # by the tree that is being grown
+        self._once = self._once_prices()
+
+    def begin_tree(self) -> None:
+        """Forget which features the last tree used; what is paid stays paid."""
+        self._used[:] = False
+        self._once = self._once_prices()
+
+    def prices(self, leaf: Leaf) -> NDArray[np.float64]:
+        """float64 (d,): unpaid feature and resource prices, reuse, split * weight of the leaf, and the root's own."""
+        prices = self._once
+        if self.split_price.any():
+            prices = prices + self.split_price * self._weight(leaf)
+        if leaf.depth == 0 and self.root_price:
+            prices = prices + self.root_price
+        return prices
+
+    def paid(self, leaf: Leaf, feature: int) -> bool:
+        """Mark the feature and its resources as paid."""
+        del leaf
+        if self._used[feature]:
+            return False
+        before = self._once
+        self._used[feature] = True
+        self.feature_paid[feature] = True
+        self.resource_paid |= self.needs[feature]
+        self._once = self._once_prices()
+        return not np.array_equal(before, self._once)
+
+    def _once_prices(self) -> NDArray[np.float64]:
+        reuse = np.where(self._used, 0.0, self.reuse_price)
+        own = np.where(self.feature_paid, reuse, self.feature_price)
+        prices: NDArray[np.float64] = own + self.needs @ np.where(self.resource_paid, 0.0, self.resource_price)
+        return prices
+
+    def _weight(self, leaf: Leaf) -> float:
+        return float(leaf.count if self.row_weight is None else self.row_weight[leaf.rows].sum())
+
+
+def _prices(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = np.array(values, np.float64)
+    if array.ndim != 1:
+        raise ParameterError(f"{name}: must be a vector, got shape {array.shape}")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise ParameterError(f"{name}: must be finite and not negative, got {array}")
+    return array

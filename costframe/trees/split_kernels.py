@@ -1,0 +1,138 @@
+"""The best threshold of every column, before prices.
+
+Running sums first, then the scores of all thresholds without a branch, so that the compiler does several at once, then
+the best of them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costframe.core.jit import kernel
+
+__all__ = ["find_splits"]
+
+_ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
+
+
+@kernel
+def _add_up(sums: NDArray[np.int64], n_bins: int, running: NDArray[np.int64]) -> None:
+    """Write the sums of words up to and with each bin; `running` is (2, 256)."""
+    word, hessian_word = 0, 0
+    for cell in range(n_bins):
+        word += sums[cell, 0]
+        running[0, cell] = word
+    if sums.shape[1] == 2:
+        for cell in range(n_bins):
+            hessian_word += sums[cell, 1]
+            running[1, cell] = hessian_word
+
+
+@kernel
+def _score(
+    running: NDArray[np.int64],
+    n_bins: int,
+    extra: NDArray[np.int64],
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    with_hessians: bool,
+    scores: NDArray[np.float64],
+) -> None:
+    """Write G_l^2/(H_l+l2) + G_r^2/(H_r+l2) for each bin, with `extra` on the left, or -1 if it breaks the limits."""
+    mask = (1 << count_bits) - 1
+    gradient_unit, hessian_unit = units[0], units[1]
+    l2, min_rows, min_hessian = limits[0], np.int64(limits[1]), limits[2]
+    total_word, extra_word, extra_hessian = total[0], extra[0], extra[1]
+    n_all = total_word & mask
+    h_all = total[1] * hessian_unit if with_hessians else np.float64(n_all)
+    for cell in range(n_bins):
+        word = running[0, cell] + extra_word
+        n_left = word & mask
+        g_left = (word >> count_bits) * gradient_unit
+        g_right = ((total_word - word) >> count_bits) * gradient_unit
+        h_left = (running[1, cell] + extra_hessian) * hessian_unit if with_hessians else np.float64(n_left)
+        h_right = h_all - h_left
+        a, b = h_left + l2, h_right + l2
+        enough = (n_left >= min_rows) & (n_all - n_left >= min_rows)
+        enough &= (h_left >= min_hessian) & (h_right >= min_hessian) & (a > 0) & (b > 0)
+        a, b = (a, b) if enough else (1.0, 1.0)
+        scores[cell] = g_left * g_left / a + g_right * g_right / b if enough else -1.0
+
+
+@kernel
+def _best(scores: NDArray[np.float64], n_bins: int, ways: int, least: float) -> tuple[float, int, int]:
+    """Find the first largest score above `least` by bin, then by way; bin -1 if there is none."""
+    best, best_cell, best_way = least, -1, 0
+    for cell in range(n_bins):
+        for way in range(ways):
+            if scores[way, cell] > best:
+                best, best_cell, best_way = scores[way, cell], cell, way
+    return best, best_cell, best_way
+
+
+@kernel
+def find_splits(
+    histogram: NDArray[np.int64],
+    n_bins: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    bin_: NDArray[np.uint8],
+    missing_left: NDArray[np.bool_],
+    left: NDArray[np.int64],
+) -> None:
+    """Find the best split of one leaf on each of some columns.
+
+    The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)]. Ties go to the lowest bin, then to missing
+    right. Where the leaf has no missing rows, missing goes with the child of the larger hessian, on a tie left.
+
+    Parameters
+    ----------
+    histogram : int64 (k, 256, 1 or 2)
+        Sums of words per bin.
+    n_bins, columns : int64 (k,)
+        Bins of each column besides the missing one, and its number.
+    total : int64 (2,)
+        Sums of words of the leaf.
+    count_bits : int
+        Low bits of a first word that count rows.
+    units : float64 (2,)
+        What one unit of a gradient and of a hessian is.
+    limits : float64 (3,)
+        l2, fewest rows and least hessian of a child.
+    gain, bin_, missing_left : float64, uint8, bool (d,)
+        Written at `columns`; the gain is -inf where no split is allowed or worth anything.
+    left : int64 (d, 2)
+        Written at `columns`: sums of words that go left.
+    """
+    with_hessians = histogram.shape[2] == 2
+    running, nothing, missing = np.zeros((2, 256), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
+    scores = np.empty((2, 256))
+    g_all = (total[0] >> count_bits) * units[0]
+    n_all = total[0] & ((1 << count_bits) - 1)
+    h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
+    weight = h_all + limits[0]
+    parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child passes the limits either
+    for k in range(columns.shape[0]):
+        column = columns[k]
+        _add_up(histogram[k], n_bins[k], running)
+        _score(running, n_bins[k], nothing, total, count_bits, units, limits, with_hessians, scores[0])
+        some_missing = histogram[k, 255, 0] != 0
+        if some_missing:
+            missing[: histogram.shape[2]] = histogram[k, 255]
+            _score(running, n_bins[k], missing, total, count_bits, units, limits, with_hessians, scores[1])
+        best, cell, way = _best(scores, n_bins[k], 2 if some_missing else 1, parent)
+        better = 0.5 * (best - parent)
+        if cell < 0 or not better > _ROUNDING * parent:
+            gain[column] = -np.inf
+            continue
+        gain[column] = better
+        bin_[column] = cell
+        left[column] = running[:, cell] + way * missing
+        n_left = left[column, 0] & ((1 << count_bits) - 1)
+        h_left = left[column, 1] * units[1] if with_hessians else np.float64(n_left)
+        missing_left[column] = way == 1 if some_missing else h_left >= h_all - h_left

@@ -1,0 +1,24 @@
+"""Priced stumps, a third-party algorithm for costframe."""
+
+from collections.abc import Iterable
+
+import costframe as cf
+
+__all__ = ["costframe_algorithms"]
+
+
+@cf.hookimpl
+def costframe_algorithms() -> Iterable[cf.Algorithm]:
+    """Bring one algorithm with three estimators."""
+    from costframe_stumps.estimators import StumpsClassifier, StumpsRanker, StumpsRegressor
+
+    return [
+        cf.Algorithm(
+            name="stumps",
+            summary="Boosted one-split trees; each round buys the split that is worth more than it costs",
+            reference="the costframe tutorial, docs/writing-a-plugin.md",
+            classifier=StumpsClassifier,
+            regressor=StumpsRegressor,
+            ranker=StumpsRanker,
+        )
+    ]

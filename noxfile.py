@@ -1,0 +1,55 @@
+"""The tasks: `nox -l` lists them, `nox -s NAME` runs one."""
+
+import nox
+
+nox.options.sessions = ["gates", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+
+
+@nox.session
+def gates(session: nox.Session) -> None:
+    """Check with ruff, mypy and the import rules."""
+    session.install("-e", ".[test,gates]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("lint-imports")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the whole suite, with the example plugin installed."""
+    session.install("-e", ".[test]", "-e", "examples/costframe-stumps")
+    session.run("pytest", "-n", "2", *session.posargs)
+
+
+@nox.session
+def plain_kernels(session: nox.Session) -> None:
+    """Run the kernel tests without compilation, then with bounds checks."""
+    session.install("-e", ".[test]")
+    kernel_tests = ["tests/test_exactness.py", "tests/test_trees_kernels.py", *session.posargs]
+    session.run("pytest", *kernel_tests, env={"NUMBA_DISABLE_JIT": "1"})
+    cache = session.create_tmp()  # kernels compiled with checks must not meet those without
+    session.run("pytest", *kernel_tests, env={"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache})
+
+
+@nox.session
+def deep(session: nox.Session) -> None:
+    """Try the central law on 20,000 drawn cases."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "tests/test_exactness.py", "--hypothesis-profile=deep", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Run every benchmark, as ratios against a peer in the same run."""
+    session.install("-e", ".[bench]")
+    session.run("python", "benchmarks/run.py", *session.posargs)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build the distributions and check that they install and run."""
+    session.install("build", "twine")
+    session.run("python", "-m", "build", "--outdir", "dist")
+    session.run("twine", "check", "--strict", "dist/*")

@@ -1,0 +1,201 @@
+"""Regressors that are honest but for a predictor that lies in one place."""
+
+import attrs
+import numpy as np
+from broken_base import StumpsRegressor, breaks, named
+
+from costframe.core.costs import CostModel
+from costframe.core.predictor import Predictor, StageTree
+
+
+class Delegate(Predictor):
+    """An honest predictor behind another class; subclasses lie in one place."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    feature_names = property(lambda self: self.inner.feature_names)
+    costs = property(lambda self: self.inner.costs)
+
+    def predict(self, X):
+        return self.inner.predict(X)
+
+    def decision_function(self, X):
+        return self.inner.decision_function(X)
+
+    def inquire(self, costs=None, acquisition="path", known=()):
+        return self.inner.inquire(costs, acquisition, known)
+
+    def cost(self, X, costs=None, **more):
+        return self.inner.cost(X, costs, **more)
+
+
+def lying(predictor, **laws):
+    """Register a regressor that is honest but for its predictor."""
+
+    class Lying(StumpsRegressor):
+        def fit(self, *data, **more):
+            super().fit(*data, **more)
+            self.predictor_ = predictor(self.predictor_)
+            return self
+
+    breaks(**laws)(named(predictor.__name__, Lying))
+
+
+class ForgetsResources(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return attrs.evolve(report, per_row=report.per_row - sum(report.by_resource.values()))
+
+
+class ChargesTooLittle(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return attrs.evolve(report, per_row=report.per_row * 0.99)
+
+
+class CountsOneRoundOnly(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return report if report.rounds is None else attrs.evolve(report, rounds=np.full(len(X), 7))
+
+
+class KeepsNoPrices(Delegate):
+    costs = None
+
+
+class ForgetsComparisons(Delegate):
+    def cost(self, X, costs=None, **more):
+        model = CostModel.of(self.costs if costs is None else costs, self.feature_names)
+        return self.inner.cost(X, attrs.evolve(model, split=0.0), **more)
+
+
+class ForgetsThatLearnersAcquireWhole(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        cheaper = more.get("acquisition") == "learner"
+        return attrs.evolve(report, per_row=report.per_row - 0.5) if cheaper else report
+
+
+class PaysResourcesForEveryFeature(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
+        again = (
+            report.acquired @ (prices.needs @ prices.resource_cost)
+            - report.acquired.dot(prices.needs) @ prices.resource_cost
+        )
+        return attrs.evolve(report, per_row=report.per_row + again)
+
+
+class MeanThatIsNone(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return attrs.evolve(report, mean=report.mean * 0.9)
+
+
+class PartsThatAreMissing(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return attrs.evolve(report, by_resource={})
+
+
+class PredictsInSinglePrecision(Delegate):
+    def predict(self, X):
+        return self.inner.predict(X).astype(np.float32).astype(np.float64)
+
+
+class PredictsByTheBatch(Delegate):
+    def predict(self, X):
+        values = self.inner.predict(X)
+        return values + 1e-6 * values.mean()
+
+
+class ReadsWhatItDidNotAcquire(Delegate):
+    def predict(self, X):
+        return self.inner.predict(X) + 1e-3 * np.nan_to_num(X).sum(axis=1)
+
+
+class AcquiresByWhatItDidNotAcquire(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return attrs.evolve(report, acquired=report.acquired ^ (np.asarray(X)[:, [2]] > 10))
+
+
+class Speculates(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=()):
+        return SpeculatingInquiry(self.inner.inquire(costs, acquisition, known), self.feature_names)
+
+
+class SpeculatingInquiry:
+    """Asks for one feature more than it needs, and never looks at it."""
+
+    def __init__(self, inner, names):
+        self.inner, self.names, self.asked = inner, names, set()
+
+    @property
+    def needs(self):
+        needs = self.inner.needs
+        more = [name for name in self.names if name not in self.asked and name not in needs]
+        return (*needs, *more[:1]) if needs else ()
+
+    def supply(self, values):
+        self.asked |= set(values)
+        self.inner.supply({name: values[name] for name in self.inner.needs})
+
+    @property
+    def answer(self):
+        return self.inner.answer
+
+
+class AsksAgain(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=()):
+        return self.inner.inquire(costs, acquisition, () if known else known)
+
+
+class ChargesAgain(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=()):
+        inquiry = self.inner.inquire(costs, acquisition, known)
+        inquiry._ledger.spent += 1.0 if known else 0.0
+        return inquiry
+
+
+class IsFiniteForWholeRowsOnly(Delegate):
+    def decision_function(self, X):
+        return np.where(np.isnan(X).all(axis=1), np.nan, self.inner.decision_function(X))
+
+
+@attrs.define(eq=False, frozen=True)
+class HasMoreThanItsParts(StageTree):
+    """A stage tree with something beside its bank and stages, which no file holds."""
+
+    def predict(self, X, *, n_jobs=None):
+        return super().predict(X, n_jobs=n_jobs) + 1.0
+
+
+def more_than_its_parts(tree):
+    return HasMoreThanItsParts(tree.bank, tree.stages, tree.costs)
+
+
+lying(
+    ForgetsResources,
+    cost_reported_is_cost_fetched="reported against fetched",
+    resources_are_charged_once="which acquired",
+)
+lying(ChargesTooLittle, cost_reported_is_cost_fetched="reported against fetched")
+lying(CountsOneRoundOnly, cost_reported_is_cost_fetched="7 rounds reported")
+lying(KeepsNoPrices, cost_reported_is_cost_fetched="does not have the prices")
+lying(ForgetsComparisons, every_price_is_reported="path: reported against charged")
+lying(ForgetsThatLearnersAcquireWhole, every_price_is_reported="learner: reported against charged")
+lying(PaysResourcesForEveryFeature, resources_are_charged_once="which acquired")
+lying(MeanThatIsNone, parts_add_up="mean against")
+lying(PartsThatAreMissing, parts_add_up="sum of its parts")
+lying(PredictsInSinglePrecision, an_inquiry_predicts_the_same="the inquiry ends in")
+lying(PredictsByTheBatch, rows_are_independent="predicted otherwise alone")
+lying(ReadsWhatItDidNotAcquire, nothing_unacquired_matters="predictions change")
+lying(AcquiresByWhatItDidNotAcquire, nothing_unacquired_matters="acquisitions change")
+lying(Speculates, needs_are_read="asks for", cost_reported_is_cost_fetched="fetched")
+lying(AsksAgain, what_is_known_is_free="although all values were given")
+lying(ChargesAgain, what_is_known_is_free="although all was paid for")
+lying(IsFiniteForWholeRowsOnly, predictions_are_proper="not finite")
+lying(more_than_its_parts, saved_is_loaded="predictions differ after loading")

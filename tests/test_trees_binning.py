@@ -1,0 +1,143 @@
+import warnings
+from math import inf, nan
+
+import naive_trees as naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.trees import BinMapper, binning
+from costframe.trees.thresholds import midpoints
+
+TINY, HUGE = 5e-324, 1.7976931348623157e308
+hard = st.sampled_from([-inf, -HUGE, -1.0, -TINY, -0.0, 0.0, TINY, 1.0, np.nextafter(1.0, 2), 2.0, HUGE, inf, nan])
+values = st.one_of(hard, st.integers(-20, 20).map(float), st.floats(allow_nan=True, allow_infinity=True))
+columns = st.lists(st.tuples(values, st.integers(0, 5)), min_size=1, max_size=40).filter(
+    lambda rows: any(weight for _, weight in rows)
+)
+
+
+@given(columns, st.integers(2, 8))
+def test_thresholds_and_bins_are_the_naive_ones(rows, max_bins):
+    column, weights = zip(*rows, strict=True)
+    mapper = BinMapper.fit(np.array(column)[:, None], max_bins=max_bins, sample_weight=weights)
+    cuts = naive.thresholds(column, weights, max_bins)
+    assert mapper.thresholds[0].tolist() == cuts
+    assert len(cuts) <= max_bins
+    assert mapper.transform(np.array(column)[:, None]).bins[:, 0].tolist() == [naive.bin_of(x, cuts) for x in column]
+
+
+@given(columns, st.integers(2, 8))
+def test_a_weight_of_two_is_a_row_given_twice(rows, max_bins):
+    column, weights = np.array(rows).T
+    weighted = BinMapper.fit(column[:, None], max_bins=max_bins, sample_weight=weights)
+    repeated = BinMapper.fit(np.repeat(column, weights.astype(int))[:, None], max_bins=max_bins)
+    assert weighted.thresholds[0].tolist() == repeated.thresholds[0].tolist()
+
+
+@given(columns, values)
+def test_a_threshold_means_what_its_bin_means(rows, x):
+    mapper = BinMapper.fit(np.array([row[0] for row in rows])[:, None], max_bins=5)
+    cell = mapper.transform([[x]]).bins[0, 0]
+    for bin_, threshold in enumerate(mapper.thresholds[0]):
+        assert (x <= threshold) == (cell <= bin_)
+
+
+@given(hard, hard)
+def test_midpoints_part_any_two_values(a, b):
+    if a < b:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            (t,) = midpoints(np.array([a]), np.array([b]))
+        assert a <= t < b
+
+
+def test_full_resolution_of_255_bins():
+    column = np.arange(255.0)[::-1]
+    mapper = BinMapper.fit(column[:, None])
+    assert mapper.n_bins.tolist() == [255]
+    assert mapper.transform(column[:, None]).bins[:, 0].tolist() == list(range(255))[::-1]
+    assert BinMapper.fit(np.arange(256.0)[:, None]).n_bins[0] <= 255
+
+
+def test_a_value_that_most_rows_have_leaves_bins_for_the_rest():
+    column = np.concatenate([np.zeros(9000), np.arange(1.0, 1001.0)])
+    assert BinMapper.fit(column[:, None], max_bins=50).n_bins[0] >= 45
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "reversed"])
+def test_any_layout_and_any_number_of_threads(layout):
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((20_000, 19)).astype(np.float32).astype(np.float64)
+    table[rng.random(table.shape) < 0.1] = nan
+    given_as = {
+        "C": table,
+        "F": np.asfortranarray(table),
+        "strided": np.repeat(table, 2, axis=1)[:, ::2],
+        "float32": table.astype(np.float32),
+        "reversed": table[::-1, ::-1].copy()[::-1, ::-1],
+    }[layout]
+    plain = BinMapper.fit(table, max_bins=64)
+    expected = plain.transform(table)
+    for n_threads in (1, 2, 3):
+        mapper = BinMapper.fit(given_as, max_bins=64, n_threads=n_threads)
+        assert all(map(np.array_equal, mapper.thresholds, plain.thresholds))
+        binned = mapper.transform(given_as, n_threads=n_threads)
+        assert np.array_equal(binned.bins, expected.bins)
+        assert binned.bins.flags.c_contiguous
+        assert np.array_equal(binned.columns, binned.bins.T)
+        assert binned.columns.flags.c_contiguous
+
+
+def test_a_subsample_is_drawn_by_seed():
+    table = np.random.default_rng(0).standard_normal((500, 2))
+    first, again, other = (BinMapper.fit(table, max_bins=9, subsample=100, random_state=seed) for seed in (1, 1, 2))
+    assert all(map(np.array_equal, first.thresholds, again.thresholds))
+    assert not any(map(np.array_equal, first.thresholds, other.thresholds))
+
+
+def test_constant_and_missing_columns():
+    table = np.array([[1.0, nan, 1.0, nan], [1.0, nan, nan, 2.0], [1.0, nan, 1.0, 3.0]])
+    mapper = BinMapper.fit(table)
+    assert [each.tolist() for each in mapper.thresholds] == [[inf], [inf], [inf], [2.5, inf]]
+    assert mapper.transform(table).splittable.tolist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"X": np.empty((0, 2))}, DataError, "at least one row"),
+        ({"X": np.empty((2, 0))}, DataError, "at least one row and one column"),
+        ({"X": np.zeros(3)}, DataError, r"shape \(3,\)"),
+        ({"X": [["a"], ["b"]]}, DataError, "table of numbers"),
+        ({"X": np.zeros((2, 1)), "max_bins": 1}, ParameterError, "max_bins: must lie between 2 and 255, got 1"),
+        ({"X": np.zeros((2, 1)), "max_bins": 256}, ParameterError, "got 256"),
+        ({"X": np.zeros((2, 1)), "sample_weight": [1.0]}, DataError, r"sample_weight: must have shape \(2,\)"),
+        ({"X": np.zeros((2, 1)), "sample_weight": [1.0, -1.0]}, DataError, "not negative"),
+        ({"X": np.zeros((2, 1)), "sample_weight": [1.0, nan]}, DataError, "finite"),
+        ({"X": np.zeros((2, 1)), "sample_weight": [0.0, 0.0]}, DataError, "at least one row"),
+        (
+            {"X": np.zeros((2, 1)), "categorical_features": ["color", 3]},
+            ParameterError,
+            r"categorical splits are not supported by this engine yet \(categorical_features: 'color', 3\)",
+        ),
+    ],
+)
+def test_bad_input_is_refused(arguments, error, text):
+    with pytest.raises(error, match=text):
+        BinMapper.fit(**arguments)
+
+
+def test_other_columns_or_too_many_rows_are_refused(monkeypatch):
+    mapper = BinMapper.fit(np.zeros((2, 3)))
+    with pytest.raises(DataError, match="must have 3 columns, as many as the bins were fitted on, got 2"):
+        mapper.transform(np.zeros((2, 2)))
+    monkeypatch.setattr(binning, "MAX_ROWS", 2)
+    with pytest.raises(DataError, match="fewer than 2 rows"):
+        mapper.transform(np.zeros((2, 3)))
+
+
+def test_no_categorical_features_are_no_error():
+    assert BinMapper.fit([[1.0], [2.0]], categorical_features=[]).n_features == 1

@@ -1,0 +1,220 @@
+"""Every kernel between the bins and the finished tree, against its twin."""
+
+import naive_trees as naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costframe.core.errors import DataError
+from costframe.trees.histogram_kernels import add_rows, add_rows_with_hessians, subtract
+from costframe.trees.packing import pack
+from costframe.trees.partition import RowSplit, part_rows
+from costframe.trees.partition_kernels import label_rows, partition_rows, route_rows
+from costframe.trees.split_kernels import find_splits
+
+CELLS = [0, 1, 2, 5, 254, 255]
+rng_seeds = st.integers(0, 2**32 - 1)
+
+
+def draw_rows(rng, n):
+    return np.flatnonzero(rng.random(n) < rng.random()).astype(np.int32)
+
+
+@given(rng_seeds, st.integers(1, 30), st.integers(1, 6), st.booleans())
+def test_histograms_are_sums_over_rows(seed, n, d, with_hessians):
+    rng = np.random.default_rng(seed)
+    bins = rng.choice(CELLS, (n, d)).astype(np.uint8)
+    words = rng.integers(-(2**40), 2**40, (n, 1 + with_hessians))
+    rows, columns = draw_rows(rng, n), np.flatnonzero(rng.random(d) < 0.7)
+    found = np.full((len(columns), 256, 1 + with_hessians), 77, np.int64)  # what was there before does not matter
+    (add_rows_with_hessians if with_hessians else add_rows)(bins, words, rows, columns, found)
+    expected = np.zeros_like(found)
+    for row in rows:
+        for k, column in enumerate(columns):
+            expected[k, bins[row, column]] += words[row]
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("with_hessians", [False, True])
+def test_scattered_rows_of_a_table_beyond_the_cache(with_hessians):
+    rng = np.random.default_rng(0)
+    bins = np.zeros((2**23 // 64 + 1, 64), np.uint8)
+    rows = np.sort(rng.permutation(len(bins))[:75]).astype(np.int32)
+    bins[rows] = rng.integers(0, 256, (75, 64))
+    words = rng.integers(-99, 99, (len(bins), 1 + with_hessians))
+    columns, found = np.array([3, 63]), np.empty((2, 256, 1 + with_hessians), np.int64)
+    (add_rows_with_hessians if with_hessians else add_rows)(bins, words, rows, columns, found)
+    for k, column in enumerate(columns):
+        for word in range(1 + with_hessians):
+            sums = np.bincount(bins[rows, column], words[rows, word], 256)
+            assert np.array_equal(found[k, :, word], sums)
+
+
+@given(rng_seeds, st.integers(1, 3), st.integers(1, 2))
+def test_a_sibling_is_the_parent_less_the_child(seed, k, words):
+    rng = np.random.default_rng(seed)
+    parent, child = rng.integers(-9, 9, (2, k, 256, words))
+    n_bins = rng.integers(1, 256, k)
+    for row, count in enumerate(n_bins):
+        child[row, count:255] = 0  # bins that are not in use
+    expected = parent - child
+    subtract(parent, child, n_bins)
+    assert np.array_equal(parent, expected)
+
+
+@given(rng_seeds, st.integers(0, 40), st.booleans())
+def test_partition_is_stable(seed, m, missing_left):
+    rng = np.random.default_rng(seed)
+    bins = rng.choice(CELLS, (50, 2)).astype(np.uint8)
+    rows = np.sort(rng.permutation(50)[:m]).astype(np.int32)
+    bin_ = int(rng.choice(CELLS[:-1]))
+    left = [row for row in rows if naive.goes_left(bins[row, 1], bin_, missing_left)]
+    right = [row for row in rows if row not in left]
+    scratch = np.empty_like(rows)
+    assert partition_rows(np.ascontiguousarray(bins[:, 1]), bin_, missing_left, rows, scratch) == len(left)
+    assert rows[: len(left)].tolist() == left
+    assert scratch[: len(right)].tolist() == right
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_partition_by_parts_is_the_same(monkeypatch, n_threads):
+    monkeypatch.setattr("costframe.trees.partition._ROWS_PER_PART", 7)
+    monkeypatch.setattr("costframe.trees.partition._ROWS_WORTH_THREADS", 0)
+    rng = np.random.default_rng(0)
+    bins = rng.choice(CELLS, (100, 1)).astype(np.uint8)
+    rows = np.arange(100, dtype=np.int32)
+    scratch = np.empty_like(rows)
+    splits = [RowSplit(rows[at], scratch[at], 0, 2, True) for at in (slice(0, 50), slice(50, 51), slice(51, 100))]
+    counts = part_rows(bins.T.copy(), splits, n_threads=n_threads)
+    for split, count, at in zip(splits, counts, ((0, 50), (50, 51), (51, 100)), strict=True):
+        inside = range(*at)
+        left = [row for row in inside if naive.goes_left(bins[row, 0], 2, missing_left=True)]
+        assert count == len(left)
+        assert split.rows.tolist() == left + [row for row in inside if row not in left]
+
+
+@given(rng_seeds, st.booleans())
+def test_labels_and_leaf_sums(seed, with_hessians):
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(40)[:30].astype(np.int32)
+    g, h = rng.standard_normal((2, 40)).astype(np.float32)
+    begin, end = np.array([0, 7, 8]), np.array([7, 8, 30])
+    node, leaf_of_row, sums = np.array([3, 1, 4], np.int32), np.full(40, -1, np.int32), np.empty((3, 2))
+    label_rows(rows, begin, end, node, g, h if with_hessians else h[:0], leaf_of_row, sums)
+    for leaf in range(3):
+        inside = rows[begin[leaf] : end[leaf]]
+        assert (leaf_of_row[inside] == node[leaf]).all()
+        total_g = total_h = 0.0
+        for row in inside:
+            total_g += float(g[row])
+            total_h += float(h[row]) if with_hessians else 1.0
+        assert sums[leaf].tolist() == [total_g, total_h]
+    assert (leaf_of_row >= 0).sum() == 30
+
+
+@given(rng_seeds)
+def test_routing_follows_the_tests(seed):
+    rng = np.random.default_rng(seed)
+    bins = rng.choice(CELLS, (30, 2)).astype(np.uint8)
+    feature, left, right = (
+        np.array(each, np.int32) for each in ([0, 1, -1, -1, -1], [1, 3, -1, -1, -1], [2, 4, -1, -1, -1])
+    )
+    bin_, missing_left = rng.choice(CELLS[:-1], 5).astype(np.uint8), rng.random(5) < 0.5
+    leaf_of_row = np.where(rng.random(30) < 0.5, -1, 9).astype(np.int32)
+    expected = []
+    for row in range(30):
+        node = 0
+        while feature[node] >= 0:
+            to_left = naive.goes_left(bins[row, feature[node]], bin_[node], missing_left[node])
+            node = left[node] if to_left else right[node]
+        expected.append(node if leaf_of_row[row] < 0 else 9)
+    route_rows(bins, feature, bin_, missing_left, left, right, leaf_of_row)
+    assert leaf_of_row.tolist() == expected
+
+
+@given(
+    rng_seeds,
+    st.integers(1, 14),
+    st.booleans(),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 0.75]),
+)
+def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows, min_hessian):
+    rng = np.random.default_rng(seed)
+    n_bins = np.array([1, 3, 6, 255])
+    cells = [[0, 255], [0, 1, 2], [0, 1, 2, 4, 5, 255], [0, 100, 254, 255]]
+    bins = np.stack([rng.choice(each, n) for each in cells], axis=1).astype(np.uint8)
+    g = (rng.integers(-6, 7, n) / 4).astype(np.float32)
+    h = (rng.integers(0, 5, n) / 4).astype(np.float32) if with_hessians else np.ones(n, np.float32)
+    packed = pack(g, h if with_hessians else None)
+    columns = np.arange(4)
+    histogram = np.empty((4, 256, packed.words.shape[1]), np.int64)
+    add = add_rows_with_hessians if with_hessians else add_rows
+    add(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
+    sums = packed.sums()
+    gain, bin_, missing_left, left = np.empty(4), np.empty(4, np.uint8), np.empty(4, bool), np.empty((4, 2), np.int64)
+    find_splits(
+        histogram, n_bins, columns, np.array([sums.word, sums.hessian_word]), packed.count_bits,
+        np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
+        gain, bin_, missing_left, left,
+    )  # fmt: skip
+    for f in columns:
+        expected = naive.best_split(
+            bins[:, f].tolist(), n_bins[f], g.tolist(), h.tolist(), l2=l2, min_rows=min_rows, min_hessian=min_hessian
+        )
+        if expected is None:
+            assert gain[f] == -np.inf
+        else:
+            assert (gain[f], bin_[f], missing_left[f]) == expected
+            inside = [i for i in range(n) if naive.goes_left(bins[i, f], expected[1], expected[2])]
+            assert left[f].tolist()[: packed.words.shape[1]] == packed.words[inside].sum(axis=0).tolist()
+
+
+@given(rng_seeds, st.integers(1, 50), st.sampled_from([1e-30, 1.0, 1e30]), st.booleans())
+def test_packed_sums_are_sums(seed, n, size, with_hessians):
+    rng = np.random.default_rng(seed)
+    g = (rng.standard_normal(n) * size).astype(np.float32)
+    h = rng.random(n).astype(np.float32) if with_hessians else None
+    packed = pack(g, h, n_threads=2)
+    rows = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
+    for chosen in (None, rows):
+        inside = slice(None) if chosen is None else chosen
+        sums = packed.sums(chosen)
+        scale = np.abs(g.astype(float)).sum()
+        assert packed.count(sums) == len(g[inside])
+        assert packed.gradient(sums) == pytest.approx(g[inside].sum(dtype=float), rel=0, abs=1e-12 * scale)
+        expected = len(g[inside]) if h is None else h[inside].sum(dtype=float)
+        assert packed.hessian(sums) == pytest.approx(expected, rel=1e-12)
+
+
+@given(st.lists(st.integers(-(2**10), 2**10), min_size=1, max_size=50))
+def test_dyadic_gradients_are_packed_exactly(numbers):
+    g = np.array(numbers, np.float32) / 64
+    packed = pack(g, np.abs(g))
+    assert (packed.words[:, 0] >> packed.count_bits) * packed.gradient_unit == pytest.approx(g, rel=0, abs=0)
+    assert packed.words[:, 1] * packed.hessian_unit == pytest.approx(np.abs(g), rel=0, abs=0)
+
+
+def test_the_largest_possible_sums_do_not_overflow():
+    n = 1000
+    packed = pack(np.full(n, -3.4e38, np.float32), np.full(n, 3.4e38, np.float32))
+    sums = packed.sums()
+    assert packed.count(sums) == n
+    assert packed.gradient(sums) == pytest.approx(-3.4e41, rel=1e-6)
+    assert packed.hessian(sums) == pytest.approx(3.4e41, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("g", "h", "text"),
+    [
+        ([np.nan, 1], None, "gradients: must be finite"),
+        ([np.inf, 1], None, "gradients: must be finite"),
+        ([1, 1], [np.nan, 1], "hessians: must be finite"),
+        ([1, 1], [-1, 1], "hessians: must not be negative"),
+    ],
+)
+def test_gradients_that_cannot_be_summed_are_refused(g, h, text):
+    with pytest.raises(DataError, match=text):
+        pack(np.array(g, np.float32), None if h is None else np.array(h, np.float32))
