@@ -52,7 +52,7 @@ _HOME = {
     "save": "costframe.core.storage",
 }
 
-__all__ = [  # noqa: RUF022 - in the order of _HOME, which a test holds it to
+__all__ = [
     "Algorithm",
     "Answer",
     "BudgetSearch",
@@ -84,7 +84,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'costframe' has no attribute {name!r}")
     home = _HOME[name]
-    value = importlib.import_module("costframe.datasets") if home == "costframe" else getattr(importlib.import_module(home), name)
+    value = (
+        importlib.import_module("costframe.datasets")
+        if home == "costframe"
+        else getattr(importlib.import_module(home), name)
+    )
     globals()[name] = value
     return value
 

@@ -119,9 +119,8 @@ def paths(tree, number=0):
     stage = tree.stages[number]
     if not isinstance(stage, Route):
         return [[(number, None)]]
-    return [
-        [(number, up), *rest] for up, child in ((False, stage.below), (True, stage.above)) for rest in paths(tree, child)
-    ]
+    below = [[(number, False), *rest] for rest in paths(tree, stage.below)]
+    return below + [[(number, True), *rest] for rest in paths(tree, stage.above)]
 
 
 def sigma(z):

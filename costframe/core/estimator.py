@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError
+from costframe.core.predictor import StageTree
 from costframe.core.scoring import ndcg_at_5
+from costframe.core.stepped import SteppedPredictor
 from costframe.core.tables import column_names
 from costframe.core.training import Rows, TrainingData, check_number, check_target, check_weights
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from costframe.core.predictor import Predictor
 
 __all__ = ["CostAwareClassifier", "CostAwareEstimator", "CostAwareRanker", "CostAwareRegressor"]
+
+_PRICED = (StageTree, SteppedPredictor)  # predictors that carry prices of their own
 
 
 class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -89,8 +93,9 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             A ValueError that names what does not fit.
         """
         check_number("tradeoff", self.tradeoff)
-        if not self._ranks and (qid is not None or qid_val is not None):
-            raise DataError("qid: only rankings have queries")
+        for name, queries in (("qid", qid), ("qid_val", qid_val)):
+            if queries is not None and not self._ranks:
+                raise DataError(f"{name}: has no effect, only rankings have queries")
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         names = getattr(self, "feature_names_in_", None)
         costs = CostModel.of(self.costs, self._names(names))
@@ -103,7 +108,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         self.costs_ = costs
         predictor = self._train(TrainingData(train, valid, costs, prices, classes))
-        self.predictor_ = predictor.with_costs(costs)
+        self.predictor_ = predictor.with_costs(costs) if isinstance(predictor, _PRICED) else predictor
         return self
 
     @property
@@ -116,7 +121,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def cost(self, X: Any, *, acquisition: str = "path", rounds: bool = False) -> CostReport:
         """Say exactly what predicting these rows costs."""
         table = self._read(X)
-        return self.predictor_.cost(table, acquisition=acquisition, rounds=rounds)
+        return self.predictor_.cost(table, self.costs_, acquisition=acquisition, rounds=rounds)
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
         """Name X's columns: a frame's own names, else those of a cost model of as many features, else x0, x1, ..."""

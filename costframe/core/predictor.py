@@ -50,10 +50,6 @@ class Predictor(ABC):
         """Prices used where none are given; None prices every feature at one."""
 
     @abstractmethod
-    def with_costs(self, costs: CostModel | None) -> Predictor:
-        """Return the same model with other prices of its own."""
-
-    @abstractmethod
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs."""
 
