@@ -41,6 +41,7 @@ def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
     tree, costs, X, acquisition = case
     report = tree.cost(X, costs, acquisition=acquisition, rounds=True)
     values, exits = tree.predict(X), tree.exits(X)
+    assert same_bits(report.predictions, values)
     for i, row in enumerate(X):
         visited, scores = naive.route_taken(tree, row)
         cost, acquired = naive.hard_cost(tree, row, costs, acquisition)

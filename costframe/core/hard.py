@@ -32,11 +32,13 @@ def hard_charges(
     """Charge some rows; `learners_at[s]` is the price of the learners that stage s is the first to evaluate."""
     layout = tree.layout
     runner = StageRunner(tree.bank, layout, X, marks)
-    learners = np.zeros(len(X))
-    reached = np.zeros(len(tree.stages))
-    for stage, rows, _ in runner.routed():
+    learners, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
+    exits, reached = np.zeros(len(X), np.int64), np.zeros(len(tree.stages))
+    for stage, rows, values in runner.routed():
         reached[stage] = weight[rows].sum()
         learners[rows] += learners_at[stage]
+        if layout.below[stage] < 0:
+            scores[rows], exits[rows] = values, stage
     acquisition, features, resources = _price(layout, prices, runner.masks, weight)
     acquired = np.zeros((len(X), len(tree.feature_names)), np.bool_)
     bits = bits_of(runner.masks, len(layout.used))
@@ -44,7 +46,17 @@ def hard_charges(
     reuse = prices.reuse * (runner.spent[:, 1] - bits.sum(axis=1)) if prices.reuse else np.zeros(len(X))
     feature_weight = np.zeros(len(tree.feature_names))
     feature_weight[layout.used] = features
-    return Charges(acquired, acquisition, learners, runner.spent[:, 0], reuse, feature_weight, resources, reached)
+    return Charges(
+        acquired,
+        acquisition,
+        learners,
+        runner.spent[:, 0],
+        reuse,
+        feature_weight,
+        resources,
+        reached,
+        tree.linked(scores, exits),
+    )
 
 
 def _price(

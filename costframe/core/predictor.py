@@ -15,13 +15,12 @@ from costframe.core.inquiry import Inquiry, Ledger, number
 from costframe.core.layout import lay_out
 from costframe.core.links import apply_link, log_odds
 from costframe.core.reading import check_acquisition
+from costframe.core.report import squeezed
 from costframe.core.stages import Answer, Stage, check_stages
 from costframe.core.tables import as_rows
 from costframe.core.walk import StageWalker, plan_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
@@ -164,12 +163,12 @@ class StageTree(Predictor):
         float64 (rows,), or (rows, K) for K > 1 outputs
         """
         scores, exits = self._scores(X, n_jobs)
-        return _squeezed(self._linked(scores, exits))
+        return squeezed(self.linked(scores, exits))
 
     def decision_function(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities."""
         scores, exits = self._scores(X, n_jobs)
-        return _squeezed(scores if len(self.links) == 1 else log_odds(self._linked(scores, exits)))
+        return squeezed(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Tell at which stage each row is answered: int64 (rows,)."""
@@ -195,7 +194,8 @@ class StageTree(Predictor):
 
         return predict_rows(self.bank, self.layout, as_rows(X, self.feature_names), n_jobs)
 
-    def _linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+    def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Apply to scores, float64 (rows, K), the link of the answer that each row ended at."""
         if len(self.links) == 1:
             return apply_link(self.links[0], scores)
         values = np.empty_like(scores)
@@ -204,8 +204,3 @@ class StageTree(Predictor):
             assert isinstance(answer, Answer)  # noqa: S101 - rows end at answers only
             values[rows] = apply_link(answer.link, scores[rows])
         return values
-
-
-def _squeezed(values: Sequence[Any] | NDArray[np.float64]) -> NDArray[np.float64]:
-    table = np.asarray(values)
-    return table[:, 0] if table.shape[1] == 1 else table

@@ -45,13 +45,22 @@ def replay_charges(
     """Charge rows of a predictor that can only be stepped; it is one stage, and prices acquisition alone."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     acquired = np.zeros((len(X), len(column)), np.bool_)
-    cost = np.zeros(len(X))
+    cost, values = np.zeros(len(X)), []
     for i, row in enumerate(X):
         end = replay(predictor, row, costs, acquisition)
         acquired[i, [column[name] for name in end.acquired]] = True
         cost[i] = end.cost
+        values.append(np.atleast_1d(end.value))
     resources = acquired @ prices.needs
     none = np.zeros(len(X))
     return Charges(
-        acquired, cost, none, none, none, weight @ acquired, weight @ resources, np.array([float(weight.sum())])
+        acquired,
+        cost,
+        none,
+        none,
+        none,
+        weight @ acquired,
+        weight @ resources,
+        np.array([float(weight.sum())]),
+        np.array(values) if values else np.empty((0, 1)),
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from costframe.core.costs import PriceArrays
 
-__all__ = ["Charges", "CostReport", "Evaluation", "sum_charges"]
+__all__ = ["Charges", "CostReport", "Evaluation", "squeezed", "sum_charges"]
 
 
 @frozen
@@ -43,6 +43,7 @@ class Charges:
     feature_weight: NDArray[np.float64]  # (d,): weight of the rows that acquired each feature
     resource_weight: NDArray[np.float64]  # (R,)
     stage_weight: NDArray[np.float64]  # (stages,)
+    predictions: NDArray[np.float64] | None = None  # (rows, K), where rows have one way each
 
 
 def sum_charges(parts: Sequence[Charges]) -> Charges:
@@ -52,6 +53,7 @@ def sum_charges(parts: Sequence[Charges]) -> Charges:
             "acquired", "acquisition", "learners", "comparisons", "reuse")),
         *(np.sum([getattr(part, name) for part in parts], axis=0) for name in (
             "feature_weight", "resource_weight", "stage_weight")),
+        _joined([part.predictions for part in parts]),
     )  # fmt: skip
 
 
@@ -77,6 +79,8 @@ class CostReport:
         Share of rows that reach each stage.
     rounds : int64 (rows,) or None
         Trips to the sources, if they were asked for.
+    predictions : float64 (rows,) or (rows, K), or None
+        What `predict` gives, at no further expense; None with soft routing.
     unit : str
     feature_names : tuple of str (d,)
     """
@@ -90,6 +94,7 @@ class CostReport:
     acquired: NDArray[np.bool_] | NDArray[np.float64]
     by_stage: NDArray[np.float64]
     rounds: NDArray[np.int64] | None
+    predictions: NDArray[np.float64] | None
     unit: str
     feature_names: tuple[str, ...]
 
@@ -123,9 +128,20 @@ class CostReport:
             acquired=charges.acquired,
             by_stage=charges.stage_weight * scale,
             rounds=rounds,
+            predictions=None if charges.predictions is None else squeezed(charges.predictions),
             unit=prices.unit,
             feature_names=prices.names,
         )
+
+
+def squeezed(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop the second dimension of (rows, 1)."""
+    return table[:, 0] if table.shape[1] == 1 else table
+
+
+def _joined(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known else None
 
 
 def _bought_by_any(acquired: NDArray[np.bool_] | NDArray[np.float64]) -> NDArray[np.float64]:
