@@ -1,0 +1,103 @@
+"""`costframe cost`: what predicting some rows costs, exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from costframe.cli.inputs import costs_option, is_file
+from costframe.core.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import CostModel
+    from costframe.core.expected import CostReport
+    from costframe.core.predictor import Predictor
+
+__all__ = ["cost"]
+
+FOREIGN = (".json", ".ubj")  # xgboost's own; models of other libraries have no files that are safe to read
+EXAMPLES = """\b
+Examples:
+  costframe cost my.model breast-cancer --part test
+  costframe cost xgboost.ubj patients.parquet --costs prices.toml --part test
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Tell exactly what predictions cost.")
+@click.argument("model")
+@click.argument("data")
+@costs_option
+@click.option("--part", type=click.Choice(["train", "valid", "test"]), help="Only the rows of this part.")
+@click.option(
+    "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
+    help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
+)  # fmt: skip
+def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str) -> None:
+    """Tell exactly what predicting the rows of DATA costs, and what they pay for.
+
+    MODEL is a file that `costframe fit` or `costframe.save` has written, or xgboost's own (.json or .ubj). DATA is a
+    CSV or Parquet file with a column for each feature of the model, or the name of a data set. Without --costs, the
+    prices that are in MODEL count.
+    """
+    from costframe.core.costs import CostModel
+
+    given = None if costs is None else CostModel.load(costs)
+    predictor = _open(Path(model), given)
+    prices = given or predictor.costs
+    if prices is None:
+        raise ParameterError(f"{model} holds no prices: give them with --costs")
+    rows = _rows(data, predictor, part)
+    report = predictor.cost(rows, prices, acquisition=acquisition)
+    _show(report, prices, part or "all")
+
+
+def _open(path: Path, costs: CostModel | None) -> Predictor:
+    if path.suffix.lower() not in FOREIGN:
+        from costframe.core.storage import load
+
+        return load(path)
+    from costframe import adopt
+    from costframe.adoption.xgboost_files import load_xgboost
+
+    booster = load_xgboost(path)
+    if booster.feature_names is None and costs is not None and booster.num_features() == len(costs.names):
+        return adopt(booster, feature_names=costs.names)  # it was trained on an array, in the order of the prices
+    return adopt(booster)
+
+
+def _rows(data: str, predictor: Predictor, part: str | None) -> NDArray[np.float64]:
+    if is_file(data):
+        from costframe.datasets.tables import read_rows
+
+        return read_rows(data, predictor.feature_names, part)
+    from costframe.datasets import load
+
+    dataset = load(data)
+    missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
+    if missing:
+        raise DataError(f"{data}: no feature {missing[0]!r}, which the model reads")
+    X = dataset.X if part is None else dataset.part(part).X
+    return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
+
+
+def _show(report: CostReport, costs: CostModel, part: str) -> None:
+    from costframe.report.console import cost as shown
+    from costframe.report.console import output, paid_table, saved
+
+    console = output()
+    full = costs.full_cost(report.feature_names)
+    compared = f", {saved(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
+    least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
+    console.print(
+        f"{len(report.per_row):,} rows cost {report.mean:,.6g} {report.unit} per row on average{compared}", markup=False
+    )
+    console.print(f"  least {least}, median {median}, most {most}", markup=False)
+    if report.fixed:
+        console.print(f"  and {report.fixed:,.6g} {report.unit} once for the batch", markup=False)
+    console.print()
+    console.print(paid_table({part: report}, costs))

@@ -1,0 +1,204 @@
+"""A table of rows with a target, prices, and a split into train, valid and test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.core.costs import CostModel
+from costframe.core.costs_io import suggestion
+from costframe.core.errors import CostModelError, DataError
+from costframe.datasets.splits import PARTS, split_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["TASKS", "Dataset", "Rows", "listed", "ordered"]
+
+_MOST_LISTED = 4
+TASKS = ("classification", "regression", "ranking")
+
+
+@frozen(eq=False)
+class Rows:
+    """Some rows of a data set.
+
+    Attributes
+    ----------
+    X : float64 (rows, d)
+    y : (rows,)
+        Class labels, values, or grades of relevance.
+    qid : int64 (rows,) or None
+        The query of each row, ascending; for rankings.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    qid: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@frozen(eq=False)
+class Dataset:
+    """A table of n rows and d features, with what the features cost.
+
+    Attributes
+    ----------
+    name : str
+    X : float64 (n, d)
+        NaN is a missing value.
+    y : (n,)
+        Class labels, values, or grades of relevance.
+    feature_names : tuple of str (d,)
+    costs : CostModel
+        A price for each feature and no others, in the order of the columns.
+    task : {"classification", "regression", "ranking"}
+    split : str (n,)
+        "train", "valid" or "test" for each row; each has rows, and train has every class.
+    qid : int64 (n,) or None
+        The query of each row, ascending; for rankings.
+    classes : tuple
+        The class labels in ascending order; empty for other tasks.
+    notes : tuple of str
+        What was inferred or chosen by costframe, for a person to read.
+
+    Raises
+    ------
+    DataError
+        If the parts do not fit together; prices that do not fit the features are a `CostModelError`.
+    """
+
+    name: str
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    feature_names: tuple[str, ...]
+    costs: CostModel
+    task: str
+    split: NDArray[np.str_]
+    qid: NDArray[np.int64] | None = None
+    classes: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        rows = {"X": self.X, "y": self.y, "split": self.split} | ({} if self.qid is None else {"qid": self.qid})
+        if self.X.ndim != 2 or len({len(part) for part in rows.values()}) > 1:
+            shapes = ", ".join(f"{name} {part.shape}" for name, part in rows.items())
+            raise DataError(f"expected as many rows everywhere, got {shapes}")
+        if len(self.feature_names) != self.X.shape[1]:
+            raise DataError(f"{len(self.feature_names)} names for {self.X.shape[1]} columns")
+        if self.task not in TASKS or (self.task == "ranking") != (self.qid is not None):
+            raise DataError(f"task {self.task!r}; rankings, and only they, have queries (qid)")
+        if self.costs.names != self.feature_names:
+            raise CostModelError(f"prices {self.costs.names} are not those of the columns, in their order")
+        self._check_parts()
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        costs: object = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        split: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        task: str = "classification",
+        name: str = "arrays",
+        seed: int = 0,
+        notes: Sequence[str] = (),
+    ) -> Dataset:
+        """Make a data set of arrays.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+        y : array-like (n,)
+        costs : CostModel, or what makes one
+            None prices every feature at one.
+        feature_names : sequence of str (d,), optional
+            x0, x1, ... by default.
+        split : array-like of str (n,), optional
+            "train", "valid" and "test"; by default rows are split 60/20/20 by seed: classes evenly, queries whole.
+        qid : array-like (n,), optional
+            The query of each row, of any type; rankings need it. Rows are put in the order of the queries.
+        task : {"classification", "regression", "ranking"}
+        name : str
+        seed : int
+        notes : sequence of str
+        """
+        rows, labels = np.asarray(X, np.float64), np.asarray(y)
+        names = tuple(feature_names if feature_names is not None else (f"x{i}" for i in range(rows.shape[1])))
+        queries = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
+        if split is None:
+            parts, said = split_rows(labels if task == "classification" else None, queries, len(labels), seed)
+        else:
+            parts, said = np.asarray(split, np.str_), []
+        if queries is not None and len(queries) == len(labels):
+            order = np.argsort(queries, kind="stable")
+            rows, labels, parts, queries = rows[order], labels[order], parts[order], queries[order]
+        classes = tuple(np.unique(labels).tolist()) if task == "classification" else ()
+        model = ordered(CostModel.of(costs, names), names)
+        return cls(name, rows, labels, names, model, task, parts, queries, classes, (*notes, *said))
+
+    def part(self, name: str) -> Rows:
+        """Return the rows of "train", "valid" or "test"."""
+        if name not in PARTS:
+            raise DataError(f"part: expected one of {', '.join(PARTS)}, got {name!r}")
+        chosen = self.split == name
+        return Rows(self.X[chosen], self.y[chosen], None if self.qid is None else self.qid[chosen])
+
+    def with_costs(self, costs: object) -> Dataset:
+        """Return the same rows with other prices, those of exactly the same features."""
+        return evolve(self, costs=ordered(CostModel.of(costs, self.feature_names), self.feature_names))
+
+    @property
+    def full_cost(self) -> float:
+        """What one row pays that acquires every feature, in the cost model's unit."""
+        return self.costs.full_cost(self.feature_names)
+
+    def codes(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return what scores compare predictions with: int64 positions of labels in `classes`, or the values."""
+        if self.task != "classification":
+            return np.asarray(y, np.float64)
+        return np.searchsorted(np.asarray(self.classes), y).astype(np.int64)
+
+    def _check_parts(self) -> None:
+        unknown = sorted(set(np.unique(self.split).tolist()) - set(PARTS))
+        if unknown:
+            raise DataError(f"split: expected {', '.join(PARTS)}, got {unknown[0]!r}")
+        if self.task == "classification" and len(self.classes) < 2:
+            raise DataError(f"expected rows of at least two classes, got only {', '.join(map(repr, self.classes))}")
+        for part in PARTS:
+            if not (self.split == part).any():
+                raise DataError(f"split: none of the {len(self.y)} rows is in {part!r}")
+        absent = set(self.classes) - set(np.unique(self.y[self.split == "train"]).tolist())
+        if absent:
+            raise DataError(f"class {min(absent)!r} has no row in 'train'")
+
+
+def ordered(costs: CostModel, names: Sequence[str]) -> CostModel:
+    """Return the prices in the order of the columns `names`; the features must be the same."""
+    unpriced = [name for name in names if name not in set(costs.names)]
+    absent = [name for name in costs.names if name not in set(names)]
+    said = []
+    if unpriced:
+        said.append(f"columns without a price: {listed(unpriced)}{suggestion(unpriced[0], absent)}")
+    if absent:
+        said.append(f"prices without a column: {listed(absent)}{suggestion(absent[0], unpriced)}")
+    if said:
+        raise CostModelError(f"the table and its prices do not fit: {'; '.join(said)}")
+    price = {feature.name: feature for feature in costs.features}
+    return evolve(costs, features=tuple(price[name] for name in names))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as an error text quotes them, the first few of them."""
+    every = [repr(name) for name in names]
+    more = len(every) - _MOST_LISTED
+    return ", ".join(every[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,97 @@
+"""Which rows train, which choose, and which test: by seed, classes evenly, queries whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PARTS", "obey_split", "split_rows"]
+
+PARTS = ("train", "valid", "test")
+
+# Dealt out in turn to the shuffled rows of each class: 60/20/20, and a class's first row always trains.
+_TURNS = np.array(["train", "valid", "train", "test", "train"])
+
+
+def split_rows(
+    classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, n: int, seed: int
+) -> tuple[NDArray[np.str_], list[str]]:
+    """Split rows into train, valid and test, 60/20/20.
+
+    Parameters
+    ----------
+    classes : (n,) or None
+        Labels whose shares shall be the same in each part.
+    queries : int64 (n,) or None
+        Rows of one query stay together.
+    n : int
+    seed : int
+
+    Returns
+    -------
+    split : str (n,)
+    notes : list of str
+        What was done, for a person to read.
+    """
+    rng = np.random.default_rng(seed)
+    if queries is not None:
+        return _deal(None, int(queries.max(initial=-1)) + 1, rng)[queries], [_said("queries", seed)]
+    return _deal(classes, n, rng), [_said("rows" if classes is None else "the rows of each class", seed)]
+
+
+def obey_split(
+    split: NDArray[np.str_], classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, seed: int
+) -> tuple[NDArray[np.str_], list[str]]:
+    """Check a split that came with the rows, str (n,); a missing valid or test is dealt from train by seed."""
+    unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
+    if unknown:
+        raise DataError(f"column 'split': expected {', '.join(PARTS)}, got {unknown[0]!r}")
+    if "train" not in split:
+        raise DataError("column 'split': no row is in 'train'")
+    split, notes = split.astype(_TURNS.dtype), []
+    for part in PARTS[1:]:
+        if part not in split:
+            _take_from_train(split, part, classes, queries, np.random.default_rng(seed))
+            notes.append(f"no row is in {part!r}: a fifth of 'train' is taken for it, by seed {seed}")
+    if queries is not None:
+        pairs = np.unique(np.stack([queries, np.unique(split, return_inverse=True)[1]]), axis=1)
+        if pairs.shape[1] > len(np.unique(queries)):
+            notes.append("some queries have rows in more than one part")
+    return split, notes
+
+
+def _take_from_train(
+    split: NDArray[np.str_],
+    part: str,
+    classes: NDArray[Any] | None,
+    queries: NDArray[np.int64] | None,
+    rng: np.random.Generator,
+) -> None:
+    turns = np.array(["train", "train", part, "train", "train"], split.dtype)
+    train = np.flatnonzero(split == "train")
+    if queries is None:
+        split[train] = _deal(None if classes is None else classes[train], len(train), rng, turns)
+    else:
+        mine, query = np.unique(queries[train], return_inverse=True)
+        split[train] = _deal(None, len(mine), rng, turns)[query]
+
+
+def _deal(classes: NDArray[Any] | None, n: int, rng: np.random.Generator, turns: NDArray[np.str_] = _TURNS) -> Any:
+    """Deal parts to n things in turn, in random order, beginning anew with each class: str (n,)."""
+    order = rng.permutation(n)
+    codes = np.zeros(n, np.int64) if classes is None else np.unique(classes, return_inverse=True)[1]
+    order = order[np.argsort(codes[order], kind="stable")]
+    begin = np.searchsorted(codes[order], codes[order])
+    split = np.empty(n, turns.dtype)
+    split[order] = turns[(np.arange(n) - begin) % len(turns)]
+    return split
+
+
+def _said(what: str, seed: int) -> str:
+    return f"no split column: {what} are split 60/20/20 into train, valid and test by seed {seed}"

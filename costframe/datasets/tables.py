@@ -1,0 +1,192 @@
+"""CSV and Parquet files as data sets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.costs import CostModel
+from costframe.core.costs_io import suggestion
+from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.datasets.columns import as_numbers, as_target, read_columns, text_values
+from costframe.datasets.dataset import TASKS, Dataset, listed, ordered
+from costframe.datasets.splits import obey_split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["read_rows", "read_table"]
+
+SPLIT, QID = "split", "qid"
+MOST_CLASSES = 20  # more distinct whole numbers than this are values, not classes
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    target: str,
+    costs: object = None,
+    *,
+    task: str | None = None,
+    ignore: Iterable[str] = (),
+    seed: int = 0,
+) -> Dataset:
+    """Read a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in .csv or .parquet. Every column is a feature, but for the target, ``split`` (train, valid or test) and
+        ``qid`` (the query of a row: the table is a ranking).
+    target : str
+        The column to predict; no value may be missing.
+    costs : CostModel, or what makes one
+        A price for each feature, and no others; None prices every feature at one.
+    task : {"classification", "regression", "ranking"}, optional
+        By default: ranking with a ``qid`` column, else classification if the target is text, true or false, or at most
+        20 different whole numbers, else regression.
+    ignore : iterable of str
+        Columns to leave out.
+    seed : int
+        For what the file does not split itself.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or its columns make no data set; the text names the file and the column.
+    CostModelError
+        If a feature has no price, or a priced feature is not in the file.
+    """
+    file = Path(path)
+    prices = CostModel.load(costs) if isinstance(costs, str | os.PathLike) else costs
+    table = read_columns(file)
+    try:
+        return _dataset(table, _Reading(file.name, target, prices, task, tuple(ignore), seed))
+    except (CostModelError, DataError) as error:
+        raise type(error)(f"{file}: {error}") from error
+
+
+def read_rows(
+    path: str | os.PathLike[str], feature_names: Sequence[str], part: str | None = None
+) -> NDArray[np.float64]:
+    """Read the columns `feature_names` of a CSV or Parquet file, of all rows or of one part: float64 (rows, d)."""
+    file = Path(path)
+    table = read_columns(file)
+    missing = [name for name in feature_names if name not in table]
+    if missing:
+        raise DataError(f"{file}: no column {listed(missing)}, which the model reads; the table has {listed(table)}")
+    if part is not None and SPLIT not in table:
+        raise DataError(f"{file}: no column {SPLIT!r} to find the part {part!r} in")
+    try:
+        rows = np.column_stack([as_numbers(table[name], name) for name in feature_names])
+        keep = np.ones(len(rows), np.bool_) if part is None else text_values(table[SPLIT], SPLIT) == part
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from error
+    if not keep.any():
+        raise DataError(f"{file}: no row is in the part {part!r}")
+    return np.asarray(rows[keep], np.float64)
+
+
+@frozen
+class _Reading:
+    """How a table is to be read; see `read_table`."""
+
+    name: str
+    target: str
+    costs: object
+    task: str | None
+    ignore: tuple[str, ...]
+    seed: int
+
+
+def _dataset(table: dict[str, Any], how: _Reading) -> Dataset:
+    features = _features(table, how)
+    notes = [] if how.costs is not None else ["no prices given: every feature costs one unit"]
+    costs = ordered(CostModel.of(how.costs, features), features)
+    qid = _queries(table) if QID in table and QID not in how.ignore else None
+    y = as_target(table[how.target], how.target)
+    task, reason = _task(y, how, qid)
+    y = _as_task_wants(y, task, how.target, qid)
+    notes += reason
+    classes, queries = (y if task == "classification" else None), (qid if task == "ranking" else None)
+    split = None
+    if SPLIT in table and SPLIT not in how.ignore:
+        split, said = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
+        notes += said
+    X = np.column_stack([as_numbers(table[name], name) for name in features])
+    return Dataset.from_arrays(
+        X,
+        y,
+        costs,
+        feature_names=features,
+        split=split,
+        qid=queries,
+        task=task,
+        name=how.name,
+        seed=how.seed,
+        notes=notes,
+    )
+
+
+def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
+    for name in (how.target, *how.ignore):
+        if name not in table:
+            what = "target column" if name == how.target else "column to ignore:"
+            raise DataError(f"no {what} {name!r}{suggestion(name, table)}; the columns are {listed(table)}")
+    if how.target in {SPLIT, QID}:
+        raise DataError(f"the column {how.target!r} has a meaning of its own and cannot be the target")
+    if how.target in how.ignore:
+        raise DataError(f"the column {how.target!r} cannot be both the target and ignored")
+    features = tuple(name for name in table if name not in {how.target, SPLIT, QID, *how.ignore})
+    if not features:
+        raise DataError("no column is left to be a feature")
+    return features
+
+
+def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
+    """Return a number for the query of each row: int64 (n,)."""
+    if table[QID].null_count:
+        raise DataError(f"column {QID!r}: {table[QID].null_count:,} values are missing")
+    values = np.asarray(table[QID].to_numpy(zero_copy_only=False))
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _task(y: NDArray[Any], how: _Reading, qid: NDArray[np.int64] | None) -> tuple[str, list[str]]:
+    """Return the task given, or infer it and say why."""
+    if how.task is not None:
+        if how.task not in TASKS:
+            raise ParameterError(f"task: expected one of {', '.join(TASKS)}, got {how.task!r}")
+        return how.task, []
+    if qid is not None:
+        return "ranking", [f"task: ranking by {how.target!r}, for there is a column {QID!r}"]
+    distinct, numeric, whole = len(np.unique(y)), _numeric(y), _whole(y)
+    task = "classification" if not numeric or (whole and distinct <= MOST_CLASSES) else "regression"
+    kind = "different values" if not numeric else "different whole numbers" if whole else "different numbers"
+    return task, [f"task: {task}, for {how.target!r} has {distinct:,} {kind}"]
+
+
+def _as_task_wants(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int64] | None) -> NDArray[Any]:
+    if task == "classification":
+        if _numeric(y) and not _whole(y):
+            raise DataError(f"target {target!r}: classes are texts or whole numbers, got {y[y != np.floor(y)][0]:g}")
+        return y.astype(np.int64) if _numeric(y) else y
+    if not _numeric(y):
+        raise DataError(f"target {target!r}: {task} needs numbers, got values such as {y[0]!s:.40}")
+    if task == "ranking" and qid is None:
+        raise DataError(f"a ranking needs a column {QID!r} that names the query of each row")
+    if task == "ranking" and (y < 0).any():
+        raise DataError(f"target {target!r}: expected grades of relevance >= 0, got {y.min():g}")
+    return y.astype(np.float64)
+
+
+def _numeric(y: NDArray[Any]) -> bool:
+    return y.dtype.kind in "iuf"
+
+
+def _whole(y: NDArray[Any]) -> bool:
+    return _numeric(y) and bool((y == np.floor(y)).all())

@@ -1,0 +1,229 @@
+"""The best model under a budget, in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from costframe.core.errors import ParameterError
+from costframe.core.scoring import default_score, score_named
+from costframe.frontier.points import Frontier
+from costframe.frontier.refine import refine
+from costframe.frontier.sweep import fit_all
+from costframe.frontier.trial import Rows, Trial, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.expected import CostReport
+    from costframe.core.predictor import Predictor
+
+__all__ = ["BudgetSearch"]
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    """Tell whether the estimator that a search is over has a method."""
+    return lambda search: hasattr(search.estimator, method)
+
+
+class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Fits an estimator at many tradeoffs, and keeps the best whose mean cost per row stays within a budget.
+
+    Parameters
+    ----------
+    estimator : estimator of costframe
+        Its `tradeoff` is what is searched.
+    budget : float
+        Upper bound on the mean cost per row of the validation rows, in the cost model's unit. Once-per-batch prices are
+        not in it.
+    tradeoffs : sequence of float, optional
+        Where to begin; by default 0 and a grid in units of (loss of the best constant) / (cost of all features).
+    points : int
+        How many tradeoffs to begin with, where none are given. A bisection then comes close to the budget.
+    scoring : str, optional
+        A score of `costframe.core.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+    validation_fraction : float
+        Share of the rows (of the queries of a ranking) that is held out where `fit` gets no X_val.
+    random_state : int
+        For that share.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+    predictor_ : Predictor
+        Its trained model.
+    frontier_ : Frontier
+        All that was fitted; scores and costs are those of the validation rows.
+    best_point_ : Point
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        budget: float,
+        *,
+        tradeoffs: Sequence[float] | None = None,
+        points: int = 10,
+        scoring: str | None = None,
+        validation_fraction: float = 0.25,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.budget = budget
+        self.tradeoffs = tradeoffs
+        self.points = points
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+    ) -> Self:
+        """Search; arguments as of the estimator's own `fit`.
+
+        Raises
+        ------
+        ParameterError
+            If no model found is within the budget; the text names the cheapest.
+        """
+        if not self.budget >= 0:
+            raise ParameterError(f"budget: expected a number >= 0, got {self.budget!r}")
+        if (X_val is None) != (y_val is None):
+            raise ParameterError("X_val and y_val: expected both or neither")
+        train = Rows(X, y, sample_weight, qid)
+        if X_val is None:
+            train, valid = self._hold_out(train)
+        else:
+            valid = Rows(X_val, y_val, sample_weight_val, qid_val)
+        trial = Trial(type(self.estimator).__name__, self._make, train, valid, None, self._score(train))
+        self._choose(trial)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the chosen model."""
+        return np.asarray(self._chosen().predict(X))
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the chosen model's class probabilities."""
+        return np.asarray(self._chosen().predict_proba(X))
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the chosen model's scores."""
+        return np.asarray(self._chosen().decision_function(X))
+
+    def score(self, X: Any, y: ArrayLike, **given: Any) -> float:
+        """Return the chosen model's own score; arguments as of the estimator's `score`."""
+        return float(self._chosen().score(X, y, **given))
+
+    def cost(self, X: Any, **given: Any) -> CostReport:
+        """Say exactly what predicting these rows costs."""
+        report: CostReport = self._chosen().cost(X, **given)
+        return report
+
+    @property
+    def predictor_(self) -> Predictor:
+        """The chosen model's predictor."""
+        predictor: Predictor = self._chosen().predictor_
+        return predictor
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels, of a classifier."""
+        return np.asarray(self._chosen().classes_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns, where the training data had any."""
+        return np.asarray(self._chosen().feature_names_in_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return int(self._chosen().n_features_in_)
+
+    def _chosen(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def _make(self, tradeoff: float) -> Any:
+        return clone(self.estimator).set_params(tradeoff=tradeoff)
+
+    def _choose(self, trial: Trial) -> None:
+        from costframe.report.progress import bar
+
+        with bar(silent if not self.verbose else None) as told:
+            found = fit_all(trial, self.tradeoffs, self.points, told)
+            found += refine(trial, found, self.budget, told)
+        costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
+        self.frontier_ = Frontier(
+            points=tuple(fitted.point for fitted in found),
+            score_name=trial.score,
+            unit=costs.unit,
+            full_cost=costs.full_cost(names),
+            models=tuple(fitted.model for fitted in found),
+        )
+        self.best_point_ = self.frontier_.within(self.budget)
+        self.best_estimator_ = self.frontier_.model(self.best_point_)
+
+    def _score(self, train: Rows) -> str:
+        if self.scoring is not None:
+            score_named(self.scoring)
+            return self.scoring
+        classes = len(np.unique(np.asarray(train.y))) if self._kind == "classifier" else 0
+        task = {"classifier": "classification", "regressor": "regression"}.get(str(self._kind), "ranking")
+        return default_score(task, classes)
+
+    def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Split rows into those to train on and those to choose by."""
+        from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+        from sklearn.utils import _safe_indexing
+
+        kind = GroupShuffleSplit if rows.qid is not None else ShuffleSplit
+        if self._kind == "classifier":
+            kind = StratifiedShuffleSplit
+        splitter = kind(n_splits=1, test_size=self.validation_fraction, random_state=self.random_state)
+        parts = next(splitter.split(np.zeros(len(rows.y)), np.asarray(rows.y), rows.qid))
+        train, valid = (
+            Rows(
+                *(
+                    None if each is None else _safe_indexing(each, part)
+                    for each in (rows.X, rows.y, rows.weight, rows.qid)
+                )
+            )
+            for part in parts
+        )
+        return train, valid
+
+    @property
+    def _kind(self) -> str | None:
+        kind: str | None = get_tags(self.estimator).estimator_type
+        return kind
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
+            setattr(tags, name, getattr(inner, name))
+        return tags

@@ -1,0 +1,169 @@
+"""Fits at many tradeoffs, each measured in score and exact cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import DataError, ParameterError, PluginError
+from costframe.core.registry import TASKS, estimator
+from costframe.core.registry import algorithms as usable_algorithms
+from costframe.core.scoring import default_score, score_named
+from costframe.frontier.points import Frontier
+from costframe.frontier.refine import REFINEMENTS, fill, refine
+from costframe.frontier.trial import Rows, Trial, fit_at, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.datasets import Dataset
+    from costframe.frontier.trial import Fitted, Progress
+
+__all__ = ["check_algorithms", "check_score", "fit_all", "grid", "sweep"]
+
+
+def sweep(
+    data: Dataset | str,
+    algorithms: Iterable[str] | None,
+    tradeoffs: Sequence[float] | None,
+    *,
+    points: int,
+    score: str | None,
+    budget: float | None,
+    parameters: Mapping[str, Any],
+    progress: Progress | None,
+) -> Frontier:
+    """Fit algorithms at many tradeoffs; see `Frontier.sweep`."""
+    if isinstance(data, str):
+        from costframe.datasets import load
+
+        data = load(data)
+    if budget is not None and not budget >= 0:
+        raise ParameterError(f"budget: expected a number >= 0, got {budget!r}")
+    score = check_score(data, score)
+    told = progress or silent
+    names = check_algorithms(data.task, algorithms)
+    total = len(names) * (len(tradeoffs) if tradeoffs is not None else points)
+    found: list[Fitted] = []
+    for name in names:
+        trial = _trial(data, name, score, parameters)
+        mine = fit_all(trial, tradeoffs, points, _counted(told, len(found), total))
+        if budget is not None:
+            more = _counted(told, len(found) + len(mine), total + REFINEMENTS)
+            mine += refine(trial, mine, budget, more)
+        total += len(mine) - (len(tradeoffs) if tradeoffs is not None else points)
+        found += mine
+    return Frontier(
+        points=tuple(fitted.point for fitted in found),
+        score_name=score,
+        unit=data.costs.unit,
+        full_cost=data.full_cost,
+        models=tuple(fitted.model for fitted in found),
+    )
+
+
+def fit_all(trial: Trial, tradeoffs: Sequence[float] | None, points: int, told: Progress) -> list[Fitted]:
+    """Fit at the given tradeoffs, or at 0 and a grid whose scale the fit at 0 tells.
+
+    Where the upper end of the grid would bring nothing but constants, its fits go where costs differ most instead.
+    """
+    if tradeoffs is not None:
+        return [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
+    if points < 1:
+        raise ParameterError(f"points: expected a whole number >= 1, got {points!r}")
+    plain = fit_at(trial, 0.0, told, 0, points)
+    found = [plain]
+    for tradeoff in grid(*cost_scales(plain), loss_of_constant(plain.model, trial.train), points - 1):
+        found.append(fit_at(trial, float(tradeoff), told, len(found), points))
+        if found[-1].point.n_features == 0:  # so it stays at all larger ones
+            return fill(trial, found, points, told)
+    return found
+
+
+def grid(cost: float, cheapest: float, loss: float, points: int) -> NDArray[np.float64]:
+    """Return ascending tradeoffs, geometric, in units of loss / cost.
+
+    Parameters
+    ----------
+    cost : float
+        What a row pays for all features; far below loss / cost prices do nothing.
+    cheapest : float
+        What it pays for the cheapest feature that is not free; near loss / cheapest nothing is bought.
+    loss : float
+        Mean loss of the best constant, more than which nothing can gain.
+    points : int
+    """
+    if not (cost > 0 and loss > 0):
+        return np.empty(0)
+    top = min(max(0.3 * cost / cheapest, 1.0), 30.0)
+    return np.geomspace(1e-3, top, points) * (loss / cost)
+
+
+def cost_scales(plain: Fitted) -> tuple[float, float]:
+    """Return what a row pays for all features and for the cheapest one; where computing is what costs, for that."""
+    predictor = plain.model.predictor_
+    prices = plain.model.costs_.select(predictor.feature_names)
+    each = prices.cost + prices.needs @ prices.resource_cost
+    full = max(plain.model.costs_.full_cost(predictor.feature_names), plain.point.valid_cost)
+    return full, float(min(each[each > 0], default=full / 10))
+
+
+def loss_of_constant(model: Any, rows: Rows) -> float:
+    """Return the mean loss of the best constant: the entropy of the classes, or half the variance."""
+    y = rows.codes(model)
+    weight = np.ones(len(y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
+    if getattr(model, "classes_", None) is None:
+        mean = np.average(y, weights=weight)
+        return 0.5 * float(np.average((y - mean) ** 2, weights=weight))
+    share = np.bincount(y, weights=weight) / weight.sum()
+    return float(-np.sum(share[share > 0] * np.log(share[share > 0])))
+
+
+def check_score(data: Dataset, score: str | None) -> str:
+    """Return the score to use; refuse one that does not fit the task, or lacks rows of some class."""
+    name = default_score(data.task, len(data.classes)) if score is None else score
+    score_named(name)
+    fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[data.task]
+    if len(data.classes) == 2:
+        fitting += ("average_precision",)
+    if name not in fitting:
+        classes = f" of {len(data.classes)} classes" if data.classes else ""
+        raise ParameterError(f"score: {data.task}{classes} has {', '.join(fitting)}, not {name!r}")
+    for part in ("valid", "test") if name in {"roc_auc", "average_precision"} else ():
+        absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
+        if absent:
+            raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")
+    return name
+
+
+def check_algorithms(task: str, wanted: Iterable[str] | None) -> list[str]:
+    """Return the algorithms to fit, all that have the task by default; refuse what is unknown or lacks it."""
+    if wanted is not None:
+        names = list(dict.fromkeys(wanted))
+        for name in names:
+            estimator(name, task)
+    else:
+        names = [name for name, one in usable_algorithms().items() if getattr(one, TASKS[task]) is not None]
+    if not names:
+        raise PluginError(f"no installed algorithm has the task {task!r}")
+    return names
+
+
+def _trial(data: Dataset, name: str, score: str, parameters: Mapping[str, Any]) -> Trial:
+    def make(tradeoff: float) -> Any:
+        return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **parameters)
+
+    train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
+    return Trial(name, make, train, valid, test, score)
+
+
+def _counted(told: Progress, before: int, total: int) -> Progress:
+    """Count on from earlier fits."""
+
+    def tell(done: int, _total: int, text: str) -> None:
+        told(before + done, max(total, before + done), text)
+
+    return tell

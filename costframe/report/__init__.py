@@ -1,0 +1,1 @@
+"""Results for a person: tables on the terminal, pictures, and CSV."""

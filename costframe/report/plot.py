@@ -1,0 +1,161 @@
+"""The frontier as a picture."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.frontier.points import not_dominated
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from costframe.frontier.points import Frontier, Point
+
+__all__ = ["plot_frontier"]
+
+# Distinct also to color-blind eyes (Okabe and Ito), with markers that differ in print.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "D", "^", "v", "P")
+INK, PALE = "#333333", "#999999"
+SCORE_NAMES = {
+    "accuracy": "accuracy",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
+    "r2": "R²",
+    "ndcg@5": "NDCG@5",
+}
+LOG_SPAN = 100  # costs that span more than this factor are drawn on a logarithmic scale
+
+
+def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str | None = None) -> dict[str, bytes]:
+    """Draw score against mean cost per row, on test rows where there are any; return "png" and "svg".
+
+    Of each algorithm, the points not dominated on valid are joined. The same points give the same bytes.
+    """
+    from matplotlib import style
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    ours: Any = {
+        "font.family": "DejaVu Sans",  # comes with matplotlib
+        "font.size": 10,
+        "svg.hashsalt": "costframe",  # names in the file do not depend on chance
+        "axes.edgecolor": PALE,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+    }
+    with style.context(["default", ours]):  # whatever the user has set
+        figure = Figure(figsize=(7.6, 4.8), dpi=150, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        drawing = _Drawing(axes, frontier)
+        rows = drawing.draw(chosen)
+        drawing.title(title or "What accuracy costs", pad=9 + 15 * rows)
+        return {"png": _bytes(figure, "png", {"Software": None}), "svg": _bytes(figure, "svg", {"Date": None})}
+
+
+class _Drawing:
+    """One picture in the making."""
+
+    def __init__(self, axes: Axes, frontier: Frontier) -> None:
+        self.axes, self.frontier = axes, frontier
+        self.part = "valid" if frontier.points[0].test_score is None else "test"
+        # A constant is so much worse that drawing it would squeeze all others.
+        self.constants = [point for point in frontier.points if point.n_features == 0]
+        self.points = [point for point in frontier.points if point.n_features > 0] or self.constants
+
+    def at(self, point: Point) -> tuple[float, float]:
+        return getattr(point, f"{self.part}_cost"), getattr(point, f"{self.part}_score")
+
+    def draw(self, chosen: Point | None) -> int:
+        """Draw everything; return the number of rows of the legend."""
+        algorithms = list(dict.fromkeys(point.algorithm for point in self.points))
+        for number, algorithm in enumerate(algorithms):
+            self._algorithm(algorithm, COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)])
+        if chosen in self.points:
+            self.axes.plot(*self.at(chosen), "o", ms=15, mfc="none", mec=INK, mew=1.4, zorder=6)
+        self._scales()
+        self._full_cost()
+        axes = self.axes
+        axes.set_xlabel(f"mean cost per row ({self.frontier.unit}), on {self.part}", parse_math=False)
+        axes.set_ylabel(f"{SCORE_NAMES.get(self.frontier.score_name, self.frontier.score_name)} on {self.part}")
+        axes.grid(visible=True, color="#e6e6e6", lw=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        return self._legend(algorithms, chosen)
+
+    def _algorithm(self, algorithm: str, color: str, marker: str) -> None:
+        points = [point for point in self.points if point.algorithm == algorithm]
+        joined = not_dominated(points)
+        style: dict[str, Any] = {"color": color, "clip_on": False}
+        for point in points:
+            if point.tradeoff == 0:
+                self.axes.plot(*self.at(point), "*", ms=14, mec="white", mew=0.8, zorder=5, **style)
+            elif point not in joined:
+                self.axes.plot(*self.at(point), marker, ms=5, mfc="none", alpha=0.6, zorder=3, **style)
+        line = np.array(sorted(self.at(point) for point in joined))
+        self.axes.plot(*line.T, drawstyle="steps-post", lw=1.6, alpha=0.45, color=color, zorder=3)
+        round_ones = np.array([self.at(point) for point in joined if point.tradeoff > 0]).reshape(-1, 2)
+        self.axes.plot(*round_ones.T, marker, ls="", ms=6.5, mec="white", mew=0.8, zorder=4, **style)
+
+    def _legend(self, algorithms: list[str], chosen: Point | None) -> int:
+        from matplotlib.lines import Line2D
+
+        entries = [
+            Line2D([], [], marker=MARKERS[i % len(MARKERS)], color=COLORS[i % len(COLORS)], ms=6.5, lw=1.6, label=name)
+            for i, name in enumerate(algorithms)
+        ]
+        entries.append(Line2D([], [], marker="o", mfc="none", color=PALE, ls="", ms=5, label="dominated on valid"))
+        if any(point.tradeoff == 0 for point in self.points):
+            entries.append(Line2D([], [], marker="*", color=PALE, ls="", ms=12, label="tradeoff 0"))
+        if chosen in self.points:
+            entries.append(
+                Line2D([], [], marker="o", mfc="none", mec=INK, ls="", ms=11, mew=1.4, label="chosen on valid")
+            )
+        columns = min(len(entries), 4)
+        self.axes.legend(handles=entries, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,
+                         fontsize=9, handletextpad=0.5, columnspacing=1.6, borderpad=0.2)  # fmt: skip
+        return math.ceil(len(entries) / columns)
+
+    def title(self, text: str, pad: float) -> None:
+        self.axes.set_title(text, loc="left", fontsize=12, fontweight="bold", pad=pad, parse_math=False)
+        if self.constants and self.constants is not self.points:
+            cost, score = self.at(self.constants[0])
+            said = f"not shown: a constant, {score:.4f} at {cost:g}"
+            self.axes.set_title(said, loc="right", fontsize=8.5, color="#666666", pad=pad)
+
+    def _scales(self) -> None:
+        costs = np.array([self.at(point)[0] for point in self.points] + [self.frontier.full_cost])
+        positive = costs[costs > 0]
+        if len(positive) and positive.max() > LOG_SPAN * positive.min():
+            # Linear from nothing to the least cost, so that models that pay nothing have their place.
+            least = 10.0 ** math.floor(math.log10(positive.min()))
+            self.axes.set_xscale("symlog", linthresh=least, linscale=0.5)
+            self.axes.set_xlim(-0.15 * least, positive.max() * 1.6)
+            self.axes.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
+        elif len(positive):
+            self.axes.set_xlim(-0.03 * positive.max(), 1.06 * positive.max())
+        self.axes.margins(y=0.08)
+
+    def _full_cost(self) -> None:
+        full = self.frontier.full_cost
+        if not full > 0:
+            return
+        self.axes.axvline(full, color=PALE, lw=1.2, ls=(0, (4, 3)), zorder=1)
+        self.axes.annotate(
+            f"all features: {full:.6g}", (full, 0.03), xycoords=("data", "axes fraction"), xytext=(-4, 0),
+            textcoords="offset points", rotation=90, ha="right", va="bottom", fontsize=8.5, color="#666666",
+        )  # fmt: skip
+
+
+def _bytes(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, metadata=metadata)
+    return file.getvalue()

@@ -1,0 +1,55 @@
+"""How far a sweep is: a bar where somebody watches, a line per fit elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from costframe.frontier.trial import Progress as Told
+
+__all__ = ["bar"]
+
+
+@contextlib.contextmanager
+def bar(instead: Told | None = None) -> Iterator[Told]:
+    """Give what a sweep tells its progress to: on the error stream, unless `instead` is given."""
+    if instead is not None:
+        yield instead
+        return
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield _Lines(console)
+        return
+    columns = (TextColumn("fitting"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(),
+               TextColumn("[dim]{task.description}"))  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None)
+
+        def tell(done: int, total: int, text: str) -> None:
+            progress.update(task, completed=done, total=total, description=escape(_short(done, text)))
+
+        yield tell
+
+
+def _short(done: int, text: str) -> str:
+    """Leave out what was found; a first fit on a machine compiles for some seconds."""
+    return text.partition(":")[0] + ("" if done else " (a very first fit compiles)")
+
+
+class _Lines:
+    """A line for each finished fit."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.done = console, 0
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        if done > self.done:
+            self.done = done
+            self.console.print(f"{done}/{total} {text}", markup=False, soft_wrap=True)

@@ -1,0 +1,303 @@
+"""Data sets: prices and rows that fit each other, splits that repeat, and files that say what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import costframe as cf
+from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
+from costframe.datasets import Dataset, read_table
+from costframe.datasets.splits import obey_split, split_rows
+from costframe.datasets.tables import read_rows
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write a frame, or a text, to a file; return its path."""
+
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        if isinstance(content, str):
+            path.write_text(content)
+        elif name.endswith(".parquet"):
+            content.to_parquet(path)
+        else:
+            content.to_csv(path, index=False)
+        return path
+
+    return write
+
+
+def some_frame(n=60, **more):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(size=n), "b": rng.integers(0, 9, n), **more})
+
+
+def test_breast_cancer_has_thirty_features_of_ten_measurements():
+    data = cf.datasets.load("breast-cancer")
+    assert data.X.shape == (569, 30)
+    assert data.classes == ("benign", "malignant")
+    assert len(data.costs.resources) == 10
+    assert len({resource.cost for resource in data.costs.resources}) >= 8
+    assert data.costs.full_cost(["mean radius", "radius error", "worst radius"]) == 2.0
+    assert data.costs.full_cost(["mean compactness"]) == 0.5 + 2.5 + 2.5  # from perimeter and area
+    assert data.full_cost == sum(resource.cost for resource in data.costs.resources)
+
+
+def test_breast_cancer_is_split_the_same_way_every_time_and_evenly():
+    first, again = cf.datasets.load("breast-cancer"), cf.datasets.load("breast-cancer")
+    np.testing.assert_array_equal(first.split, again.split)
+    shares = [(first.part(part).y == "malignant").mean() for part in ("train", "valid", "test")]
+    assert max(shares) - min(shares) < 0.01
+    assert [len(first.part(part)) / 569 for part in ("train", "valid", "test")] == pytest.approx(
+        [0.6, 0.2, 0.2], abs=0.01
+    )
+
+
+def test_names_lists_the_built_in():
+    assert "breast-cancer" in cf.datasets.names()
+    with pytest.raises(CostframeError, match="breast-cancer"):
+        cf.datasets.load("brest-cancer")
+
+
+@given(classes=st.lists(st.integers(0, 3), min_size=1, max_size=80), seed=st.integers(0, 5))
+def test_split_shares_each_class_evenly(classes, seed):
+    y = np.array(classes)
+    split, _ = split_rows(y, None, len(y), seed)
+    for label in np.unique(y):
+        mine = split[y == label]
+        assert "train" in mine
+        for part, share in {"train": 0.6, "valid": 0.2, "test": 0.2}.items():
+            assert abs((mine == part).sum() - share * len(mine)) <= 1
+
+
+@given(queries=st.lists(st.integers(0, 12), min_size=1, max_size=80))
+def test_split_keeps_queries_whole(queries):
+    q = np.unique(queries, return_inverse=True)[1]
+    split, _ = split_rows(None, q, len(q), 0)
+    assert all(len(set(split[q == query])) == 1 for query in np.unique(q))
+
+
+def test_another_seed_is_another_split():
+    y = np.zeros(50)
+    assert (split_rows(y, None, 50, 0)[0] != split_rows(y, None, 50, 1)[0]).any()
+
+
+def test_missing_parts_come_from_train():
+    given_split = np.array(["train"] * 20 + ["test"] * 5)
+    split, notes = obey_split(given_split, None, None, 0)
+    np.testing.assert_array_equal(split[20:], "test")
+    assert (split[:20] == "valid").sum() == 4
+    assert (split[:20] == "train").sum() == 16
+    assert "'valid'" in notes[0]
+
+
+def test_csv_and_parquet_are_the_same_table(table):
+    frame = some_frame(label=np.arange(60) % 2)
+    frame.loc[3, "a"] = np.nan
+    one = read_table(table(frame), "label")
+    other = read_table(table(frame, "table.parquet"), "label")
+    np.testing.assert_array_equal(one.X, other.X)
+    np.testing.assert_array_equal(one.split, other.split)
+    np.testing.assert_array_equal(one.X, frame[["a", "b"]].to_numpy(np.float64))
+    assert one.feature_names == ("a", "b")
+
+
+def test_a_split_column_is_obeyed(table):
+    split = np.array(["train", "valid", "test"])[np.arange(60) % 3]
+    data = read_table(table(some_frame(label=np.arange(60) % 2, split=split)), "label")
+    np.testing.assert_array_equal(data.split, split)
+    assert data.feature_names == ("a", "b")
+
+
+def test_prices_are_put_in_the_order_of_the_columns(table):
+    costs = {"features": {"b": 5, "a": 2}}
+    assert read_table(table(some_frame(y=np.arange(60) % 2)), "y", costs).costs.names == ("a", "b")
+
+
+def test_a_column_qid_makes_a_ranking(table):
+    rng = np.random.default_rng(1)
+    frame = some_frame(y=np.arange(60) % 4, qid=rng.permutation(np.repeat(np.arange(10), 6)))
+    data = read_table(table(frame), "y")
+    assert data.task == "ranking"
+    assert (np.diff(data.qid) >= 0).all()
+    order = np.argsort(frame["qid"], kind="stable")
+    np.testing.assert_array_equal(data.y, frame["y"].to_numpy()[order])
+    np.testing.assert_array_equal(data.X[:, 0], frame["a"].to_numpy()[order])
+    parts = [set(data.part(part).qid) for part in ("train", "valid", "test")]
+    assert not parts[0] & parts[1]
+    assert sum(map(len, parts)) == 10
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (np.arange(60) % 3, "classification"),
+        (np.where(np.arange(60) % 2, "yes", "no"), "classification"),
+        (np.arange(60) % 2 == 0, "classification"),
+        ((np.arange(60) % 2).astype(float), "classification"),
+        (np.arange(60), "regression"),
+        (np.arange(60) / 7, "regression"),
+    ],
+)
+def test_the_task_is_told_by_the_target(table, y, task):
+    data = read_table(table(some_frame(y=y)), "y")
+    assert data.task == task
+    assert any(f"task: {task}" in note for note in data.notes)
+
+
+def test_the_task_can_be_given(table):
+    data = read_table(table(some_frame(y=np.arange(60) % 3)), "y", task="regression")
+    assert (data.task, data.classes, data.y.dtype) == ("regression", (), np.float64)
+
+
+def test_a_column_can_be_left_out(table):
+    path = table(some_frame(y=np.arange(60) % 2, id=[f"row {i}" for i in range(60)]))
+    with pytest.raises(DataError, match=r"'id'.*'row 0'"):
+        read_table(path, "y")
+    assert read_table(path, "y", ignore=["id"]).feature_names == ("a", "b")
+
+
+BAD_TABLES = {
+    "empty": ("", "cannot be read"),
+    "a header only": ("a,y\n", "empty table"),
+    "a name twice": ("a,a,y\n1,2,0\n", "two columns are named 'a'"),
+    "no name": ("a,,y\n1,2,0\n", "column 2 of 3 has no name"),
+    "a short line": ("a,b,y\n1,2,0\n1,2\n", "Expected 3 columns, got 2"),
+    "a long line": ("a,y\n1,0\n1,0,2\n", "Expected 2 columns, got 3"),
+    "no target": ("a,z\n1,0\n", "no target column 'y'.*'a', 'z'"),
+    "only the target": ("y\n1\n0\n", "no column is left"),
+    "texts": ("a,y\nlow,1\n2,0\n", "column 'a'.*'low'"),
+    "dates": ("a,y\n2020-01-01,1\n2021-01-01,0\n", "column 'a'.*date"),
+    "a target missing": ("a,y\n1,1\n2,\n", "column 'y': 1 values are missing"),
+    "a class missing": ("a,y\n1,u\n2,NA\n", "column 'y': 1 values are missing"),
+    "an infinite target": ("a,y\n1,0.5\n2,inf\n", "column 'y': expected finite"),
+    "one class": ("a,y\n1,0\n2,0\n", "at least two classes, got only 0"),
+    "too few rows": ("a,y\n1,0\n2,1\n", "none of the 2 rows is in 'valid'"),
+    "an unknown part": ("a,split,y\n1,train,0\n2,validation,1\n", "split.*got 'validation'"),
+    "no train": ("a,split,y\n1,test,0\n2,valid,1\n", "no row is in 'train'"),
+    "a part missing": ("a,split,y\n1,train,0\n2,,1\n", "column 'split': 1 values are missing"),
+    "a query missing": ("a,qid,y\n1,1,0\n2,,1\n", "column 'qid': 1 values are missing"),
+    "a class only in test": ("a,split,y\n1,train,0\n2,train,1\n3,valid,0\n4,test,2\n", "class 2 has no row in 'train'"),
+    "negative grades": ("a,qid,y\n1,1,-1\n2,2,1\n", "grades of relevance >= 0, got -1"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_TABLES)
+def test_a_bad_table_is_one_clear_line(table, what):
+    content, text = BAD_TABLES[what]
+    path = table(content)
+    with pytest.raises(DataError, match=text) as caught:
+        read_table(path, "y")
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_other_bad_files(table, tmp_path):
+    good = table(some_frame(y=np.arange(60) % 2), "good.parquet")
+    whole = good.read_bytes()
+    for name, content in {"cut": whole[:-10], "half": whole[: len(whole) // 2], "garbled": b"PAR1" + whole[9:]}.items():
+        path = tmp_path / f"{name}.parquet"
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=f"{name}.parquet: cannot be read"):
+            read_table(path, "y")
+    with pytest.raises(DataError, match="No such file"):
+        read_table(tmp_path / "none.csv", "y")
+    with pytest.raises(DataError, match=r"ends in \.csv or \.parquet"):
+        read_table(table("a,y\n", "table.txt"), "y")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataError, match="got a directory"):
+        read_table(tmp_path / "folder.csv", "y")
+    (tmp_path / "latin.csv").write_bytes(b"a,y\n\xff,1\n\xfe,0\n")
+    with pytest.raises(DataError, match=r"column 'a'.*UTF-8"):
+        read_table(tmp_path / "latin.csv", "y")
+
+
+def test_prices_and_columns_must_be_the_same(table):
+    path = table(some_frame(y=np.arange(60) % 2))
+    with pytest.raises(
+        CostModelError, match=r"without a price: 'b' \(did you mean 'bb'\?\); prices without a column: 'bb'"
+    ):
+        read_table(path, "y", {"features": {"a": 1, "bb": 1}})
+    with pytest.raises(CostModelError, match="prices without a column: 'c'"):
+        read_table(path, "y", {"features": {"a": 1, "b": 1, "c": 1}})
+
+
+def test_a_price_file_that_is_missing_is_named_alone(table, tmp_path):
+    with pytest.raises(CostModelError, match=r"^[^:]*none\.toml: cannot be read"):
+        read_table(table(some_frame(y=np.arange(60) % 2)), "y", tmp_path / "none.toml")
+
+
+def test_a_task_that_does_not_fit(table):
+    path = table(some_frame(y=np.arange(60) / 7))
+    with pytest.raises(DataError, match="classes are texts or whole numbers"):
+        read_table(path, "y", task="classification")
+    with pytest.raises(DataError, match="'qid'"):
+        read_table(path, "y", task="ranking")
+    with pytest.raises(ParameterError, match="task"):
+        read_table(path, "y", task="clustering")
+    words = table(some_frame(y=np.where(np.arange(60) % 2, "u", "v")), "words.csv")
+    with pytest.raises(DataError, match="regression needs numbers"):
+        read_table(words, "y", task="regression")
+
+
+def test_features_of_every_kind_of_number(table):
+    frame = pd.DataFrame({
+        "truth": pd.array([True, None, False] * 10, "boolean"),
+        "whole": pd.array([1, None, 3] * 10, "Int64"),
+        "single": np.float32([0.1, np.nan, 2] * 10),
+        "none": pd.array([None] * 30, "Float64"),
+        "y": np.arange(30) % 2,
+    })  # fmt: skip
+    data = read_table(table(frame, "kinds.parquet"), "y")
+    np.testing.assert_array_equal(data.X[:3, 0], [1, np.nan, 0])
+    np.testing.assert_array_equal(data.X[:3, 1], [1, np.nan, 3])
+    np.testing.assert_array_equal(data.X[:3, 2], np.float64(np.float32([0.1, np.nan, 2])))
+    assert np.isnan(data.X[:, 3]).all()
+
+
+def test_an_index_that_pandas_wrote_is_no_feature(table):
+    frame = some_frame(y=np.arange(60) % 2).set_index(np.arange(60) * 2)
+    assert read_table(table(frame, "indexed.parquet"), "y").feature_names == ("a", "b")
+
+
+def test_rows_of_a_part(table):
+    split = np.array(["train", "valid", "test"])[np.arange(60) % 3]
+    frame = some_frame(y=np.arange(60) % 2, split=split)
+    path = table(frame)
+    np.testing.assert_array_equal(read_rows(path, ["b"], "test")[:, 0], frame["b"][split == "test"])
+    assert read_rows(path, ["b", "a"]).shape == (60, 2)
+    with pytest.raises(DataError, match="no column 'c'"):
+        read_rows(path, ["a", "c"])
+    with pytest.raises(DataError, match="no column 'split'"):
+        read_rows(table(some_frame(), "plain.csv"), ["a"], "test")
+
+
+def test_parts_that_do_not_fit_are_refused():
+    X, y = np.zeros((6, 2)), np.arange(6) % 2
+    with pytest.raises(DataError, match="as many rows everywhere"):
+        Dataset.from_arrays(X, y[:5])
+    with pytest.raises(DataError, match="queries"):
+        Dataset.from_arrays(X, y, task="ranking")
+    with pytest.raises(CostModelError, match="prices without a column"):
+        Dataset.from_arrays(X, y, {"features": {"x0": 1, "x1": 1, "x2": 1}})
+    with pytest.raises(DataError, match="part"):
+        cf.datasets.load("breast-cancer").part("tests")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared tables are not beside this checkout")
+@pytest.mark.parametrize(("name", "task", "full"), [("heart", "classification", 323.97), ("mslr", "ranking", 3476.0)])
+def test_shared_tables(name, task, full):
+    data = read_table(SHARED / name / "data.parquet", "label", SHARED / name / "costs.toml")
+    assert data.task == task
+    assert data.full_cost == pytest.approx(full)
+    frame = pd.read_parquet(SHARED / name / "data.parquet")
+    assert {part: len(data.part(part)) for part in ("train", "valid", "test")} == dict(frame["split"].value_counts())
