@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -48,13 +48,24 @@ class Charges:
 
 def sum_charges(parts: Sequence[Charges]) -> Charges:
     """Put the charges of consecutive rows together."""
+
+    def rows(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def total(name: str) -> NDArray[np.float64]:
+        return np.asarray(np.sum([getattr(part, name) for part in parts], axis=0))
+
     return Charges(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in (
-            "acquired", "acquisition", "learners", "comparisons", "reuse")),
-        *(np.sum([getattr(part, name) for part in parts], axis=0) for name in (
-            "feature_weight", "resource_weight", "stage_weight")),
-        _joined([part.predictions for part in parts]),
-    )  # fmt: skip
+        acquired=rows("acquired"),
+        acquisition=rows("acquisition"),
+        learners=rows("learners"),
+        comparisons=rows("comparisons"),
+        reuse=rows("reuse"),
+        feature_weight=total("feature_weight"),
+        resource_weight=total("resource_weight"),
+        stage_weight=total("stage_weight"),
+        predictions=None if parts[0].predictions is None else rows("predictions"),
+    )
 
 
 @frozen(eq=False)
@@ -137,11 +148,6 @@ class CostReport:
 def squeezed(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Drop the second dimension of (rows, 1)."""
     return table[:, 0] if table.shape[1] == 1 else table
-
-
-def _joined(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
-    known = [part for part in parts if part is not None]
-    return np.concatenate(known) if known else None
 
 
 def _bought_by_any(acquired: NDArray[np.bool_] | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,95 @@
+"""Threads and processes: results do not depend on them, errors arrive, nothing hangs."""
+
+import multiprocessing
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import costframe as cf
+from costframe.core.threads import run_parallel, thread_count
+from costframe.core.tree_table import TreeTable
+
+
+def predictor():
+    tree = TreeTable.single([0, -1, 1, -1, -1], [0.1, 0, 0.2, 0, 0], [1, 0, 0, 0, 0], [1, -1, 3, -1, -1],
+                            [2, -1, 4, -1, -1], np.array([0, 1.5, 0, 2.25, -1]))  # fmt: skip
+    bank = cf.WeakLearnerBank.from_trees(TreeTable.concatenate([tree] * 20), ["a", "b"])
+    return cf.StageTree(bank, (cf.Answer(np.arange(20), np.full(20, 0.1), [0.0]),))
+
+
+def test_parts_come_back_in_order_and_errors_are_raised():
+    assert run_parallel(lambda x: x * x, range(50), 4) == [x * x for x in range(50)]
+
+    def fail(part):
+        if part == 7:
+            raise ValueError("seven")
+        time.sleep(0.001)
+
+    with pytest.raises(ValueError, match="seven"):
+        run_parallel(fail, range(20), 3)
+
+
+def test_parallel_work_may_start_parallel_work():
+    def inner(part):
+        return sum(run_parallel(lambda x: x, range(part), 2))
+
+    assert run_parallel(inner, range(12), 2) == [sum(range(part)) for part in range(12)]
+
+
+def test_thread_counts():
+    assert thread_count(3) == 3
+    assert thread_count(None) >= 1
+    assert thread_count(-1) == thread_count(None)
+    assert thread_count(-100) == 1
+
+
+def test_results_do_not_depend_on_threads():
+    model, X = predictor(), np.random.default_rng(0).standard_normal((30_000, 2))
+    costs = cf.CostModel.uniform(["a", "b"])
+    one = cf.ExpectedCost(costs).evaluate(model, X, n_jobs=1)
+    three = cf.ExpectedCost(costs).evaluate(model, X, n_jobs=3)
+    assert np.array_equal(model.predict(X, n_jobs=1), model.predict(X, n_jobs=3))
+    assert np.array_equal(one.per_row, three.per_row)
+    assert (one.mean, one.by_feature) == (three.mean, three.by_feature)
+
+
+def test_two_threads_predict_at_once():
+    model, X = predictor(), np.random.default_rng(0).standard_normal((20_000, 2))
+    expected, found = model.predict(X), [None] * 4
+
+    def work(number):
+        found[number] = model.predict(X)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert all(np.array_equal(values, expected) for values in found)
+
+
+def _in_child(queue):
+    queue.put(predictor().predict(np.zeros((10_000, 2))).sum())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_predicts():
+    expected = predictor().predict(np.zeros((10_000, 2)), n_jobs=2).sum()  # the parent has its threads by now
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_in_child, args=(queue,))
+    child.start()
+    assert queue.get(timeout=60) == expected
+    child.join(timeout=60)
+
+
+def test_kernels_work_where_nothing_can_be_cached():
+    """For a function without a file numba finds no place to cache, and raises."""
+    code = "from costframe.core.jit import kernel\ndef add_one(x): return x + 1\nprint(kernel(add_one)(1))\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "2"
