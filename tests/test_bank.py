@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -131,10 +132,8 @@ def test_bad_training_settings_are_named(settings, message):
     ],
 )
 def test_what_is_no_tree_is_refused(change, message):
-    fields = {name: getattr(STUMP, name) for name in
-              ("first", "feature", "threshold", "missing_left", "left", "right", "width", "value", "values")}  # fmt: skip
     with pytest.raises(BankError, match=message):
-        TreeTable(**fields | change)
+        evolve(STUMP, **change)
 
 
 def opaque(name="o", function=lambda X: X.sum(axis=1), features=(0,), width=1):

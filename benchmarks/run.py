@@ -1,0 +1,19 @@
+"""Run benchmarks by name, all by default: `python benchmarks/run.py predict one_row`."""
+
+import importlib
+import sys
+
+BENCHMARKS = ("predict", "one_row", "miser_fit")
+
+
+def main() -> None:
+    unknown = [name for name in sys.argv[1:] if name not in BENCHMARKS]
+    if unknown:
+        sys.exit(f"unknown: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    for name in sys.argv[1:] or BENCHMARKS:
+        print(f"-- {name}: {importlib.import_module(name).__doc__}")
+        importlib.import_module(name).main()
+
+
+if __name__ == "__main__":
+    main()
