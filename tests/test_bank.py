@@ -2,14 +2,15 @@
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.bank import OpaqueLearner
 from costframe.core.errors import BankError, DataError, StageError
+from costframe.core.opaque import OpaqueLearner
 from costframe.core.tree_table import TreeTable
 from costframe.testing.strategies import banks, feature_names, rows
 
@@ -147,7 +148,15 @@ def opaque(name="o", function=lambda X: X.sum(axis=1), features=(0,), width=1):
         (lambda: cf.WeakLearnerBank.from_trees(STUMP, []), "reads column 0, there are 0"),
         (lambda: cf.WeakLearnerBank.from_trees(STUMP, ["a"], evaluation=-1.0), "evaluation: expected finite weights"),
         (lambda: cf.WeakLearnerBank.columns(["a"], [1]), "reads column 1"),
-        (lambda: cf.WeakLearnerBank.columns(["a"], [-1]), "features: "),
+        (lambda: cf.WeakLearnerBank.columns(["a"], [-1]), "columns: expected column numbers"),
+        (lambda: cf.WeakLearnerBank.columns(["a"], [0.5]), "columns: expected column numbers"),
+        (lambda: cf.WeakLearnerBank.columns(["a"], [True]), "columns: expected column numbers"),
+        (lambda: cf.WeakLearnerBank.columns(["a"], [2**32]), "columns: expected column numbers"),
+        (lambda: cf.WeakLearnerBank.columns(["a"], fill=[1.0, 2.0]), "fill: expected one number"),
+        (lambda: cf.WeakLearnerBank.concatenate([]), "at least one bank"),
+        (lambda: opaque(features=(0.7,)), "expected column numbers"),
+        (lambda: opaque(width=1.5), "positive width"),
+        (lambda: opaque(name=3), "expected a name"),
         (lambda: cf.WeakLearnerBank.opaque(["a"], [opaque(), opaque()]), "names must be distinct"),
         (lambda: opaque(function=3), "expected a callable"),
         (lambda: opaque(features=(0, 0)), "reads a feature twice"),
@@ -176,6 +185,7 @@ def route(below, above, threshold=0.0, steepness=1.0):
 
 
 ANSWER = cf.Answer([1], [1.0], [0.0])
+ANSWER_OF_FIRST = cf.Answer([0], [1.0], [0.0])
 
 
 @pytest.mark.parametrize(
@@ -193,6 +203,9 @@ ANSWER = cf.Answer([1], [1.0], [0.0])
         (lambda: (cf.Answer([0], [np.nan], [0.0]),), "finite"),
         (lambda: (cf.Answer([0], [1.0], [0.0], "probit"),), "link: expected one of"),
         (lambda: (cf.Answer([0], [[1.0, 2.0]], [0.0]),), "weights are for 2"),
+        (lambda: ANSWER, "put it in brackets"),
+        (lambda: (route(1.9, 2), ANSWER, ANSWER), "index of a stage"),
+        (lambda: (route(1, 2, threshold="x"), ANSWER, ANSWER), "expected a number"),
         (lambda: (route(1, 2, threshold=np.nan), ANSWER, ANSWER), "threshold, got NaN"),
         (lambda: (route(1, 2, steepness=0.0), ANSWER, ANSWER), "positive finite steepness"),
         (lambda: (route(1, 2), ANSWER, cf.Answer([0], [[1.0, 2.0]], [0.0, 1.0])), "same number of outputs"),
@@ -209,6 +222,11 @@ def test_what_is_no_stage_tree_is_refused(stages, message):
         (np.zeros(1), "one row is X.reshape"),
         (np.zeros((2, 3)), "expected 1 columns .* got 3"),
         ([["x"]], "expected numbers"),
+        (np.array([["1"]], object), "expected numbers, got text"),
+        (pd.DataFrame({"a": ["1"]}), "column 'a' holds text"),
+        (pd.DataFrame({"a": pd.Categorical(["u"])}), "column 'a' holds text"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), "'a' more than once"),
+        (pd.DataFrame({"b": [1.0]}), "lack 'a'"),
         ([[1 + 2j]], "expected numbers"),
         ([[1.0], [1.0, 2.0]], "expected numbers"),
     ],
@@ -217,6 +235,54 @@ def test_rows_that_do_not_fit_are_refused(X, message):
     model = cf.StageTree(BANK, (ANSWER,))
     with pytest.raises(DataError, match=message):
         model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"z": [9.0], "a": [np.nan]}),
+        pd.DataFrame({"a": pd.array([None], "Float64")}),
+        pd.DataFrame([[np.nan]], columns=[7]),
+        np.ma.masked_array([[1.0]], mask=[[True]]),
+        [[None]],
+    ],
+)
+def test_missing_is_missing_however_it_is_written(X):
+    """The stump sends NaN left, to 1."""
+    assert cf.StageTree(BANK, (ANSWER,)).predict(X).tolist() == [1.0]
+
+
+def test_inquiries_on_deep_trees_do_not_recurse():
+    """A path of 1,200 tests on both sides of the root, with one of the features known."""
+    deep, feature, threshold, left, right, outputs = 1200, [1], [0.0], [1], [2 * 1200 + 2], [0.0]
+    for begin in (1, 2 * deep + 2):
+        for k in range(deep):
+            feature += [0, -1]
+            threshold += [-float(k), 0.0]
+            left += [begin + 2 * k + 1, -1]
+            right += [begin + 2 * k + 2, -1]
+            outputs += [0.0, k]
+        feature, threshold, left, right = [*feature, -1], [*threshold, 0.0], [*left, -1], [*right, -1]
+        outputs.append(7.0)
+    tree = TreeTable.single(feature, threshold, [True] * len(feature), left, right, np.array(outputs))
+    model = cf.StageTree(cf.WeakLearnerBank.from_trees(tree, ["a", "b"]), (ANSWER_OF_FIRST,))
+    end = cf.predict_one(model, {"b": 1.0}, known={"a": 1.0})
+    assert end.value == model.predict([[1.0, 1.0]])[0] == 7.0
+
+
+def test_routes_that_known_values_decide_are_looked_through():
+    """After a = 1 both later routes go to an answer that reads c, so b and c are asked for together."""
+    tree = TreeTable.single([0, -1, 1, -1, -1], [0.0] * 5, [True] * 5, [1, -1, 3, -1, -1], [2, -1, 4, -1, -1],
+                            np.array([0, 1.0, 0, 3.0, 5.0]))  # fmt: skip
+    names = ("a", "b", "c")
+    bank = cf.WeakLearnerBank.columns(names, [0, 2]) + cf.WeakLearnerBank.from_trees(tree, names)
+    empty, reads_c = cf.Answer([], np.empty((0, 1)), [0.0]), cf.Answer([1], [1.0], [0.0])
+    stages = (cf.Route([0, 2], [1.0, 1.0], 0.0, 3.5, 1.0, 1, 2), cf.Route([0], [1.0], 0.0, 0.0, 1.0, 3, 4),
+              cf.Route([0], [1.0], 0.0, 0.0, 1.0, 5, 6), empty, reads_c, empty, reads_c)  # fmt: skip
+    inquiry = cf.StageTree(bank, stages).inquire()
+    assert inquiry.needs == ("a",)
+    inquiry.supply({"a": 1.0})
+    assert inquiry.needs == ("b", "c")
 
 
 @pytest.mark.parametrize("value", [-1.0, 700.5, 5000.0])

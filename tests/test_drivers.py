@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
+from costframe.core.opaque import OpaqueLearner
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.stepped import SteppedPredictor
@@ -446,3 +447,33 @@ def test_a_model_that_raises_passes_its_exception():
     with pytest.raises(LostError) as caught:
         predict_many(stepped(steps), lambda requests: {key: {"a": 1.0} for key in requests}, ["k"])
     assert "while predicting row 'k' from 'a'" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("take", [lambda requests: requests.clear(), lambda requests: requests.popitem()])
+def test_a_source_may_take_its_requests_apart(take):
+    model = StageTree(WeakLearnerBank.columns(["a"]), (Answer([0], [1.0], 0.0),))
+
+    def fetch(requests):
+        reply = {key: dict.fromkeys(names, 2.0) for key, names in requests.items()}
+        take(requests)
+        return reply
+
+    assert [end.value for end in predict_many(model, fetch, ["u", "v"])] == [2.0, 2.0]
+
+
+def test_a_model_that_asks_for_nothing_new_is_stopped():
+    def model():
+        while True:
+            yield ["a"]
+
+    with pytest.raises(InquiryError, match="in a row for nothing but what it has"):
+        SteppedPredictor(["a"], model).predict([[1.0]])
+
+
+def test_predictions_of_several_lengths_are_refused():
+    def model():
+        values = yield ["a"]
+        return [1.0] * int(values["a"])
+
+    with pytest.raises(DataError, match="different lengths"):
+        SteppedPredictor(["a"], model).predict([[1.0], [2.0]])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costframe.core.errors import CostframeError
 from costframe.core.expected import ExpectedCost
 from costframe.core.links import log_odds
 from costframe.testing.counting import CountingSource
@@ -137,14 +138,19 @@ def test_one_row_many_rows_and_any_layout_give_the_same_bits(case):
         assert same_bits(together.reshape(len(X), -1), log_odds(values))
 
 
-@given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5))
+@given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5), st.sampled_from(("hard", "soft")))
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
-def test_a_weight_of_two_is_a_row_given_twice(case, weights):
+def test_a_weight_of_two_is_a_row_given_twice(case, weights, routing):
     tree, costs, X, acquisition = case
     counts = np.array(weights[: len(X)], np.int64)
-    evaluator = ExpectedCost(costs, acquisition=acquisition)
+    evaluator = ExpectedCost(costs, acquisition=acquisition, routing=routing)
+    if len(X) and not counts.any():
+        with pytest.raises(CostframeError, match="all are zero"):
+            evaluator.evaluate(tree, X, sample_weight=counts)
+        return
     weighted = evaluator.evaluate(tree, X, sample_weight=counts)
     repeated = evaluator.evaluate(tree, np.repeat(X, counts, axis=0))
     assert close(weighted.mean, repeated.mean)
+    assert close(weighted.fixed, repeated.fixed)
     assert weighted.by_feature == pytest.approx(repeated.by_feature)
     assert weighted.by_stage == pytest.approx(repeated.by_stage)

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, StorageError
 from costframe.core.expected import ExpectedCost
+from costframe.core.opaque import OpaqueLearner
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.stepped import SteppedPredictor
@@ -233,13 +234,6 @@ def test_an_opaque_learner_needs_its_function(tmp_path):
     assert load(path, {"third": half, "half": half}).bank.opaques[1].features == (0,)
     save(small(opaque=False), path)
     assert "'half'" in refusal(path, opaque={"half": half})
-
-
-def test_an_opaque_learner_without_a_text_as_name_is_refused(tmp_path):
-    bank = WeakLearnerBank.opaque(("a",), [OpaqueLearner(3, half, (0,))])
-    with pytest.raises(StorageError, match="opaque learner 3: expected a text"):
-        save(StageTree(bank, (Answer([0], [1.0], 0.0),)), tmp_path / "m")
-    assert not list(tmp_path.iterdir())
 
 
 def test_only_stage_trees_are_saved(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt", "stage_tree"]
 
+XGBOOST_FILES = (".json", ".ubj")
+
 
 def adopt(model: Any, feature_names: Sequence[str] | None = None) -> Predictor:
     """Turn a trained model of another library into a predictor that reaches the same leaf in every tree.
 
     Parameters
     ----------
-    model : xgboost or scikit-learn tree model, or what a plugin adopts
+    model : xgboost or scikit-learn tree model, an xgboost file (.json, .ubj), or what a plugin adopts
     feature_names : sequence of str, optional
         Names of the columns, if the model does not know them or others are wanted.
 
@@ -45,6 +49,10 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
     """Adopt tree models of xgboost and scikit-learn."""
     from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
 
+    if isinstance(model, str | os.PathLike) and Path(model).suffix in XGBOOST_FILES:
+        from costframe.adoption.xgboost import load_xgboost
+
+        model = load_xgboost(model)
     if is_xgboost(model):
         return stage_tree(adopt_xgboost(model, feature_names))
     if type(model).__module__.split(".")[0] == "sklearn":

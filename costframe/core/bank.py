@@ -6,76 +6,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 from scipy import sparse
 
 from costframe.core.errors import BankError
+from costframe.core.opaque import OpaqueLearner, as_columns
 from costframe.core.tables import as_names, as_rows
 from costframe.core.tree_table import TreeTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["COLUMN", "OPAQUE", "TREE", "OpaqueLearner", "WeakLearnerBank"]
+__all__ = ["COLUMN", "OPAQUE", "TREE", "WeakLearnerBank"]
 
 TREE, COLUMN, OPAQUE = 0, 1, 2
 
 
-def _as_columns(features: Iterable[int]) -> tuple[int, ...]:
-    return tuple(int(f) for f in features)
-
-
 def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]:
     return tuple(learners)
-
-
-@frozen(eq=False)
-class OpaqueLearner:
-    """A function of some features that the core can only call.
-
-    Parameters
-    ----------
-    name : str
-        What a saved file calls it.
-    function : callable
-        float64 (rows, len(features)) -> float64 (rows,) or (rows, width).
-    features : tuple of int
-        Columns it reads, in the order it gets them.
-    width : int
-        Number of outputs.
-    """
-
-    name: str
-    function: Callable[[NDArray[np.float64]], ArrayLike]
-    features: tuple[int, ...] = field(converter=_as_columns)
-    width: int = 1
-
-    def __attrs_post_init__(self) -> None:
-        if not callable(self.function):
-            raise BankError(f"opaque learner {self.name!r}: expected a callable, got {type(self.function).__name__}")
-        if self.width < 1:
-            raise BankError(f"opaque learner {self.name!r}: expected a positive width, got {self.width}")
-        if len(set(self.features)) < len(self.features):
-            raise BankError(f"opaque learner {self.name!r}: reads a feature twice: {self.features}")
-
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return float64 (rows, width) for rows that hold the learner's own features.
-
-        Raises
-        ------
-        BankError
-            If the function returns another shape.
-        """
-        values = np.asarray(self.function(rows), dtype=np.float64)
-        if self.width == 1 and values.shape == (len(rows),):
-            values = values.reshape(-1, 1)
-        if values.shape != (len(rows), self.width):
-            raise BankError(
-                f"opaque learner {self.name!r}: expected shape {(len(rows), self.width)}, got {values.shape}"
-            )
-        return values
 
 
 @define(eq=False, frozen=True)
@@ -138,13 +88,12 @@ class WeakLearnerBank:
         evaluation: ArrayLike = 1.0,
     ) -> WeakLearnerBank:
         """Make a bank of columns, phi(x) = x; `fill` stands in for NaN, one number or one a column."""
-        read = np.arange(len(feature_names)) if features is None else np.asarray(features)
-        count = len(read)
+        read = as_columns(np.arange(len(feature_names)) if features is None else features, "columns")
         return cls(
             feature_names,
-            *_of_one_kind(COLUMN, count, evaluation),
-            column_feature=read.astype(np.int32),
-            column_fill=np.array(np.broadcast_to(np.asarray(fill, np.float64), (count,))),
+            *_of_one_kind(COLUMN, len(read), evaluation),
+            column_feature=read,
+            column_fill=_one_each(fill, len(read), "fill"),
         )
 
     @classmethod
@@ -164,6 +113,8 @@ class WeakLearnerBank:
     @classmethod
     def concatenate(cls, banks: Sequence[WeakLearnerBank]) -> WeakLearnerBank:
         """Put the learners of several banks in one, in order; features are matched by name, new ones go to the end."""
+        if not banks:
+            raise BankError("concatenate: expected at least one bank, got none")
         names = tuple(dict.fromkeys(name for bank in banks for name in bank.feature_names))
         aligned = [bank.with_features(names) for bank in banks]
         counts = np.array([[len(bank.trees), len(bank.column_feature), len(bank.opaques)] for bank in aligned])
@@ -232,7 +183,7 @@ class WeakLearnerBank:
 
     def weighted(self, evaluation: ArrayLike) -> WeakLearnerBank:
         """Return the same learners with other evaluation weights e_t, one number or one a learner."""
-        return evolve(self, evaluation=np.array(np.broadcast_to(np.asarray(evaluation, np.float64), (len(self),))))
+        return evolve(self, evaluation=_one_each(evaluation, len(self), "evaluation"))
 
     @cached_property
     def widths(self) -> NDArray[np.int32]:
@@ -274,8 +225,15 @@ class WeakLearnerBank:
 def _of_one_kind(
     kind: int, count: int, evaluation: ArrayLike
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]]:
-    weights = np.array(np.broadcast_to(np.asarray(evaluation, np.float64), (count,)))
+    weights = _one_each(evaluation, count, "evaluation")
     return np.full(count, kind, np.uint8), np.arange(count, dtype=np.int32), weights
+
+
+def _one_each(values: ArrayLike, count: int, name: str) -> NDArray[np.float64]:
+    array = np.asarray(values, np.float64)
+    if array.shape not in {(), (count,)}:
+        raise BankError(f"{name}: expected one number, or one a learner ({count}), got shape {array.shape}")
+    return np.array(np.broadcast_to(array, (count,)))
 
 
 def _check_bank(bank: WeakLearnerBank) -> None:

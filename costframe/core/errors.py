@@ -6,6 +6,7 @@ __all__ = [
     "CostModelError",
     "CostframeError",
     "DataError",
+    "DataTypeError",
     "InquiryError",
     "ParameterError",
     "PluginError",
@@ -36,6 +37,10 @@ class InquiryError(CostframeError):
 
 class DataError(CostframeError):
     """A table of rows that does not fit what reads it."""
+
+
+class DataTypeError(DataError, TypeError):
+    """A cell of a kind that cannot be a number."""
 
 
 class ParameterError(CostframeError):

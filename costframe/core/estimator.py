@@ -13,11 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from costframe.core.costs import CostModel
-from costframe.core.errors import CostModelError, DataError
+from costframe.core.errors import CostModelError, DataError, DataTypeError, ParameterError
 from costframe.core.predictor import StageTree
 from costframe.core.scoring import ndcg_at_5
 from costframe.core.stepped import SteppedPredictor
-from costframe.core.tables import column_names
+from costframe.core.tables import column_names, refuse_text
 from costframe.core.training import Rows, TrainingData, check_number, check_target, check_weights
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CostAwareClassifier", "CostAwareEstimator", "CostAwareRanker", "CostAwareRegressor"]
 
+LARGEST_GRADE = 100  # gains are 2^grade
 _PRICED = (StageTree, SteppedPredictor)  # predictors that carry prices of their own
 
 
@@ -96,7 +97,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and not self._ranks:
                 raise DataError(f"{name}: has no effect, only rankings have queries")
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        X = self._checked(X, "X", reset=True)
         names = getattr(self, "feature_names_in_", None)
         costs = CostModel.of(self.costs, self._names(names))
         prices = costs.select(self._names(names, costs))
@@ -118,10 +119,14 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         predictor: Any = self.predictor_
         return predictor.bank
 
-    def cost(self, X: Any, *, acquisition: str = "path", rounds: bool = False) -> CostReport:
+    def cost(
+        self, X: Any, *, acquisition: str = "path", sample_weight: ArrayLike | None = None, rounds: bool = False
+    ) -> CostReport:
         """Say exactly what predicting these rows costs."""
         table = self._read(X)
-        return self.predictor_.cost(table, self.costs_, acquisition=acquisition, rounds=rounds)
+        return self.predictor_.cost(
+            table, self.costs_, acquisition=acquisition, sample_weight=sample_weight, rounds=rounds
+        )
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
         """Name X's columns: a frame's own names, else those of a cost model of as many features, else x0, x1, ..."""
@@ -139,8 +144,17 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _read(self, X: Any) -> NDArray[np.float64]:
         """Check rows to predict; a frame's columns are put in the order of training."""
         check_is_fitted(self, "predictor_")
-        X = self._in_training_order(X)
-        return np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=False))
+        return self._checked(self._in_training_order(X), "X", reset=False)
+
+    def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
+        """Let scikit-learn check rows; what it refuses is a DataError that names them."""
+        refuse_text(X, name)
+        try:
+            return np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=reset))
+        except TypeError as error:
+            raise DataTypeError(f"{name}: {error}") from error
+        except ValueError as error:
+            raise DataError(f"{name}: {error}") from error
 
     def _in_training_order(self, X: Any) -> Any:
         """Put a frame's columns in the order of training; what lacks some is left for scikit-learn to refuse."""
@@ -161,7 +175,10 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
         weights = check_weights(weight, len(X), f"sample_weight{suffix}")
         keep = weights > 0
-        target = column_or_1d(y, warn=True)
+        try:
+            target = column_or_1d(y, warn=True)
+        except ValueError as error:
+            raise DataError(f"y{suffix}: {error}") from None
         if len(target) != len(X):
             raise DataError(f"y{suffix}: expected {len(X)} labels, one a row, got {len(target)}")
         labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
@@ -180,12 +197,8 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                     raise DataError(f"{name}: has no effect without X_val and y_val")
             return None
         assert y is not None  # noqa: S101 - tested above
-        X = self._in_training_order(X)
-        try:
-            X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=False)
-        except ValueError as error:
-            raise DataError(f"X_val: {error}") from None
-        return self._rows(X, y, weight, qid, "_val", first=False)
+        rows = self._checked(self._in_training_order(X), "X_val", reset=False)
+        return self._rows(rows, y, weight, qid, "_val", first=False)
 
     def _class_weights(self, labels: NDArray[Any]) -> NDArray[np.float64] | float:
         del labels
@@ -232,13 +245,17 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         labels = np.asarray(y)
         if labels.dtype.kind == "f":
             check_target(labels, n_rows, name)
-        check_classification_targets(labels)
+        try:
+            check_classification_targets(labels)
+            found, codes = np.unique(labels, return_inverse=True)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name}: expected classes of one kind: {error}") from None
         if first:
-            self.classes_, codes = np.unique(labels, return_inverse=True)
+            self.classes_ = found
             if len(self.classes_) < 2:
                 raise DataError(f"{name}: expected at least two classes, got one class: {self.classes_.tolist()}")
             return np.asarray(codes, np.int64)
-        unknown = np.setdiff1d(labels, self.classes_)
+        unknown = np.setdiff1d(found, self.classes_)
         if len(unknown):
             raise DataError(f"{name}: has classes {unknown.tolist()} that the training labels do not have")
         return np.searchsorted(self.classes_, labels).astype(np.int64)
@@ -247,7 +264,13 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return 1.0
-        return np.asarray(compute_sample_weight(class_weight, self.classes_[labels]), np.float64)
+        try:
+            weights = np.asarray(compute_sample_weight(class_weight, self.classes_[labels]), np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"class_weight: {error}") from None
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise ParameterError(f"class_weight: expected finite numbers > 0, got {class_weight!r}")
+        return weights
 
 
 class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[misc]
@@ -280,11 +303,22 @@ class CostAwareRanker(CostAwareEstimator):
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""
         rows = self._read(X)
-        return ndcg_at_5(check_target(y, len(rows), "y"), self.predictor_.predict(rows), None, qid)
+        queries = None if qid is None else _queries(qid, len(rows), "qid")
+        grades = self._encode(y, len(rows), "y", first=False)
+        return ndcg_at_5(grades, self.predictor_.predict(rows), None, queries)
 
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.float64]:
         del first
-        return check_target(y, n_rows, name)
+        grades = check_target(y, n_rows, name)
+        if (grades < 0).any() or (grades > LARGEST_GRADE).any():
+            wrong = grades[(grades < 0) | (grades > LARGEST_GRADE)][0]
+            raise DataError(f"{name}: expected grades from 0 to {LARGEST_GRADE}, got {wrong:g}")
+        return grades
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
 
 
 def _queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:

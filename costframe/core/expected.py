@@ -8,7 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.costs import CostModel
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import ParameterError
 from costframe.core.evaluate import over_chunks
 from costframe.core.hard import hard_charges
 from costframe.core.predictor import StageTree
@@ -17,6 +17,7 @@ from costframe.core.replay import replay_charges, replay_rounds
 from costframe.core.report import CostReport, sum_charges
 from costframe.core.soft import soft_charges
 from costframe.core.tables import as_rows
+from costframe.core.training import check_number, check_weights
 
 if TYPE_CHECKING:
     from attrs import Attribute
@@ -62,8 +63,8 @@ class ExpectedCost:
         check_acquisition(self.acquisition)
         if self.steepness is not None and self.routing == "hard":
             raise ParameterError("steepness: has no effect on hard routing")
-        if self.steepness is not None and not (np.isfinite(self.steepness) and self.steepness > 0):
-            raise ParameterError(f"steepness: expected a positive finite number, got {self.steepness}")
+        if self.steepness is not None:
+            check_number("steepness", self.steepness, strict=True)
 
     def evaluate(
         self,
@@ -131,9 +132,9 @@ def _learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:
-    if sample_weight is None:
+    if sample_weight is None or count == 0:
         return np.ones(count)
-    weight = np.asarray(sample_weight, np.float64)
-    if weight.shape != (count,) or not np.isfinite(weight).all() or (weight < 0).any():
-        raise DataError(f"sample_weight: expected {count} finite numbers >= 0, got shape {weight.shape}")
-    return weight
+    weight = check_weights(sample_weight, count, "sample_weight")
+    largest = float(weight.max())
+    # Only ratios matter to means; extreme ones are scaled so that sums stay finite.
+    return weight if 1e-100 < largest < 1e100 else weight / largest

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field
 
+from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel
+from costframe.core.errors import CostModelError, InquiryError, StageError
 from costframe.core.inquiry import Inquiry, Ledger, number
 from costframe.core.layout import lay_out
 from costframe.core.links import apply_link, log_odds
 from costframe.core.reading import check_acquisition
 from costframe.core.report import squeezed
-from costframe.core.stages import Answer, Stage, check_stages
+from costframe.core.stages import Answer, Route, Stage, check_stages
 from costframe.core.tables import as_rows
 from costframe.core.walk import StageWalker, plan_stages
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.bank import WeakLearnerBank
     from costframe.core.costs import PriceArrays
     from costframe.core.expected import CostReport
     from costframe.core.layout import StageLayout
@@ -72,7 +73,14 @@ class Predictor(ABC):
 
     @abstractmethod
     def cost(
-        self, X: Any, costs: object = None, *, acquisition: str = "path", routing: str = "hard", rounds: bool = False
+        self,
+        X: Any,
+        costs: object = None,
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        sample_weight: ArrayLike | None = None,
+        rounds: bool = False,
     ) -> CostReport:
         """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
 
@@ -81,6 +89,8 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
     """Resolve prices and what is known: prices, an account for one row, and given values by column."""
     model = predictor.costs if costs is None else costs
     prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
+    if not isinstance(known, Iterable):
+        raise InquiryError(f"known: expected names, or names with values, got {known!r}")
     names = list(known)
     given: dict[int, float] = {}
     if isinstance(known, Mapping):
@@ -92,6 +102,8 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
 
 
 def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    if isinstance(stages, Answer | Route):
+        raise StageError("stages: expected a list of stages, got one; put it in brackets")
     return tuple(stages)
 
 
@@ -118,7 +130,13 @@ class StageTree(Predictor):
     costs: CostModel | None = None
 
     def __attrs_post_init__(self) -> None:
+        if not isinstance(self.bank, WeakLearnerBank):
+            raise StageError(f"bank: expected a WeakLearnerBank, got {type(self.bank).__name__}")
         check_stages(self.stages, self.bank.widths)
+        if self.costs is not None:
+            if not isinstance(self.costs, CostModel):
+                raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
+            self.costs.select(self.feature_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -182,12 +200,20 @@ class StageTree(Predictor):
         return Inquiry(walker, self.feature_names, ledger)
 
     def cost(
-        self, X: Any, costs: object = None, *, acquisition: str = "path", routing: str = "hard", rounds: bool = False
+        self,
+        X: Any,
+        costs: object = None,
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        sample_weight: ArrayLike | None = None,
+        rounds: bool = False,
     ) -> CostReport:
         """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
         from costframe.core.expected import ExpectedCost
 
-        return ExpectedCost(costs, routing=routing, acquisition=acquisition).evaluate(self, X, rounds=rounds)
+        evaluator = ExpectedCost(costs, routing=routing, acquisition=acquisition)
+        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 
     def _scores(self, X: Any, n_jobs: int | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         from costframe.core.evaluate import predict_rows

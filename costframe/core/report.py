@@ -122,7 +122,7 @@ class CostReport:
         rounds: NDArray[np.int64] | None = None,
     ) -> CostReport:
         """Take the weighted means of what rows were charged."""
-        scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0
+        scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0  # evaluate() keeps this finite
         per_row = charges.acquisition + charges.learners + charges.comparisons + charges.reuse
         features = prices.cost * charges.feature_weight * scale
         resources = prices.resource_cost * charges.resource_weight * scale
@@ -132,7 +132,7 @@ class CostReport:
         return cls(
             per_row=per_row,
             mean=float(per_row @ weight) * scale,
-            fixed=float(_bought_by_any(charges.acquired) @ prices.once) if prices.once.any() else 0.0,
+            fixed=float(_bought_by_any(charges.acquired, weight) @ prices.once) if prices.once.any() else 0.0,
             by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
             by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
             evaluation=evaluation,
@@ -150,8 +150,10 @@ def squeezed(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return table[:, 0] if table.shape[1] == 1 else table
 
 
-def _bought_by_any(acquired: NDArray[np.bool_] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 (d,): probability that any row acquires a feature; rows are routed independently of each other."""
+def _bought_by_any(
+    acquired: NDArray[np.bool_] | NDArray[np.float64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """float64 (d,): probability that any row acquires a feature; rows are independent, weight w is w rows."""
     if acquired.dtype == np.bool_:
-        return np.asarray(acquired.any(axis=0), np.float64)
-    return np.asarray(1.0 - np.prod(1.0 - acquired, axis=0))
+        return np.asarray(acquired[weight > 0].any(axis=0), np.float64)
+    return np.asarray(1.0 - np.prod((1.0 - acquired) ** weight[:, None], axis=0))

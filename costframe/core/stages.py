@@ -29,7 +29,10 @@ def _indices(values: object) -> NDArray[np.int64]:
 
 
 def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
-    array = np.array(values, dtype=np.float64)
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StageError(f"{name}: expected numbers, got {values!r}") from None
     if ndim == 2 and array.ndim == 1:
         array = array.reshape(-1, 1)
     if ndim == 1 and array.ndim == 0:
@@ -92,10 +95,14 @@ class Answer:
 
 
 def _number(values: Any) -> float:
+    if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
+        raise StageError(f"route: expected a number for threshold and steepness, got {values!r}")
     return float(values)
 
 
 def _index(values: Any) -> int:
+    if isinstance(values, bool) or not isinstance(values, int | np.integer):
+        raise StageError(f"route: expected the index of a stage, got {values!r}")
     return int(values)
 
 

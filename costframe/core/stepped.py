@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from costframe.core.errors import CostModelError, DataError, InquiryError
 from costframe.core.inquiry import Inquiry
 from costframe.core.predictor import Known, Predictor, open_ledger
-from costframe.core.tables import as_names, as_rows
+from costframe.core.tables import as_names, as_rows, check_names
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from costframe.core.expected import CostReport
 
 __all__ = ["SteppedPredictor", "Steps"]
+
+MOST_REPEATS = 10_000  # a model that asks for nothing new as often as this will not end
 
 Steps = Generator[Iterable[str], Mapping[str, float], "ArrayLike"]
 """Yields the names of the features it needs next, is sent their values, and returns the prediction."""
@@ -49,10 +51,15 @@ class SteppedPredictor(Predictor):
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)
 
+    def __attrs_post_init__(self) -> None:
+        check_names(self.feature_names, "features")
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict rows one by one: float64 (rows,) or (rows, K)."""
         rows = as_rows(X, self.feature_names)
         values = [self._one(row) for row in rows]
+        if len({np.shape(value) for value in values}) > 1:
+            raise DataError("the model returned predictions of different lengths")
         return np.array(values) if values else np.empty(0)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -70,12 +77,20 @@ class SteppedPredictor(Predictor):
         return Inquiry(StepWalker(self, given), self.feature_names, ledger)
 
     def cost(
-        self, X: Any, costs: object = None, *, acquisition: str = "path", routing: str = "hard", rounds: bool = False
+        self,
+        X: Any,
+        costs: object = None,
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        sample_weight: ArrayLike | None = None,
+        rounds: bool = False,
     ) -> CostReport:
         """Say exactly what predicting these rows costs, by replaying them."""
         from costframe.core.expected import ExpectedCost
 
-        return ExpectedCost(costs, routing=routing, acquisition=acquisition).evaluate(self, X, rounds=rounds)
+        evaluator = ExpectedCost(costs, routing=routing, acquisition=acquisition)
+        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 
     def _one(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})
@@ -125,17 +140,21 @@ class StepWalker:
         if self._failure is not None:
             raise InquiryError(f"the model raised {self._failure!r} and cannot go on; begin a new inquiry")
         try:
-            while True:
-                asked = self._columns(next(self._steps) if values is None else self._steps.send(values))
-                values = {self._names[f]: known[f] for f in asked if f in known}
-                if len(values) < len(asked):
-                    break
-            self._asked = asked
+            self._asked = self._next_request(values, known)
         except StopIteration as end:
             self._asked, self._answer = (), _prediction(end.value)
         except BaseException as error:
             self._failure = error
             raise
+
+    def _next_request(self, values: dict[str, float] | None, known: Mapping[int, float]) -> tuple[int, ...]:
+        """Run the generator until it asks for something that is not known."""
+        for _ in range(MOST_REPEATS):
+            asked = self._columns(next(self._steps) if values is None else self._steps.send(values))
+            values = {self._names[f]: known[f] for f in asked if f in known}
+            if len(values) < len(asked):
+                return asked
+        raise InquiryError(f"the model asked {MOST_REPEATS} times in a row for nothing but what it has")
 
     def _columns(self, asked: object) -> tuple[int, ...]:
         if not isinstance(asked, Iterable):

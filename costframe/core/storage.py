@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.bank import OPAQUE, OpaqueLearner, WeakLearnerBank
+from costframe.core.bank import OPAQUE, WeakLearnerBank
 from costframe.core.container import MAGIC, check_magic, pack, unpack
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
+from costframe.core.opaque import OpaqueLearner
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.tree_table import TreeTable

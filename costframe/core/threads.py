@@ -11,6 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
+import numpy as np
+
+from costframe.core.errors import ParameterError
+
 __all__ = ["run_parallel", "thread_count"]
 
 A = TypeVar("A")
@@ -23,8 +27,10 @@ os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
 
 def thread_count(n_jobs: int | None = None) -> int:
     """Turn `n_jobs` (None or negative: as many as this process may use) into a number of threads, at least one."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ParameterError(f"n_jobs: expected a whole number other than 0, or None, got {n_jobs!r}")
     if n_jobs is not None and n_jobs > 0:
-        return n_jobs
+        return int(n_jobs)
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, available + 1 + n_jobs) if n_jobs is not None and n_jobs < 0 else available
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.bank import COLUMN, TREE
+from costframe.core.bank import COLUMN, OPAQUE, TREE
 from costframe.core.layout import active_learners
 from costframe.core.links import apply_link
 from costframe.core.stages import Answer, Route
@@ -156,19 +156,18 @@ class StageWalker:
             if not all(done):
                 return
             stage = plan.stages[self._stage]
-            scores = self._score(self._stage)
+            scores = self._score(self._stage, self._outputs)
             if not isinstance(stage, Route):
                 self._scores = scores
                 return
             self._stage = stage.above if scores[0] > stage.threshold else stage.below
 
-    def _score(self, number: int) -> list[float]:
+    def _score(self, number: int, outputs: Mapping[int, list[float]]) -> list[float]:
         scores: list[float] = self._plan.stages[number].intercept.tolist()
         for t, terms in self._plan.terms[number]:
-            outputs = self._outputs[t]
             sums: dict[int, float] = {}
             for j, weight, k in terms:
-                term = weight * outputs[j]
+                term = weight * outputs[t][j]
                 sums[k] = sums[k] + term if k in sums else term
             for k, total in sums.items():
                 scores[k] += total
@@ -184,8 +183,7 @@ class StageWalker:
             return self._walk_tree(t, index)
         self._read[t] = self._plan.learner_reads[t]
         if kind == COLUMN:
-            value = values[int(bank.column_feature[index])]
-            self._outputs[t] = [float(bank.column_fill[index]) if value != value else value]  # noqa: PLR0124 - NaN
+            self._outputs[t] = [self._filled(index, values[int(bank.column_feature[index])])]
         else:
             learner = bank.opaques[index]
             self._outputs[t] = learner(np.array([[values[f] for f in learner.features]]))[0].tolist()
@@ -202,11 +200,9 @@ class StageWalker:
             value = values[feature]
             read |= 1 << feature
             self._spent += self._split[feature]
-            left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124 - NaN
-            node = plan.left[node] if left else plan.right[node]
+            node = self._child(node, value)
         self._read[t] = read
-        first, width = int(plan.bank.trees.value[node]), int(plan.bank.trees.width[index])
-        self._outputs[t] = plan.bank.trees.values[first : first + width].tolist()
+        self._outputs[t] = self._leaf_outputs(index, node)
         return True
 
     def _unknown(self, features: int) -> int:
@@ -218,18 +214,46 @@ class StageWalker:
         waiting = [number]
         while waiting:  # not recursive: a chain may have thousands of stages
             stage = self._plan.stages[current := waiting[-1]]
-            later = 0
+            ways: tuple[int, ...] = ()
             if isinstance(stage, Route):
-                if stage.below not in found:
-                    waiting.append(stage.below)
-                    continue
-                if found[stage.below] and stage.above not in found:
-                    waiting.append(stage.above)
-                    continue
-                later = found[stage.below] and found[stage.below] & found[stage.above]
-            found[current] = self._certain_here(current) | later
-            waiting.pop()
+                decided = self._decided(current, stage)
+                ways = (stage.below, stage.above) if decided is None else (decided,)
+            later = -1 if ways else 0
+            for way in ways:  # in order; a way that needs nothing settles it
+                if later and way not in found:
+                    waiting.append(way)
+                    break
+                later = later and later & found[way]
+            else:
+                found[current] = self._certain_here(current) | later
+                waiting.pop()
         return found[number]
+
+    def _decided(self, number: int, stage: Route) -> int | None:
+        """Where a stage will send the row, if known values tell; opaque learners are not called ahead of their turn."""
+        outputs = dict(self._outputs)
+        for t, _ in self._plan.terms[number]:
+            if t not in outputs:
+                ahead = self._output_ahead(t)
+                if ahead is None:
+                    return None
+                outputs[t] = ahead
+        return stage.above if self._score(number, outputs)[0] > stage.threshold else stage.below
+
+    def _output_ahead(self, t: int) -> list[float] | None:
+        """Return the outputs of a tree or column if known values give them; nothing counts as evaluated."""
+        plan, index = self._plan, int(self._plan.bank.index[t])
+        if plan.bank.kind[t] == OPAQUE:
+            return None
+        if plan.bank.kind[t] == COLUMN:
+            value = self._values.get(int(plan.bank.column_feature[index]))
+            return None if value is None else [self._filled(index, value)]
+        node = self._node.get(t, plan.root[index])
+        while (feature := plan.feature[node]) >= 0:
+            if feature not in self._values:
+                return None
+            node = self._child(node, self._values[feature])
+        return self._leaf_outputs(index, node)
 
     def _certain_here(self, number: int) -> int:
         """Features that the learners of one stage certainly need."""
@@ -245,14 +269,44 @@ class StageWalker:
         return found
 
     def _certain_below(self, node: int) -> int:
+        """Features tested on every way from a node on, given what is known."""
+        plan, found = self._plan, dict[int, int]()
+        waiting = [node]
+        while waiting:  # not recursive: trees may be thousands deep
+            current = waiting[-1]
+            feature = plan.feature[current]
+            if not plan.reads[current] & self._known:
+                found[current] = plan.certain[current]  # nothing below is known, so the prepared set holds
+            elif feature in self._values:
+                child = self._child(current, self._values[feature])
+                if child not in found:
+                    waiting.append(child)
+                    continue
+                found[current] = found[child]
+            else:
+                left, right = plan.left[current], plan.right[current]
+                if left not in found:
+                    waiting.append(left)
+                    continue
+                if found[left] and right not in found:
+                    waiting.append(right)
+                    continue
+                found[current] = 1 << feature | (found[left] and found[left] & found[right])
+            waiting.pop()
+        return found[node]
+
+    def _child(self, node: int, value: float) -> int:
+        """Where a value goes; NaN is the value that differs from itself."""
         plan = self._plan
-        if not plan.certain[node] or self._unknown(plan.reads[node]) == plan.reads[node]:
-            return plan.certain[node]  # nothing below is known yet, so the prepared set holds
-        feature = plan.feature[node]
-        if feature in self._values:
-            value = self._values[feature]
-            left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124 - NaN
-            return self._certain_below(plan.left[node] if left else plan.right[node])
-        bit = 1 << feature
-        below = self._certain_below(plan.left[node])
-        return bit | (below & self._certain_below(plan.right[node])) if below else bit
+        left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124
+        return plan.left[node] if left else plan.right[node]
+
+    def _filled(self, column: int, value: float) -> float:
+        """Return a column learner's output."""
+        return float(self._plan.bank.column_fill[column]) if value != value else value  # noqa: PLR0124 - NaN
+
+    def _leaf_outputs(self, tree: int, node: int) -> list[float]:
+        trees = self._plan.bank.trees
+        first, width = int(trees.value[node]), int(trees.width[tree])
+        outputs: list[float] = trees.values[first : first + width].tolist()
+        return outputs

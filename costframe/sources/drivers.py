@@ -121,7 +121,7 @@ def predict_many(
         unfinished = {key: inquiries[key] for key in requests}
         names = dict.fromkeys(name for each in requests.values() for name in each)
         with annotated(f"fetching {listed(names)} for {listed(requests)}", inquiries.values()):
-            replies = checked_replies(fetch(requests), requests)
+            replies = checked_replies(fetch(dict(requests)), requests)  # a source may take its copy apart
         for key, values in replies.items():
             _supply(inquiries[key], values, f" {key!r}")
     return [inquiry.answer for inquiry in inquiries.values()]

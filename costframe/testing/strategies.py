@@ -14,9 +14,10 @@ try:
 except ImportError as error:
     raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[test]'") from error
 
-from costframe.core.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.links import LINKS
+from costframe.core.opaque import OpaqueLearner
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.tree_table import TreeTable

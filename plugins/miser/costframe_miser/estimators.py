@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 
+
 class _Miser(CostAwareEstimator):
     """What the three have in common: settings, and training."""
 
@@ -70,13 +71,19 @@ class _Miser(CostAwareEstimator):
         prices = data.prices
         if self.shrink_recurring and not (prices.learner or prices.reuse or prices.split.any()):
             raise ParameterError("shrink_recurring: has no effect, the costs have no learner, split or reuse price")
+        leaf = _given("min_samples_leaf", self.min_samples_leaf, 10, low=1, whole=True)
+        if data.train.total_weight < 2 * leaf <= len(data.train):
+            raise ParameterError(
+                f"min_samples_leaf: two leaves of {leaf} need a total sample weight of {2 * leaf}, got "
+                f"{data.train.total_weight:g}; a weight of one is one row"
+            )
         return MiserSettings(
             tradeoff=float(self.tradeoff),
             n_estimators=_given("n_estimators", self.n_estimators, 300, low=1, whole=True),
             learning_rate=_given("learning_rate", self.learning_rate, self._default_learning_rate, strict=True, high=1),
             max_depth=_given("max_depth", self.max_depth, 3, low=1, whole=True),
             max_leaves=_given("max_leaves", self.max_leaves, None, low=2, whole=True),
-            min_samples_leaf=_given("min_samples_leaf", self.min_samples_leaf, 1, low=1, whole=True),
+            min_samples_leaf=leaf,
             l2_regularization=_given("l2_regularization", self.l2_regularization, 0.0),
             max_bins=_given("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
             shrink_recurring=self.shrink_recurring is not None
@@ -113,7 +120,7 @@ class MiserClassifier(CostAwareClassifier, _Miser):
     max_leaves : int, optional
         Leaves of a tree; as many as the depth allows by default.
     min_samples_leaf : int, optional
-        Rows in a leaf, 1 by default.
+        Rows in a leaf, 10 by default; a row of weight two is two.
     l2_regularization : float, optional
         0 by default.
     max_bins : int, optional

@@ -79,7 +79,7 @@ def train_miser(
             growth="breadth",
             max_depth=settings.max_depth,
             max_leaves=settings.max_leaves,
-            min_samples_leaf=settings.min_samples_leaf,
+            min_hessian_leaf=settings.min_samples_leaf,  # hessians are weights: a row of weight two is two rows
             l2=settings.l2_regularization,
             n_threads=n_threads,
         )
@@ -103,16 +103,17 @@ def once_prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
     What recurs with every tree (comparisons, learners, reuse) meets gains of which a step of eta takes only the share
     eta (2 - eta); with `shrink_recurring` it is divided by that share.
     """
-    scale = settings.tradeoff * data.train.total_weight
+    batch = settings.tradeoff
+    row = batch * data.train.total_weight
     share = settings.learning_rate * (2 - settings.learning_rate) if settings.shrink_recurring else 1.0
     prices = data.prices
     return OncePrices(
-        _finite(scale * prices.cost + settings.tradeoff * prices.once),
-        resource_price=_finite(scale * prices.resource_cost),
+        _times(row, prices.cost) + _times(batch, prices.once),
+        resource_price=_times(row, prices.resource_cost),
         needs=prices.needs,
-        split_price=_finite(settings.tradeoff * prices.split / share),
-        root_price=float(_finite(scale * prices.learner / share)),
-        reuse_price=float(_finite(scale * prices.reuse / share)),
+        split_price=_times(batch / share, prices.split),
+        root_price=float(_times(row / share, prices.learner)),
+        reuse_price=float(_times(row / share, prices.reuse)),
         row_weight=None if _first_order_hessian(data.train.weight) is None else data.train.weight,
     )
 
@@ -122,5 +123,8 @@ def _first_order_hessian(weight: NDArray[np.float64]) -> NDArray[np.float32] | N
     return None if (weight == 1).all() else weight.astype(np.float32)
 
 
-def _finite(prices: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    return np.minimum(np.asarray(prices, np.float64), LARGEST)
+def _times(tradeoff: float, prices: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Multiply; what is free stays free, and what cannot be paid stays finite."""
+    price = np.asarray(prices, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(price == 0, 0.0, np.minimum(tradeoff * price, LARGEST))

@@ -132,6 +132,33 @@ def test_class_weights_are_sample_weights(cancer):
     np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
+@pytest.mark.parametrize("weights", [{0: 0.0, 1: 1.0}, {0: -1.0, 1: 1.0}, {7: 1.0}, "uneven"])
+def test_bad_class_weights_are_named(cancer, weights):
+    X, y, costs = cancer
+    with pytest.raises(CostframeError, match="class_weight: "):
+        MiserClassifier(costs, class_weight=weights).fit(X, y)
+
+
+@pytest.mark.parametrize("qid", [[0, 0, 1], [1], np.zeros((60, 1))])
+def test_a_ranker_checks_queries_and_grades(qid):
+    X, grades = np.arange(60.0).reshape(-1, 1), np.arange(60) % 3
+    model = MiserRanker(n_estimators=2).fit(X, grades, qid=np.repeat(np.arange(6), 10))
+    with pytest.raises(CostframeError, match="qid: expected one query a row"):
+        model.score(X, grades, qid=qid)
+    for wrong in (grades - 1, grades + 1000):
+        with pytest.raises(CostframeError, match="y: expected grades from 0 to 100"):
+            model.fit(X, wrong)
+
+
+def test_mixed_labels_and_text_are_refused(cancer):
+    X, y, costs = cancer
+    mixed = np.array([1, "a"] * len(y), object)[: len(y)]
+    with pytest.raises(CostframeError, match="y: expected classes of one kind"):
+        MiserClassifier(costs).fit(X, mixed)
+    with pytest.raises(CostframeError, match="got text"):
+        MiserClassifier(costs).fit(X.to_numpy().astype(str), y)
+
+
 def test_unfitted_is_said(cancer):
     for kind in KINDS:
         with pytest.raises(NotFittedError):

@@ -1,9 +1,10 @@
 """The algorithm against its naive twin, outside oracles, and its own laws."""
 
+import hypothesis
 import naive_miser
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingRegressor
@@ -42,7 +43,7 @@ def splits(predictor):
     ]
 
 
-@settings(max_examples=40)
+@hypothesis.settings(max_examples=40)
 @given(
     st.integers(0, 10_000),
     st.sampled_from([0, 2, 3]),
@@ -53,9 +54,10 @@ def splits(predictor):
 def test_equals_the_naive_twin(seed, n_classes, missing, lam, weighted):
     rng, X = table(seed, 30, 4, missing)
     y = rng.standard_normal(30) + np.nan_to_num(X[:, 0]) if n_classes == 0 else np.arange(30) % n_classes
-    w = rng.uniform(0.5, 2, 30) if weighted or n_classes else np.ones(30)  # classes alone would tie all the time
+    w = rng.uniform(1, 2, 30) if weighted or n_classes else np.ones(30)  # classes alone would tie all the time
     costs = priced(4, rng)
-    model = KINDS[n_classes](costs, lam, n_estimators=4, learning_rate=0.5, max_depth=2).fit(X, y, w)
+    settings = {"n_estimators": 4, "learning_rate": 0.5, "max_depth": 2, "min_samples_leaf": 1}
+    model = KINDS[n_classes](costs, lam, **settings).fit(X, y, w)
     scores, orders = naive_miser.miser(X, y, w, costs, costs.names, lam, 0.5, 4, 2, n_classes)
     assert sorted(map(sorted, splits(model.predictor_))) == sorted(map(sorted, orders))
     found = model.predictor_.decision_function(X).reshape(len(X), -1)
@@ -65,7 +67,7 @@ def test_equals_the_naive_twin(seed, n_classes, missing, lam, weighted):
 def test_at_tradeoff_zero_it_is_plain_gradient_boosting():
     _, X = table(0, 200, 5)
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
-    ours = MiserRegressor(tradeoff=0, n_estimators=40, learning_rate=0.3).fit(X, y).predict(X)
+    ours = MiserRegressor(tradeoff=0, n_estimators=40, learning_rate=0.3, min_samples_leaf=1).fit(X, y).predict(X)
     oracle = GradientBoostingRegressor(n_estimators=40, learning_rate=0.3, max_depth=3).fit(X, y).predict(X)
     np.testing.assert_allclose(ours, oracle, atol=2e-4)
 
@@ -133,6 +135,21 @@ def test_prices_that_recur_hold_back_growth():
     assert size(learner=0.1) >= size(True, learner=0.1)
     with pytest.raises(CostframeError, match="shrink_recurring: has no effect"):
         size(True)
+
+
+def test_huge_prices_and_tradeoffs_are_no_fault():
+    _, X = table(1, 100, 2)
+    for costs, lam in (({"features": {"a": 1e308, "b": 0.0}}, 1e300), ({"features": {"a": 1.0, "b": 0.0}}, 1.7e308)):
+        assert MiserRegressor(costs, lam, n_estimators=3).fit(X, X.sum(axis=1)).cost(X).mean == 0.0
+
+
+def test_a_weight_of_two_counts_as_two_rows_in_a_leaf():
+    X, y = [[0.0], [1.0]], [0.0, 1.0]
+    settings = {"tradeoff": 0, "n_estimators": 1, "min_samples_leaf": 4}
+    assert len(MiserRegressor(**settings).fit(X, y, [4, 4]).bank_) == 1
+    assert len(MiserRegressor(**settings).fit(X, y, [3, 5]).bank_) == 0
+    with pytest.raises(CostframeError, match="two leaves of 4 need a total sample weight of 8"):
+        MiserRegressor(**settings).fit(X * 4, y * 4, np.full(8, 0.1))
 
 
 def test_early_stopping_keeps_the_best_prefix():
