@@ -6,6 +6,11 @@ from math import inf, isnan
 MISSING = 255
 
 
+def distinct(values):
+    """Ascending, without NaN."""
+    return sorted({float(value) for value in values if not isnan(value)})
+
+
 def thresholds(values, weights, max_bins):
     """Cuts between all values if they are few, else after the k-th share of the weight, heavy values clipped."""
     mass = {}

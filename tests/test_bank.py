@@ -108,12 +108,51 @@ def test_trained_banks_boost(engine, loss):
         ({"loss": "softmax", "y": [0, 0, 0, 0]}, "at least two classes"),
         ({"y": [0, 1, np.nan, 1]}, "y: expected finite"),
         ({"y": [0, 1]}, "y: expected one label a row"),
+        ({"loss": "softmax", "y": [0, 1, 3, 1]}, "y: expected the class codes 0 to 2, .* got 0, 1, 3"),
+        ({"loss": "softmax", "y": [0, 1e9, 1, 1]}, "y: expected the class codes 0 to 2, .* got 0, 1, 1e"),
+        ({"loss": "softmax", "y": [0, 1e300, 1, 1]}, "y: expected the class codes"),
+        ({"loss": "softmax", "y": [0, -1, 1, 1]}, "y: expected the class codes 0 to 2, .* got -1, 0, 1"),
+        ({"loss": "softmax", "y": [0, 0.5, 1, 1]}, "y: expected the class codes 0 to 2, .* got 0, 0.5, 1"),
+        (
+            {"loss": "softmax", "y": [0, 1, 2, 0], "sample_weight": [1, 0, 1, 1]},
+            "y: expected the class codes 0 to 1, .* 0, 2",
+        ),
+        ({"loss": "logistic", "y": [1, 2, 2, 1]}, "y: expected 0 and 1"),
+        ({"y": [0, 1e-80, 0, 0]}, "y: expected numbers of a size"),
+        ({"sample_weight": [1e100] * 4}, "sample_weight: expected numbers of a size"),
     ],
 )
-def test_bad_training_settings_are_named(settings, message):
-    y = settings.pop("y", [0.0, 1.0, 1.0, 0.0])
+@pytest.mark.parametrize("engine", ["xgboost", "cart"])
+def test_bad_training_settings_are_named(engine, settings, message):
+    given = {"engine": engine, "y": [0.0, 1.0, 1.0, 0.0], **settings}
     with pytest.raises(cf.CostframeError, match=message):
-        cf.WeakLearnerBank.train(np.arange(8.0).reshape(4, 2), y, **settings)
+        cf.WeakLearnerBank.train(np.arange(8.0).reshape(4, 2), **given)
+
+
+@pytest.mark.parametrize("engine", ["xgboost", "cart"])
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0, 0)])
+def test_a_bank_needs_rows_and_columns(engine, shape):
+    with pytest.raises(DataError, match="X: must be a table with at least one row and one column, got shape"):
+        cf.WeakLearnerBank.train(np.empty(shape), np.arange(float(shape[0])), engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": [[np.inf], [0.0]]}, "X: expected values finite in single precision for engine='xgboost', got inf"),
+        ({"X": [[-np.inf], [0.0]]}, "X: expected values finite .* got -inf; use engine='cart'"),
+        ({"X": [[1e39], [0.0]]}, r"X: expected values finite .* got 1e\+39"),
+        ({"y": [1e39, 0.0]}, "y: expected numbers of a size .* engine='xgboost'"),
+        ({"y": [1e-50, 0.0]}, "y: expected numbers of a size .* engine='xgboost'"),
+        ({"sample_weight": [1e-50, 1e-50]}, "sample_weight: expected numbers of a size .* engine='xgboost'"),
+        ({"sample_weight": [1e50, 1e50]}, "sample_weight: expected numbers of a size .* engine='xgboost'"),
+    ],
+)
+def test_what_single_precision_cannot_hold_is_for_cart_only(change, message):
+    given = {"X": [[0.0], [np.nan]], "y": [0.0, 1.0], "n_estimators": 3, "l2_regularization": 0.0} | change
+    with pytest.raises(DataError, match=message):
+        cf.WeakLearnerBank.train(engine="xgboost", **given)
+    assert len(cf.WeakLearnerBank.train(engine="cart", **given)) == 3
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,54 @@ def test_a_subsample_is_drawn_by_seed():
     assert not any(map(np.array_equal, first.thresholds, other.thresholds))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_value_of_one_row_is_seen_among_many(weighted):
+    n = 250_000
+    X = np.zeros((n, 2))
+    X[123_456] = 1, n
+    X[:200, 1] = np.arange(200)
+    weight = np.where(X[:, 0] == 1, n, 1) if weighted else None
+    mapper = BinMapper.fit(X, sample_weight=weight)
+    assert mapper.thresholds[0].tolist() == [0.5, inf]
+    assert mapper.thresholds[1].tolist() == [*np.arange(0.5, 199), (199 + n) / 2, inf]
+
+
+@given(columns, st.integers(2, 8), st.integers(1, 3))
+def test_few_values_need_no_sample(rows, max_bins, subsample):
+    column, weights = zip(*rows, strict=True)
+    cuts = naive.thresholds(column, weights, 255)
+    if len(cuts) <= max_bins:
+        mapper = BinMapper.fit(np.array(column)[:, None], max_bins=max_bins, sample_weight=weights, subsample=subsample)
+        assert mapper.thresholds[0].tolist() == cuts
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rare_values_that_a_sample_misses_are_cut_by_all_rows(weighted):
+    column = np.zeros(20_000)
+    column[::50] = np.arange(400)
+    weight = np.random.default_rng(0).random(len(column)) + 0.5 if weighted else None
+    sampled, whole = (
+        BinMapper.fit(column[:, None], max_bins=100, sample_weight=weight, subsample=size) for size in (50, 10**9)
+    )
+    assert sampled.thresholds[0].tolist() == whole.thresholds[0].tolist()
+    assert len(sampled.thresholds[0]) > 90
+
+
+def test_a_sample_is_drawn_by_weight():
+    rng = np.random.default_rng(0)
+    column, n = rng.standard_normal(20_000), 20_000
+    weight = np.where(column > 2, 40.0, 1.0)  # a fiftieth of the rows has about half of the weight
+    sampled, whole = (
+        BinMapper.fit(column[:, None], max_bins=10, sample_weight=weight, subsample=size).thresholds[0][:-1]
+        for size in (5_000, 10**9)
+    )
+    cumulated = np.array([[weight[column <= cut].sum() / weight.sum() for cut in cuts] for cuts in (sampled, whole)])
+    assert np.abs(cumulated[0] - cumulated[1]).max() < 0.01
+    heavy = np.arange(n) == 77  # with all the weight but one in a million
+    cuts = BinMapper.fit(column[:, None], sample_weight=np.where(heavy, 1e6 * n, 1.0), max_bins=9, subsample=100)
+    assert cuts.transform(column[heavy, None]).bins[0, 0] != cuts.transform([[column[77] + 1e-3]]).bins[0, 0]
+
+
 def test_constant_and_missing_columns():
     table = np.array([[1.0, nan, 1.0, nan], [1.0, nan, nan, 2.0], [1.0, nan, 1.0, 3.0]])
     mapper = BinMapper.fit(table)

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError
-from costframe.trees.histogram_kernels import add_rows, add_rows_with_hessians, subtract
+from costframe.trees.distinct import few_values
+from costframe.trees.distinct_kernels import collect_distinct
+from costframe.trees.histogram_kernels import add_rows, subtract
 from costframe.trees.packing import pack
 from costframe.trees.partition import RowSplit, part_rows
 from costframe.trees.partition_kernels import label_rows, partition_rows, route_rows
@@ -28,7 +30,7 @@ def test_histograms_are_sums_over_rows(seed, n, d, with_hessians):
     words = rng.integers(-(2**40), 2**40, (n, 1 + with_hessians))
     rows, columns = draw_rows(rng, n), np.flatnonzero(rng.random(d) < 0.7)
     found = np.full((len(columns), 256, 1 + with_hessians), 77, np.int64)  # what was there before does not matter
-    (add_rows_with_hessians if with_hessians else add_rows)(bins, words, rows, columns, found)
+    add_rows(bins, words, rows, columns, found)
     expected = np.zeros_like(found)
     for row in rows:
         for k, column in enumerate(columns):
@@ -44,11 +46,38 @@ def test_scattered_rows_of_a_table_beyond_the_cache(with_hessians):
     bins[rows] = rng.integers(0, 256, (75, 64))
     words = rng.integers(-99, 99, (len(bins), 1 + with_hessians))
     columns, found = np.array([3, 63]), np.empty((2, 256, 1 + with_hessians), np.int64)
-    (add_rows_with_hessians if with_hessians else add_rows)(bins, words, rows, columns, found)
+    add_rows(bins, words, rows, columns, found)
     for k, column in enumerate(columns):
         for word in range(1 + with_hessians):
             sums = np.bincount(bins[rows, column], words[rows, word], 256)
             assert np.array_equal(found[k, :, word], sums)
+
+
+hard = st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 5e-324, 1.0, 2.0, 3.0, np.inf, np.nan])
+
+
+@given(st.lists(st.tuples(hard, st.floats()), min_size=1, max_size=40), st.integers(1, 6), st.integers(1, 50))
+def test_distinct_values_are_those_of_a_set(rows, limit, size):
+    table = np.array(rows)
+    values, counts = np.empty((2, limit)), np.zeros(2, np.int64)
+    collect_distinct(table, table.view(np.int64), values, counts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("costframe.trees.distinct._ROWS_PER_PART", size)
+        joined = [few_values(table, limit, n_threads=n) for n in (1, 3)]
+    for column in range(2):
+        expected = naive.distinct(table[:, column])
+        if len(expected) > limit:
+            assert counts[column] == limit + 1
+            assert [each[column] for each in joined] == [None, None]
+        else:
+            assert sorted(values[column, : counts[column]].tolist()) == expected
+            assert [each[column].tolist() for each in joined] == [expected, expected]
+
+
+def test_255_values_fit_and_further_ones_do_not():
+    table = np.tile(np.arange(-100.0, 156.0), 5)[:, None]  # 256 values
+    assert few_values(table, 255) == [None]
+    assert few_values(table[table[:, 0] != 7], 255)[0].tolist() == [x for x in range(-100, 156) if x != 7]
 
 
 @given(rng_seeds, st.integers(1, 3), st.integers(1, 2))
@@ -98,7 +127,7 @@ def test_partition_by_parts_is_the_same(monkeypatch, n_threads):
 def test_labels_and_leaf_sums(seed, with_hessians):
     rng = np.random.default_rng(seed)
     rows = rng.permutation(40)[:30].astype(np.int32)
-    g, h = rng.standard_normal((2, 40)).astype(np.float32)
+    g, h = rng.standard_normal((2, 40)).astype(np.float64)
     begin, end = np.array([0, 7, 8]), np.array([7, 8, 30])
     node, leaf_of_row, sums = np.array([3, 1, 4], np.int32), np.full(40, -1, np.int32), np.empty((3, 2))
     label_rows(rows, begin, end, node, g, h if with_hessians else h[:0], leaf_of_row, sums)
@@ -146,13 +175,12 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
     n_bins = np.array([1, 3, 6, 255])
     cells = [[0, 255], [0, 1, 2], [0, 1, 2, 4, 5, 255], [0, 100, 254, 255]]
     bins = np.stack([rng.choice(each, n) for each in cells], axis=1).astype(np.uint8)
-    g = (rng.integers(-6, 7, n) / 4).astype(np.float32)
-    h = (rng.integers(0, 5, n) / 4).astype(np.float32) if with_hessians else np.ones(n, np.float32)
+    g = (rng.integers(-6, 7, n) / 4).astype(np.float64)
+    h = (rng.integers(0, 5, n) / 4).astype(np.float64) if with_hessians else np.ones(n)
     packed = pack(g, h if with_hessians else None)
     columns = np.arange(4)
     histogram = np.empty((4, 256, packed.words.shape[1]), np.int64)
-    add = add_rows_with_hessians if with_hessians else add_rows
-    add(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
+    add_rows(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
     sums = packed.sums()
     gain, bin_, missing_left, left = np.empty(4), np.empty(4, np.uint8), np.empty(4, bool), np.empty((4, 2), np.int64)
     find_splits(
@@ -175,8 +203,8 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
 @given(rng_seeds, st.integers(1, 50), st.sampled_from([1e-30, 1.0, 1e30]), st.booleans())
 def test_packed_sums_are_sums(seed, n, size, with_hessians):
     rng = np.random.default_rng(seed)
-    g = (rng.standard_normal(n) * size).astype(np.float32)
-    h = rng.random(n).astype(np.float32) if with_hessians else None
+    g = rng.standard_normal(n) * size
+    h = rng.random(n) if with_hessians else None
     packed = pack(g, h, n_threads=2)
     rows = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
     for chosen in (None, rows):
@@ -191,7 +219,7 @@ def test_packed_sums_are_sums(seed, n, size, with_hessians):
 
 @given(st.lists(st.integers(-(2**10), 2**10), min_size=1, max_size=50))
 def test_dyadic_gradients_are_packed_exactly(numbers):
-    g = np.array(numbers, np.float32) / 64
+    g = np.array(numbers, np.float64) / 64
     packed = pack(g, np.abs(g))
     assert (packed.words[:, 0] >> packed.count_bits) * packed.gradient_unit == pytest.approx(g, rel=0, abs=0)
     assert packed.words[:, 1] * packed.hessian_unit == pytest.approx(np.abs(g), rel=0, abs=0)
@@ -199,11 +227,26 @@ def test_dyadic_gradients_are_packed_exactly(numbers):
 
 def test_the_largest_possible_sums_do_not_overflow():
     n = 1000
-    packed = pack(np.full(n, -3.4e38, np.float32), np.full(n, 3.4e38, np.float32))
+    packed = pack(np.full(n, -3.4e38), np.full(n, 3.4e38))
     sums = packed.sums()
     assert packed.count(sums) == n
     assert packed.gradient(sums) == pytest.approx(-3.4e41, rel=1e-6)
     assert packed.hessian(sums) == pytest.approx(3.4e41, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150, 1e300, 4e307])
+def test_sums_of_any_size_are_packed(size):
+    g, h = np.array([1.0, -1.0, 0.5]) * size, np.array([1.0, 0.25, 0.5]) * size
+    packed = pack(g, h)
+    sums = packed.sums(np.array([0, 2], np.int32))
+    assert packed.gradient(sums) == pytest.approx(1.5 * size, rel=1e-4, abs=0)
+    assert packed.hessian(sums) == pytest.approx(1.5 * size, rel=1e-4, abs=0)
+
+
+def test_the_bound_of_sums_is_tight():
+    for count in (1, 2, 3, 1000):
+        packed = pack(np.ones(count), None)
+        assert count <= 2.0**packed.gradient_exponent <= 4 * count
 
 
 @pytest.mark.parametrize(
@@ -213,8 +256,9 @@ def test_the_largest_possible_sums_do_not_overflow():
         ([np.inf, 1], None, "gradients: must be finite"),
         ([1, 1], [np.nan, 1], "hessians: must be finite"),
         ([1, 1], [-1, 1], "hessians: must not be negative"),
+        ([1e308, 1e308], None, "gradients: must be finite and have a finite sum"),
     ],
 )
 def test_gradients_that_cannot_be_summed_are_refused(g, h, text):
     with pytest.raises(DataError, match=text):
-        pack(np.array(g, np.float32), None if h is None else np.array(h, np.float32))
+        pack(np.array(g, float), None if h is None else np.array(h, float))

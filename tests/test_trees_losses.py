@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees import LogisticLoss, SoftmaxLoss, SquaredLoss
+from costframe.trees import LogisticLoss, SoftmaxLoss, SquaredLoss, losses
 
 LOSSES = [SquaredLoss(), LogisticLoss(), SoftmaxLoss(2), SoftmaxLoss(4)]
 seeds = st.integers(0, 2**32 - 1)
@@ -21,7 +21,8 @@ def test_gradients_are_finite_differences_of_the_loss(loss, seed):
     rng = np.random.default_rng(seed)
     y, scores = draw(loss, rng)
     g, h = loss.gradients(y, scores)
-    assert g.dtype == h.dtype == np.float32
+    assert g.dtype == (np.float64 if isinstance(loss, SquaredLoss) else np.float32)
+    assert h.dtype == np.float32
     assert g.shape == h.shape == scores.shape
     assert g.flags.f_contiguous
     assert h.flags.f_contiguous
@@ -97,6 +98,36 @@ def test_more_rows_than_fit_in_one_strip():
         whole, part = loss.gradients(y, scores), loss.gradients(y[-5:], scores[-5:])
         assert np.array_equal(whole[0][-5:], part[0])
         assert np.array_equal(whole[1][-5:], part[1])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_gradients_are_the_same_with_any_number_of_threads(order):
+    rng = np.random.default_rng(0)
+    for loss in LOSSES:
+        y, scores = draw(loss, rng, 30_000)
+        scores = np.asarray(scores, order=order)
+        before, expected = scores.copy(), loss.gradients(y, scores)
+        for n_threads in (2, 3):
+            for found, plain in zip(loss.gradients(y, scores, n_threads=n_threads), expected, strict=True):
+                assert np.array_equal(found, plain)
+        assert np.array_equal(scores, before)
+
+
+def test_large_losses_share_their_strips_between_threads(monkeypatch):
+    threads = []
+    monkeypatch.setattr(losses, "run_parallel", lambda f, parts, n: threads.append((len(list(map(f, parts))), n)))
+    for loss in (LogisticLoss(), SoftmaxLoss(3)):
+        loss.gradients(np.zeros(20_000, int), np.zeros((20_000, loss.n_outputs)), n_threads=2)
+    assert threads == [(3, 2), (3, 2)]
+
+
+@pytest.mark.parametrize("size", [1e-70, 1.0, 1e70])
+def test_residuals_of_any_size_have_the_digits_of_single_precision(size):
+    y, scores = np.random.default_rng(0).standard_normal((2, 50, 1)) * size
+    g, _ = SquaredLoss().gradients(y[:, 0], scores)
+    assert g == pytest.approx(scores - y, rel=1e-7, abs=0)
+    digits = np.frexp(g)[0]
+    assert np.array_equal(digits, digits.astype(np.float32))
 
 
 def test_links():

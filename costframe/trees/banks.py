@@ -12,6 +12,7 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.tables import as_rows, column_names
 from costframe.core.threads import thread_count
 from costframe.core.training import Rows, check_number, check_target, check_weights
+from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +67,10 @@ def train_bank(
     ----------
     X : float64 (n, d), or data frame
     y : (n,)
-        Numbers, or class codes 0..K-1 for "logistic" (K = 2) and "softmax" (one tree a class and round).
+        Numbers, or class codes 0..K-1, each of which must occur, for "logistic" (K = 2) and "softmax" (one tree a class
+        and round).
     engine : {"xgboost", "cart"}
+        xgboost computes in single precision: values of X must be finite in it or missing.
     loss : {"squared", "logistic", "softmax"}
     n_estimators : int
         Rounds.
@@ -84,16 +87,9 @@ def train_bank(
     CostframeError
         A ValueError that names what does not fit.
     """
-    if engine not in ENGINES:
-        raise ParameterError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
-    if loss not in LOSSES:
-        raise ParameterError(f"loss: expected one of {', '.join(LOSSES)}, got {loss!r}")
-    names = feature_names or column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
-    values = as_rows(X, names)
-    weight = check_weights(sample_weight, len(values), "sample_weight")
-    target = _labels(check_target(y, len(values), "y"), loss)
-    keep = weight > 0
-    rows = Rows(values[keep], target[keep], weight[keep])
+    for name, value, choices in (("engine", engine, ENGINES), ("loss", loss, LOSSES)):
+        if value not in choices:
+            raise ParameterError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
     settings = _Settings(
         loss,
         check_number("n_estimators", n_estimators, low=1, whole=True),
@@ -106,8 +102,21 @@ def train_bank(
         check_number("random_state", random_state, whole=True),
         thread_count(n_jobs),
     )
+    names = feature_names or column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
+    rows = _read_rows(as_rows(X, names), y, sample_weight, loss)
     trees = (_by_xgboost if engine == "xgboost" else _by_cart)(rows, settings)
     return WeakLearnerBank.from_trees(trees, names)
+
+
+def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLike | None, loss: str) -> Rows:
+    if not values.size:
+        raise DataError(f"X: must be a table with at least one row and one column, got shape {values.shape}")
+    weight = check_weights(sample_weight, len(values), "sample_weight")
+    target = check_target(y, len(values), "y")
+    keep = weight > 0
+    rows = Rows(values[keep], _labels(target[keep], loss), weight[keep])
+    check_sizes(rows)
+    return rows
 
 
 def _by_xgboost(rows: Rows, settings: _Settings) -> TreeTable:
@@ -115,6 +124,7 @@ def _by_xgboost(rows: Rows, settings: _Settings) -> TreeTable:
 
     from costframe.adoption.xgboost import adopt_xgboost
 
+    _check_single_precision(rows)
     parameters = {
         "objective": LOSSES[settings.loss],
         "eta": settings.learning_rate,
@@ -145,7 +155,7 @@ def _by_cart(rows: Rows, settings: _Settings) -> TreeTable:
     binned = mapper.transform(rows.X, n_threads=settings.n_threads)
     d = rows.X.shape[1]
 
-    def grow(gradients: NDArray[np.float32], hessians: NDArray[np.float32]) -> GrownTree:
+    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         columns = np.zeros(d, np.bool_)
         columns[random.permutation(d)[: max(1, round(settings.column_share * d))]] = True
         return grow_tree(
@@ -167,6 +177,7 @@ def _by_cart(rows: Rows, settings: _Settings) -> TreeTable:
         n_rounds=settings.n_estimators,
         step=settings.learning_rate,
         end_when_idle=settings.column_share == 1,
+        n_threads=settings.n_threads,
     )
     table = TreeTable.concatenate(ensemble.tables)
     return evolve(table, values=table.values * settings.learning_rate)
@@ -181,12 +192,36 @@ def _loss(name: str, y: NDArray[np.float64]) -> Loss:
 
 
 def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
+    """Numbers as they are; class codes as int64."""
     if loss == "squared":
         return y
-    codes = y.astype(np.int64)
-    if (codes != y).any() or (codes < 0).any() or (loss == "logistic" and codes.max(initial=0) > 1):
-        expected = "0 and 1" if loss == "logistic" else "class codes 0, 1, 2, ..."
-        raise DataError(f"y: expected {expected} for loss={loss!r}, got {np.unique(y)[:6].tolist()}")
-    if len(np.unique(codes)) < 2:
-        raise DataError(f"y: expected at least two classes, got one: {int(codes[0])}")
-    return codes
+    present = np.unique(y)
+    if len(present) < 2:
+        raise DataError(f"y: expected at least two classes, got one: {present[0]:g}")
+    n_classes = 2 if loss == "logistic" else len(present)
+    if not np.array_equal(present, np.arange(n_classes)):
+        expected = (
+            "0 and 1" if loss == "logistic" else f"the class codes 0 to {n_classes - 1}, as it has so many values,"
+        )
+        raise DataError(
+            f"y: expected {expected} for loss={loss!r}, got {', '.join(f'{code:g}' for code in present[:6])}"
+        )
+    return y.astype(np.int64)
+
+
+def _check_single_precision(rows: Rows) -> None:
+    """Refuse by name what xgboost would refuse in its own words, or silently take for zero."""
+    limits = np.finfo(np.float32)
+    outside = np.abs(rows.X) > limits.max  # NaN is not
+    if outside.any():
+        raise DataError(
+            f"X: expected values finite in single precision for engine='xgboost', got {rows.X[outside][0]:g}; "
+            "use engine='cart'"
+        )
+    for name, values in (("y", rows.y), ("sample_weight", rows.weight)):
+        largest = np.abs(values).max()
+        if largest and not limits.tiny <= largest <= limits.max:
+            raise DataError(
+                f"{name}: expected numbers of a size between {limits.tiny:.1e} and {limits.max:.1e} for "
+                f"engine='xgboost', the largest is {largest:g}; change their unit, or use engine='cart'"
+            )

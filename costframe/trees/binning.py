@@ -10,7 +10,8 @@ from attrs import field, frozen
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.threads import run_parallel
-from costframe.trees.thresholds import choose_thresholds
+from costframe.trees.distinct import few_values
+from costframe.trees.thresholds import at_quantiles, between_values, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,7 +76,8 @@ class BinMapper:
         sample_weight : (n,), optional
             Not negative; a weight of two is a row given twice, and a row of weight zero is ignored.
         subsample : int
-            Quantiles come from this many rows, drawn by `random_state`, where there are more.
+            Quantiles of features with more than `max_bins` distinct values come from this many rows, drawn by
+            `random_state` and by weight, where there are more.
         categorical_features : sequence, optional
             Refused unless empty.
         n_threads : int
@@ -88,21 +90,26 @@ class BinMapper:
         ParameterError
             If `max_bins` is out of range, or for categorical features.
         """
-        if categorical_features is not None and len(categorical_features):
-            named = ", ".join(map(repr, categorical_features))
-            raise ParameterError(
-                f"categorical splits are not supported by this engine yet (categorical_features: {named})"
-            )
-        if not 2 <= max_bins <= MISSING_BIN:
-            raise ParameterError(f"max_bins: must lie between 2 and {MISSING_BIN}, got {max_bins!r}")
+        _check_settings(max_bins, categorical_features)
         table, weight = _drop_unweighted(_as_table(X), sample_weight)
+        few = few_values(table, max_bins, n_threads=n_threads)
+        sample, sampled_weight = table, weight
         if len(table) > subsample:
-            drawn = np.sort(np.random.default_rng(random_state).choice(len(table), subsample, replace=False))
-            table, weight = table[drawn], None if weight is None else weight[drawn]
+            drawn = _draw_rows(len(table), weight, subsample, np.random.default_rng(random_state))
+            sample, sampled_weight = table[drawn], None
+
+        def fit_column(feature: int, column: NDArray[np.float64]) -> NDArray[np.float64]:
+            known = few[feature]
+            if known is not None:
+                return between_values(known)
+            values, masses = distinct(column, sampled_weight)
+            if len(values) <= max_bins:  # most of its values are rare: all rows have to be seen
+                values, masses = distinct(np.ascontiguousarray(table[:, feature], np.float64), weight)
+            return at_quantiles(values, masses, max_bins)
 
         def fit_columns(first: int) -> list[NDArray[np.float64]]:
-            columns = np.ascontiguousarray(table[:, first : first + _COLUMNS_PER_PART].T, np.float64)
-            return [choose_thresholds(column, weight, max_bins) for column in columns]
+            columns = np.ascontiguousarray(sample[:, first : first + _COLUMNS_PER_PART].T, np.float64)
+            return [fit_column(first + at, column) for at, column in enumerate(columns)]
 
         parts = run_parallel(fit_columns, range(0, table.shape[1], _COLUMNS_PER_PART), n_threads)
         return cls(column for part in parts for column in part)
@@ -197,6 +204,26 @@ def _as_table(X: ArrayLike) -> NDArray[np.generic]:
     if len(table) >= MAX_ROWS:
         raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {len(table)}")
     return table
+
+
+def _check_settings(max_bins: int, categorical_features: Sequence[int | str] | None) -> None:
+    if categorical_features is not None and len(categorical_features):
+        named = ", ".join(map(repr, categorical_features))
+        raise ParameterError(f"categorical splits are not supported by this engine yet (categorical_features: {named})")
+    if not 2 <= max_bins <= MISSING_BIN:
+        raise ParameterError(f"max_bins: must lie between 2 and {MISSING_BIN}, got {max_bins!r}")
+
+
+def _draw_rows(
+    n_rows: int, weight: NDArray[np.float64] | None, count: int, random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw ascending row numbers: each at most once without weights, else as often as its share of the weight says."""
+    if weight is None:
+        return np.sort(random.choice(n_rows, count, replace=False))
+    cumulated = np.cumsum(weight)
+    points = (np.arange(count) + random.random(count)) * (cumulated[-1] / count)
+    drawn: NDArray[np.int64] = np.searchsorted(cumulated, points, side="right")
+    return drawn.clip(max=n_rows - 1)  # the last point may be rounded up
 
 
 def _drop_unweighted(

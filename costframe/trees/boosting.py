@@ -12,6 +12,7 @@ from costframe.core.predictor import StageTree
 from costframe.core.progress import track
 from costframe.core.stages import Answer
 from costframe.core.tree_table import TreeTable
+from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from costframe.trees.losses import Loss
     from costframe.trees.monitor import Monitor
 
-    Grow = Callable[[NDArray[np.float32], NDArray[np.float32]], GrownTree]
+    Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
 
 __all__ = ["Ensemble", "boost"]
 
@@ -69,6 +70,7 @@ def boost(
     step: float,
     monitor: Monitor | None = None,
     end_when_idle: bool = True,
+    n_threads: int = 1,
     verbose: int = 0,
     title: str = "boosting",
 ) -> tuple[Ensemble, int]:
@@ -82,34 +84,37 @@ def boost(
     rows : Rows
     loss : Loss
     grow : callable
-        (weighted gradients, weighted hessians), float32 (n,) each -> GrownTree.
+        (weighted gradients, weighted hessians), (n,) each -> GrownTree.
     n_rounds : int
     step : float
     monitor : Monitor, optional
         Validation data.
     end_when_idle : bool
         Whether to end when a round makes no split: unless `grow` draws at random, the next would make none either.
+    n_threads : int
+        Does not change the result.
 
     Returns
     -------
     Ensemble, int
         All rounds, and how many of them are best.
+
+    Raises
+    ------
+    DataError
+        If labels or weights are too large or small to be reckoned with.
     """
+    check_sizes(rows)
     ensemble = Ensemble(loss.baseline(rows.y, rows.weight), step, loss.link)
-    scores = np.tile(ensemble.intercept, (len(rows), 1))
-    weight = None if (rows.weight == 1).all() else rows.weight.astype(np.float32)[:, None]
+    scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T  # columns contiguous
+    weight = None if (rows.weight == 1).all() else rows.weight[:, np.newaxis]
     if monitor:
         monitor.begin(ensemble.intercept)
     for _ in track(range(n_rounds), title, verbose=verbose):
-        gradients, hessians = loss.gradients(rows.y, scores)
+        gradients, hessians = loss.gradients(rows.y, scores, n_threads=n_threads)
         if weight is not None:
             gradients, hessians = gradients * weight, hessians * weight
-        added = []
-        for k in range(scores.shape[1]):
-            tree = grow(gradients[:, k], hessians[:, k])
-            if tree.n_leaves > 1:
-                tree.add_to(scores[:, k], step)
-                added.append((k, tree.table))
+        added = _grow_round(grow, gradients, hessians, scores, step)
         if not added and end_when_idle:
             break
         ensemble.tables += [table for _, table in added]
@@ -118,3 +123,20 @@ def boost(
         if monitor and monitor.add(added, step):
             break
     return ensemble, monitor.best_round if monitor else len(ensemble.rounds)
+
+
+def _grow_round(
+    grow: Grow,
+    gradients: NDArray[np.floating],
+    hessians: NDArray[np.floating],
+    scores: NDArray[np.float64],
+    step: float,
+) -> list[tuple[int, TreeTable]]:
+    """Grow a tree for each output, add those that split to the scores, and return them with their outputs."""
+    added = []
+    for k in range(scores.shape[1]):
+        tree = grow(gradients[:, k], hessians[:, k])
+        if tree.n_leaves > 1:
+            tree.add_to(scores[:, k], step)
+            added.append((k, tree.table))
+    return added

@@ -63,11 +63,6 @@ class GrownTree:
         """Leaves; one if the tree is a constant."""
         return (len(self.feature) + 1) // 2
 
-    @property
-    def features_used(self) -> NDArray[np.int32]:
-        """int32 (any,): columns that some node tests, ascending."""
-        return np.unique(self.feature[self.feature >= 0])
-
     def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
         """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
         scores += (step * self.outputs)[self.leaf_of_row]
@@ -112,8 +107,8 @@ class GrowingNodes:
 def label_leaves(
     leaves: Sequence[Leaf],
     rows: NDArray[np.int32],
-    gradients: NDArray[np.float32],
-    hessians: NDArray[np.float32] | None,
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64] | None,
     leaf_of_row: NDArray[np.int32],
     *,
     n_threads: int = 1,
@@ -127,7 +122,7 @@ def label_leaves(
     begin = np.array([leaf.begin for leaf in leaves], np.int64)
     end = begin + np.array([leaf.count for leaf in leaves], np.int64)
     node = np.array([leaf.node for leaf in leaves], np.int32)
-    weights = np.empty(0, np.float32) if hessians is None else hessians
+    weights = np.empty(0, np.float64) if hessians is None else hessians
     sums = np.empty((len(leaves), 2))
     n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
     share = (

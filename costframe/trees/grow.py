@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.trees.binning import BinnedData
+    from costframe.trees.packing import PackedGradients
     from costframe.trees.prices import SplitPrices
 
 __all__ = ["GrownTree", "grow_tree"]
@@ -31,8 +32,8 @@ _UNLIMITED = 2**31
 
 def grow_tree(
     data: BinnedData,
-    gradients: NDArray[np.float32],
-    hessians: NDArray[np.float32] | None = None,
+    gradients: NDArray[np.floating],
+    hessians: NDArray[np.floating] | None = None,
     *,
     rows: ArrayLike | None = None,
     features: ArrayLike | None = None,
@@ -54,9 +55,9 @@ def grow_tree(
     ----------
     data : BinnedData
         Training rows.
-    gradients : float32 (n,)
+    gradients : float64 (n,)
         dloss/dscore of every row, times its weight.
-    hessians : float32 (n,), optional
+    hessians : float64 (n,), optional
         Second derivative of every row, times its weight; one each if not given.
     rows : int (m,), optional
         Rows to grow the tree on, none twice; all by default.
@@ -89,23 +90,29 @@ def grow_tree(
     """
     _check_settings(growth, max_depth, max_leaves, min_samples_leaf, min_hessian_leaf, l2)
     n_rows, n_features = data.bins.shape
-    gradients = _per_row("gradients", gradients, n_rows)
-    hessians = None if hessians is None else _per_row("hessians", hessians, n_rows)
+    g = _per_row("gradients", gradients, n_rows)
+    h = None if hessians is None else _per_row("hessians", hessians, n_rows)
     chosen = np.arange(n_rows, dtype=np.int32) if rows is None else _chosen_rows(rows, n_rows)
-    packed = pack(gradients, hessians, n_threads=n_threads)
-    allowed = _chosen_features(features, n_features)
-    blocks, wide_blocks = column_blocks(data, allowed, n_threads), column_blocks(data, allowed, 1)
-    search = SplitSearch(data, packed, blocks, wide_blocks, Limits(l2, min_samples_leaf, min_hessian_leaf), n_threads)
+    packed = pack(g, h, n_threads=n_threads)
+    limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
+    search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
     root = Leaf(0, 0, 0, chosen, packed.sums(None if rows is None else chosen))
-    grower = Grower(search, prices or NoPrices(n_features), root, _UNLIMITED if max_depth is None else max_depth)
-    grow = grower.grow_best_first if growth == "best" else grower.grow_breadth_first
-    grow(_UNLIMITED if max_leaves is None else max_leaves)
+    depth, leaves = (_UNLIMITED if limit is None else limit for limit in (max_depth, max_leaves))
+    grower = Grower(search, prices or NoPrices(n_features), root, depth)
+    (grower.grow_best_first if growth == "best" else grower.grow_breadth_first)(leaves)
     leaf_of_row = np.full(n_rows, -1, np.int32)
-    leaves = grower.finished_leaves()
-    sums = label_leaves(leaves, chosen, gradients, hessians, leaf_of_row, n_threads=n_threads)
+    finished = grower.finished_leaves()
+    sums = label_leaves(finished, chosen, g, h, leaf_of_row, n_threads=n_threads)
     if rows is not None:
         route(data.bins, grower.nodes, leaf_of_row, n_threads=n_threads)
-    return grower.nodes.finish(data.mapper, _outputs(grower.nodes, leaves, sums, l2), leaf_of_row)
+    return grower.nodes.finish(data.mapper, _outputs(grower.nodes, finished, sums, l2), leaf_of_row)
+
+
+def _search(
+    data: BinnedData, packed: PackedGradients, allowed: NDArray[np.bool_] | None, limits: Limits, n_threads: int
+) -> SplitSearch:
+    blocks, wide_blocks = column_blocks(data, allowed, n_threads), column_blocks(data, allowed, 1)
+    return SplitSearch(data, packed, blocks, wide_blocks, limits, n_threads)
 
 
 def _outputs(nodes: GrowingNodes, leaves: Sequence[Leaf], sums: NDArray[np.float64], l2: float) -> NDArray[np.float64]:
@@ -134,8 +141,8 @@ def _check_settings(
             raise ParameterError(f"{name}: must be finite and not negative, got {amount!r}")
 
 
-def _per_row(name: str, values: ArrayLike, n_rows: int) -> NDArray[np.float32]:
-    array = np.ascontiguousarray(values, np.float32)
+def _per_row(name: str, values: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(values, np.float64)
     if array.shape != (n_rows,):
         raise DataError(f"{name}: must have shape ({n_rows},), one entry a row, got {array.shape}")
     return array

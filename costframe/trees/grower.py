@@ -12,6 +12,7 @@ from costframe.trees.finish import GrowingNodes
 from costframe.trees.leaf import Leaf
 from costframe.trees.packing import Sums
 from costframe.trees.partition import RowSplit, part_rows
+from costframe.trees.scaling import power_of_two
 from costframe.trees.search import Family
 
 if TYPE_CHECKING:
@@ -48,9 +49,12 @@ class Grower:
     nodes: GrowingNodes = attrs.field(factory=GrowingNodes, init=False)
     _leaves: dict[int, Leaf] = attrs.field(factory=dict, init=False)
     _scratch: NDArray[np.int32] = attrs.field(init=False)
+    _price_unit: float = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._scratch = np.empty_like(self.root.rows)
+        # A gain is G^2/H, with G in units of the largest possible sum.
+        self._price_unit = power_of_two(-2 * self.search.packed.gradient_exponent)
 
     def grow_breadth_first(self, max_leaves: int) -> None:
         """Give each leaf its turn in the order of creation; the rows of a level are moved and searched together."""
@@ -95,9 +99,14 @@ class Grower:
     def _compare(self, leaf: Leaf) -> None:
         """Find the leaf's best feature at current prices."""
         if leaf.candidates is not None:
-            values = leaf.candidates.gain - self.prices.prices(leaf)
+            values = leaf.candidates.gain - self._prices(leaf)
             leaf.feature = int(values.argmax())  # the lowest of several
             leaf.value = float(values[leaf.feature])
+
+    def _prices(self, leaf: Leaf) -> NDArray[np.float64]:
+        """Prices in units of the gains."""
+        with np.errstate(over="ignore"):  # an infinite price buys nothing
+            return self.prices.prices(leaf) * self._price_unit
 
     def _queued(self, leaf: Leaf) -> tuple[float, int, Leaf]:
         """Sort by worth at current prices, then by age."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["add_rows", "add_rows_with_hessians", "subtract"]
+__all__ = ["add_rows", "subtract"]
 
 _STRIP = 32
 _CACHED = 2**23  # bytes of bins that stay in a cache anyway
@@ -34,6 +34,67 @@ def _touch(
 
 
 @kernel
+def _add_words(
+    cells: NDArray[np.uint8],
+    width: int,
+    words: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> None:
+    """Add one word a row."""
+    wide, n_columns, eight = np.uint64(width), np.uint64(columns.shape[0]), np.uint64(8)
+    even = rows.shape[0] // 2 * 2
+    for at in range(0, even, 2):
+        row, next_row = np.uint64(rows[at]), np.uint64(rows[at + 1])
+        word, next_word = words[row], words[next_row]
+        begin, next_begin = row * wide, next_row * wide
+        for k in range(n_columns):
+            column = np.uint64(columns[k])
+            base = np.uint64(k) << eight
+            sums[base + np.uint64(cells[begin + column])] += word
+            sums[base + np.uint64(cells[next_begin + column])] += next_word
+    for at in range(even, rows.shape[0]):  # the last one of an odd number
+        row = np.uint64(rows[at])
+        for k in range(n_columns):
+            sums[(np.uint64(k) << eight) + np.uint64(cells[row * wide + np.uint64(columns[k])])] += words[row]
+
+
+@kernel
+def _add_pairs(
+    cells: NDArray[np.uint8],
+    width: int,
+    words: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> None:
+    """Add two words a row."""
+    wide, n_columns, one, nine = np.uint64(width), np.uint64(columns.shape[0]), np.uint64(1), np.uint64(9)
+    even = rows.shape[0] // 2 * 2
+    for at in range(0, even, 2):
+        row, next_row = np.uint64(rows[at]), np.uint64(rows[at + 1])
+        gradient, hessian = words[row << one], words[(row << one) + one]
+        next_gradient, next_hessian = words[next_row << one], words[(next_row << one) + one]
+        begin, next_begin = row * wide, next_row * wide
+        for k in range(n_columns):
+            column = np.uint64(columns[k])
+            base = np.uint64(k) << nine
+            place = base + (np.uint64(cells[begin + column]) << one)
+            sums[place] += gradient
+            sums[place + one] += hessian
+            place = base + (np.uint64(cells[next_begin + column]) << one)
+            sums[place] += next_gradient
+            sums[place + one] += next_hessian
+    for at in range(even, rows.shape[0]):  # the last one of an odd number
+        row = np.uint64(rows[at])
+        for k in range(n_columns):
+            place = (np.uint64(k) << nine) + (np.uint64(cells[row * wide + np.uint64(columns[k])]) << one)
+            sums[place] += words[row << one]
+            sums[place + one] += words[(row << one) + one]
+
+
+@kernel
 def add_rows(
     bins: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -41,84 +102,32 @@ def add_rows(
     columns: NDArray[np.int64],
     histogram: NDArray[np.int64],
 ) -> int:
-    """Fill the histogram of some rows where hessians are one, and return a number without meaning.
+    """Fill the histogram of some rows, and return a number without meaning.
 
     Parameters
     ----------
     bins : uint8 (n, d)
         All rows.
-    words : int64 (n, 1)
-        Packed gradients of all rows.
+    words : int64 (n, 1 or 2)
+        Packed gradients of all rows, and hessians where they are not one.
     rows : int32 (m,)
         Rows to add up.
     columns : int64 (k,)
         Columns to do it for, at least one.
-    histogram : int64 (k, 256, 1)
+    histogram : int64 (k, 256, 1 or 2)
         Written.
     """
     histogram[:] = 0
-    sums, cells, gradients = histogram.ravel(), bins.ravel(), words.ravel()
-    width, n_columns, eight = np.uint64(bins.shape[1]), np.uint64(columns.shape[0]), np.uint64(8)
+    sums, cells, flat = histogram.ravel(), bins.ravel(), words.ravel()
     scattered, touched = _is_scattered(bins, rows), 0
-    even = rows.shape[0] // 2 * 2
-    for strip in range(0, even, _STRIP):
-        end = min(strip + _STRIP, even)
+    for begin in range(0, rows.shape[0], _STRIP):
+        strip = rows[begin : begin + _STRIP]
         if scattered:
-            touched += _touch(bins, words, rows[strip:end], columns)
-        for at in range(strip, end, 2):
-            row, next_row = np.uint64(rows[at]), np.uint64(rows[at + 1])
-            word, next_word = gradients[row], gradients[next_row]
-            begin, next_begin = row * width, next_row * width
-            for k in range(n_columns):
-                column = np.uint64(columns[k])
-                base = np.uint64(k) << eight
-                sums[base + np.uint64(cells[begin + column])] += word
-                sums[base + np.uint64(cells[next_begin + column])] += next_word
-    for at in range(even, rows.shape[0]):  # the last one of an odd number
-        row = np.uint64(rows[at])
-        for k in range(n_columns):
-            sums[(np.uint64(k) << eight) + np.uint64(cells[row * width + np.uint64(columns[k])])] += gradients[row]
-    return touched
-
-
-@kernel
-def add_rows_with_hessians(
-    bins: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    histogram: NDArray[np.int64],
-) -> int:
-    """Fill the histogram of some rows with two words each; otherwise as `add_rows`, `histogram` being (k, 256, 2)."""
-    histogram[:] = 0
-    sums, cells, pairs = histogram.ravel(), bins.ravel(), words.ravel()
-    width, n_columns, one, nine = np.uint64(bins.shape[1]), np.uint64(columns.shape[0]), np.uint64(1), np.uint64(9)
-    scattered, touched = _is_scattered(bins, rows), 0
-    even = rows.shape[0] // 2 * 2
-    for strip in range(0, even, _STRIP):
-        end = min(strip + _STRIP, even)
-        if scattered:
-            touched += _touch(bins, words, rows[strip:end], columns)
-        for at in range(strip, end, 2):
-            row, next_row = np.uint64(rows[at]), np.uint64(rows[at + 1])
-            gradient, hessian = pairs[row << one], pairs[(row << one) + one]
-            next_gradient, next_hessian = pairs[next_row << one], pairs[(next_row << one) + one]
-            begin, next_begin = row * width, next_row * width
-            for k in range(n_columns):
-                column = np.uint64(columns[k])
-                base = np.uint64(k) << nine
-                place = base + (np.uint64(cells[begin + column]) << one)
-                sums[place] += gradient
-                sums[place + one] += hessian
-                place = base + (np.uint64(cells[next_begin + column]) << one)
-                sums[place] += next_gradient
-                sums[place + one] += next_hessian
-    for at in range(even, rows.shape[0]):  # the last one of an odd number
-        row = np.uint64(rows[at])
-        for k in range(n_columns):
-            place = (np.uint64(k) << nine) + (np.uint64(cells[row * width + np.uint64(columns[k])]) << one)
-            sums[place] += pairs[row << one]
-            sums[place + one] += pairs[(row << one) + one]
+            touched += _touch(bins, words, strip, columns)
+        if words.shape[1] == 1:
+            _add_words(cells, bins.shape[1], flat, strip, columns, sums)
+        else:
+            _add_pairs(cells, bins.shape[1], flat, strip, columns, sums)
     return touched
 
 

@@ -8,6 +8,8 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.threads import run_parallel
+from costframe.trees.scaling import single_digits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,8 +35,13 @@ class Loss(Protocol):
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """float64 (K,): the best constant scores."""
 
-    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 (n, K) each, columns contiguous: first and second derivatives of each row's loss, without weights."""
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """(n, K) each, columns contiguous: first and second derivatives of each row's loss, without weights.
+
+        With the digits of single precision, as float64 where labels have any size. Threads do not change the result.
+        """
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Weighted mean of the loss."""
@@ -59,12 +66,15 @@ class SquaredLoss:
         """float64 (1,): the weighted mean."""
         return np.array([_mean(np.asarray(y, np.float64), weight)])
 
-    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 (n, 1) each: f - y, and one."""
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """(n, 1) each: float64 f - y with the digits of single precision, for labels have any size; float32 ones."""
+        del n_threads  # there is nothing to share
         target = np.asarray(y, np.float64)
         _check_shape(target, scores, 1)
-        gradient = np.subtract(scores[:, 0], target, dtype=np.float64).astype(np.float32)[:, np.newaxis]
-        return gradient, np.ones_like(gradient)
+        gradient = single_digits(scores[:, 0] - target)[:, np.newaxis]
+        return gradient, np.ones(gradient.shape, np.float32)
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Weighted mean of the loss."""
@@ -93,17 +103,22 @@ class LogisticLoss:
         share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
 
-    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """float32 (n, 1) each: p - y and p (1 - p), with p = 1/(1 + exp(-f))."""
         target = _classes(y, 2)
         _check_shape(target, scores, 1)
         gradient, hessian = np.empty((len(target), 1), np.float32), np.empty((len(target), 1), np.float32)
-        for rows in _strips(len(target)):
+
+        def derive(rows: slice) -> None:
             sign = 2.0 * target[rows] - 1.0
             margin = sign * scores[rows, 0]
             small = np.exp(-np.abs(margin))  # never overflows
             gradient[rows, 0] = -sign * np.where(margin > 0, small, 1.0) / (1.0 + small)
             hessian[rows, 0] = np.maximum(small / (1.0 + small) ** 2, _LEAST_HESSIAN)
+
+        run_parallel(derive, _strips(len(target)), n_threads)
         return gradient, hessian
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
@@ -147,18 +162,26 @@ class SoftmaxLoss:
         mass = np.bincount(target, None if weight is None else np.asarray(weight, np.float64), self.n_classes)
         return np.array(np.log(np.maximum(mass / mass.sum(), _LEAST_SHARE)))
 
-    def gradients(self, y: ArrayLike, scores: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """float32 (n, K) each: p_k - [y = k] and p_k (1 - p_k)."""
         target = _classes(y, self.n_classes)
         _check_shape(target, scores, self.n_classes)
-        shape = (len(target), self.n_classes)
-        gradient, hessian = np.empty(shape, np.float32, order="F"), np.empty(shape, np.float32, order="F")
-        for rows in _strips(len(target)):
-            odds = np.exp(scores[rows] - scores[rows].max(axis=1, keepdims=True))
-            p = odds / odds.sum(axis=1, keepdims=True)
-            gradient[rows] = p - (target[rows, np.newaxis] == np.arange(self.n_classes))
-            hessian[rows] = np.maximum(p * (1 - p), _LEAST_HESSIAN)
-        return gradient, hessian
+        gradient, hessian = np.empty(scores.T.shape, np.float32), np.empty(scores.T.shape, np.float32)
+        classes = np.arange(self.n_classes)[:, np.newaxis]
+
+        def derive(rows: slice) -> None:
+            odds = np.array(scores[rows].T, order="C")  # a class a row: many short sums are slow
+            odds -= odds.max(axis=0)
+            np.exp(odds, out=odds)
+            odds /= odds.sum(axis=0)
+            np.subtract(odds, target[rows] == classes, out=gradient[:, rows], casting="same_kind")
+            odds *= 1 - odds
+            np.maximum(odds, _LEAST_HESSIAN, out=hessian[:, rows], casting="same_kind")
+
+        run_parallel(derive, _strips(len(target)), n_threads)
+        return gradient.T, hessian.T
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Weighted mean of the loss."""

@@ -10,6 +10,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.links import apply_link
 from costframe.core.prefix import PrefixCost
 from costframe.core.scoring import score_named
+from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +42,20 @@ class Monitor:
     scoring : None, "loss", name of a score, or callable
         None watches validation loss + tradeoff * cost; "loss" the loss alone; a name from `costframe.core.scoring` or a
         function of (labels, predictions), a score of which more is better.
+
+    Raises
+    ------
+    ParameterError
+        If `scoring` is none of these, or gives NaN or no number.
+    DataError
+        If labels or weights are too large or small to be reckoned with.
     """
 
     def __init__(
         self, rows: Rows, loss: Loss, prices: PriceArrays, tradeoff: float, patience: int, scoring: Scoring
     ) -> None:
         self._rows, self._loss, self._tradeoff, self._patience = rows, loss, tradeoff, patience
+        check_sizes(rows, "_val")
         self._with_cost = scoring is None
         self._score = _score_function(scoring)
         self._cost = PrefixCost(rows.X, rows.weight, prices)
@@ -74,10 +83,10 @@ class Monitor:
             loss = self._loss.mean(rows.y, self._scores, rows.weight)
             return loss + (self._tradeoff * self._cost.mean if self._with_cost else 0.0)
         predictions = apply_link(self._loss.link, self._scores)
-        return -self._score(rows, predictions[:, 0] if predictions.shape[1] == 1 else predictions)
+        return -_checked(self._score(rows, predictions[:, 0] if predictions.shape[1] == 1 else predictions))
 
 
-def _score_function(scoring: Scoring) -> Callable[[Rows, NDArray[np.float64]], float] | None:
+def _score_function(scoring: Scoring) -> Callable[[Rows, NDArray[np.float64]], object] | None:
     if scoring is None or scoring == "loss":
         return None
     if isinstance(scoring, str):
@@ -85,4 +94,12 @@ def _score_function(scoring: Scoring) -> Callable[[Rows, NDArray[np.float64]], f
         return lambda rows, predictions: named(rows.y, predictions, rows.weight, rows.qid)
     if not callable(scoring):
         raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {scoring!r}")
-    return lambda rows, predictions: float(scoring(rows.y, predictions))
+    return lambda rows, predictions: scoring(rows.y, predictions)
+
+
+def _checked(score: object) -> float:
+    """Return a score as a float; NaN, which never is a better one, would end training without a word."""
+    number = np.asarray(score)
+    if number.ndim == 0 and number.dtype.kind in "biuf" and not np.isnan(number):
+        return float(number)
+    raise ParameterError(f"scoring: expected a score that is a number for the validation data, got {score!r}")

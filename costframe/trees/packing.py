@@ -16,6 +16,7 @@ from attrs import frozen
 
 from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
+from costframe.trees.scaling import power_of_two
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,12 +55,15 @@ class PackedGradients:
         Low bits of (sums of) first words that hold the count.
     gradient_unit, hessian_unit : float
         Powers of two that turn the integers back into gradients and hessians.
+    gradient_exponent : int
+        No sum of gradients exceeds 2**gradient_exponent, which is little more than the largest can be.
     """
 
     words: NDArray[np.int64]
     count_bits: int
     gradient_unit: float
     hessian_unit: float
+    gradient_exponent: int
 
     @property
     def unit_hessian(self) -> bool:
@@ -85,15 +89,15 @@ class PackedGradients:
 
 
 def pack(
-    gradients: NDArray[np.float32], hessians: NDArray[np.float32] | None, *, n_threads: int = 1
+    gradients: NDArray[np.float64], hessians: NDArray[np.float64] | None, *, n_threads: int = 1
 ) -> PackedGradients:
     """Round gradients and hessians to integers.
 
     Parameters
     ----------
-    gradients : float32 (n,)
+    gradients : float64 (n,)
         First derivatives of the loss.
-    hessians : float32 (n,), optional
+    hessians : float64 (n,), optional
         Second derivatives, not negative; one for every row if not given.
     n_threads : int
         Does not change the result.
@@ -101,13 +105,14 @@ def pack(
     Raises
     ------
     DataError
-        If a value is not finite, or a hessian is negative.
+        If a value or the sum of all is not finite, or a hessian is negative.
     """
     from costframe.trees.packing_kernels import pack_gradients, pack_hessians
 
     n_rows = len(gradients)
     count_bits = n_rows.bit_length()
-    gradient_scale = _scale("gradients", gradients, min(_EXACT_BITS, 62 - count_bits))
+    gradient_bits = min(_EXACT_BITS, 62 - count_bits)
+    gradient_scale = _scale("gradients", gradients, gradient_bits)
     hessian_scale = 1.0
     if hessians is not None:
         if (hessians < 0).any():
@@ -122,17 +127,20 @@ def pack(
             pack_hessians(hessians[rows], hessian_scale, words[rows])
 
     run_parallel(pack_part, range(0, n_rows, _ROWS_PER_PART), n_threads)
-    return PackedGradients(words, count_bits, 1 / gradient_scale, 1 / hessian_scale)
+    exponent = gradient_bits - frexp(gradient_scale)[1] + 1
+    return PackedGradients(words, count_bits, 1 / gradient_scale, 1 / hessian_scale, exponent)
 
 
-def _scale(name: str, values: NDArray[np.float32], bits: int) -> float:
-    """Find the largest power of two that keeps every sum of rounded values below 2^bits."""
+def _scale(name: str, values: NDArray[np.float64], bits: int) -> float:
+    """Find the largest (but for doubles' limits) power of two that keeps every sum of rounded values below 2^bits."""
     from costframe.trees.packing_kernels import absolute_sum
 
-    total = absolute_sum(values)
+    with np.errstate(over="ignore"):
+        total = absolute_sum(values)
     if not np.isfinite(total):
-        raise DataError(f"{name}: must be finite, got NaN or infinity")
+        raise DataError(f"{name}: must be finite and have a finite sum, got NaN or infinity")
     if total == 0:
         return 1.0
     room = ldexp(1.0, bits) - len(values) / 2  # each value is rounded by half a unit at most
-    return ldexp(1.0, frexp(room / total)[1] - 1)
+    share, exponent = frexp(total)
+    return power_of_two(frexp(room / share)[1] - 1 - exponent)

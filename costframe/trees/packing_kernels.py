@@ -9,29 +9,29 @@ __all__ = ["absolute_sum", "pack_gradients", "pack_hessians"]
 
 
 @kernel
-def absolute_sum(values: NDArray[np.float32]) -> float:
-    """Sum of absolute values, in float64 and in four lanes that do not wait for each other."""
+def absolute_sum(values: NDArray[np.float64]) -> float:
+    """Sum of absolute values, in four lanes that do not wait for each other."""
     a = b = c = d = 0.0
     whole = values.shape[0] // 4 * 4
     for at in range(0, whole, 4):
-        a += abs(np.float64(values[at]))
-        b += abs(np.float64(values[at + 1]))
-        c += abs(np.float64(values[at + 2]))
-        d += abs(np.float64(values[at + 3]))
+        a += abs(values[at])
+        b += abs(values[at + 1])
+        c += abs(values[at + 2])
+        d += abs(values[at + 3])
     for at in range(whole, values.shape[0]):
-        a += abs(np.float64(values[at]))
+        a += abs(values[at])
     return (a + b) + (c + d)
 
 
 @kernel
-def pack_gradients(gradients: NDArray[np.float32], scale: float, count_bits: int, words: NDArray[np.int64]) -> None:
+def pack_gradients(gradients: NDArray[np.float64], scale: float, count_bits: int, words: NDArray[np.int64]) -> None:
     """Write the gradient, in units of 1/scale, above `count_bits` bits of a one."""
     for row in range(gradients.shape[0]):
-        words[row, 0] = (np.int64(np.rint(np.float64(gradients[row]) * scale)) << count_bits) + 1
+        words[row, 0] = (np.int64(np.rint(gradients[row] * scale)) << count_bits) + 1
 
 
 @kernel
-def pack_hessians(hessians: NDArray[np.float32], scale: float, words: NDArray[np.int64]) -> None:
+def pack_hessians(hessians: NDArray[np.float64], scale: float, words: NDArray[np.int64]) -> None:
     """Write the hessian, in units of 1/scale."""
     for row in range(hessians.shape[0]):
-        words[row, 1] = np.int64(np.rint(np.float64(hessians[row]) * scale))
+        words[row, 1] = np.int64(np.rint(hessians[row] * scale))

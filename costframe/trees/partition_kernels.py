@@ -48,8 +48,8 @@ def label_rows(
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
     node: NDArray[np.int32],
-    gradients: NDArray[np.float32],
-    hessians: NDArray[np.float32],
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64],
     leaf_of_row: NDArray[np.int32],
     sums: NDArray[np.float64],
 ) -> None:
@@ -61,9 +61,9 @@ def label_rows(
         Rows, those of a leaf together.
     begin, end, node : int64, int64, int32 (leaves,)
         Where each leaf's rows lie, and its number in the tree.
-    gradients : float32 (n,)
+    gradients : float64 (n,)
         Of all rows.
-    hessians : float32 (n,) or (0,)
+    hessians : float64 (n,) or (0,)
         Of all rows; none: one each.
     leaf_of_row : int32 (n,)
         Written at `rows`.
@@ -74,9 +74,9 @@ def label_rows(
         gradient, hessian = 0.0, 0.0
         for at in range(begin[leaf], end[leaf]):
             leaf_of_row[rows[at]] = node[leaf]
-            gradient += np.float64(gradients[rows[at]])
+            gradient += gradients[rows[at]]
             if hessians.shape[0] > 0:
-                hessian += np.float64(hessians[rows[at]])
+                hessian += hessians[rows[at]]
         sums[leaf, 0] = gradient
         sums[leaf, 1] = hessian if hessians.shape[0] > 0 else np.float64(end[leaf] - begin[leaf])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ldexp
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -117,10 +118,9 @@ class SplitSearch:
             self._search_leaf(block, leaf, numbers)
 
     def _add(self, rows: NDArray[np.int32], block: ColumnBlock, histogram: NDArray[np.int64]) -> None:
-        from costframe.trees.histogram_kernels import add_rows, add_rows_with_hessians
+        from costframe.trees.histogram_kernels import add_rows
 
-        add = add_rows if self.packed.unit_hessian else add_rows_with_hessians
-        add(self.data.bins, self.packed.words, rows, block.columns, histogram)
+        add_rows(self.data.bins, self.packed.words, rows, block.columns, histogram)
 
     def _share_rows(self, leaf: Leaf) -> bool:
         """Whether threads share a leaf's rows instead of the columns."""
@@ -154,8 +154,10 @@ class SplitSearch:
             )  # fmt: skip
 
     def _numbers(self) -> _Numbers:
-        units = np.array([self.packed.gradient_unit, self.packed.hessian_unit])
-        return self.packed.count_bits, units, self.limits.as_array()
+        packed = self.packed
+        relative = ldexp(packed.gradient_unit, -packed.gradient_exponent)  # squares of sums below one are doubles
+        units = np.array([relative, packed.hessian_unit])
+        return packed.count_bits, units, self.limits.as_array()
 
     def _take(self) -> NDArray[np.int64]:
         """Find room for a histogram, with anything in it."""

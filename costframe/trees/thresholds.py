@@ -9,33 +9,32 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["choose_thresholds", "midpoints"]
+__all__ = ["at_quantiles", "between_values", "distinct", "midpoints"]
 
 _CLIPPINGS = 3  # a share shrinks as heavy values are clipped; whole weights stay exact so often
 
 
-def choose_thresholds(
-    column: NDArray[np.float64], weight: NDArray[np.float64] | None, max_bins: int
-) -> NDArray[np.float64]:
-    """Choose at most `max_bins` ascending thresholds, the last of which is +inf.
+def between_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put a threshold between any two adjacent ones of distinct ascending values, and +inf at the end."""
+    return np.append(midpoints(values[:-1], values[1:]), np.inf)
 
-    Between any two adjacent values where these are few enough. Else the k-th cut comes after the first value at which
-    the cumulated weight reaches k / max_bins of the whole. There a value heavier than a bin's share counts as one share
-    only, as it fills a bin of its own anyway: so a feature that is mostly zero still gets fine bins for the rest.
+
+def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
+    """Choose at most `max_bins` ascending thresholds, the last of which is +inf, for more distinct values than that.
+
+    The k-th cut comes after the first value at which the cumulated weight reaches k / max_bins of the whole. There a
+    value heavier than a bin's share counts as one share only, as it fills a bin of its own anyway: so a feature that is
+    mostly zero still gets fine bins for the rest.
 
     Parameters
     ----------
-    column : float64 (n,)
-        Values in any order; NaN is skipped.
-    weight : float64 (n,), optional
-        Positive.
+    values, masses : float64 (m,)
+        Distinct values, ascending, and the weight of each.
     max_bins : int
         At least two.
     """
-    values, masses = _distinct(column, weight)
-    few = len(values) <= max_bins
-    cuts = np.arange(max(len(values) - 1, 0)) if few else _quantile_cuts(masses, max_bins)
-    return np.append(midpoints(values[cuts], values[cuts + 1]) if len(cuts) else (), np.inf)
+    cuts = _quantile_cuts(masses, max_bins)
+    return np.append(midpoints(values[cuts], values[cuts + 1]), np.inf)
 
 
 def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -45,10 +44,10 @@ def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray
     return np.where((below <= middle) & (middle < above), middle, below)
 
 
-def _distinct(
+def distinct(
     column: NDArray[np.float64], weight: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Distinct values, ascending, and the weight of each."""
+    """Find distinct values, ascending and without NaN, and the weight of each: float64 (m,) both."""
     order = None if weight is None else np.argsort(column, kind="stable")
     ordered = np.sort(column) if order is None else column[order]
     ordered = ordered[: np.searchsorted(ordered, np.inf, side="right")]  # NaN is sorted to the end

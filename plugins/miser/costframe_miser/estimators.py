@@ -9,6 +9,7 @@ from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, Co
 from costframe.core.training import check_flag, check_number
 from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees.monitor import Monitor
+from costframe.trees.scaling import check_sizes
 from costframe_miser.miser import MiserSettings, train_miser
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class _Miser(CostAwareEstimator):
         return predictor
 
     def _settings(self, data: TrainingData) -> MiserSettings:
+        check_sizes(data.train)
         prices = data.prices
         if self.shrink_recurring and not (prices.learner or prices.reuse or prices.split.any()):
             raise ParameterError("shrink_recurring: has no effect, the costs have no learner, split or reuse price")

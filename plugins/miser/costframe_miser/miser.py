@@ -70,7 +70,7 @@ def train_miser(
     weight = _first_order_hessian(data.train.weight)
     prices = once_prices(data, settings)
 
-    def grow(gradients: NDArray[np.float32], _hessians: NDArray[np.float32]) -> GrownTree:
+    def grow(gradients: NDArray[np.floating], _hessians: NDArray[np.floating]) -> GrownTree:
         return grow_tree(
             binned,
             gradients,
@@ -91,6 +91,7 @@ def train_miser(
         n_rounds=settings.n_estimators,
         step=settings.learning_rate,
         monitor=monitor,
+        n_threads=n_threads,
         verbose=settings.verbose,
         title="Greedy Miser",
     )
@@ -118,9 +119,9 @@ def once_prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
     )
 
 
-def _first_order_hessian(weight: NDArray[np.float64]) -> NDArray[np.float32] | None:
+def _first_order_hessian(weight: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Return the weights, which are the hessians of the squared loss of the residuals; None stands for ones."""
-    return None if (weight == 1).all() else weight.astype(np.float32)
+    return None if (weight == 1).all() else weight
 
 
 def _times(tradeoff: float, prices: NDArray[np.float64] | float) -> NDArray[np.float64]:
