@@ -7,38 +7,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from dataset_cases import some_frame
 from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
+from costframe.core.errors import CostframeError, CostModelError, DataError
 from costframe.datasets import Dataset, read_table
 from costframe.datasets.splits import obey_split, split_rows
 from costframe.datasets.tables import read_rows
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
-
-
-@pytest.fixture
-def table(tmp_path):
-    """Write a frame, or a text, to a file; return its path."""
-
-    def write(content, name="table.csv"):
-        path = tmp_path / name
-        if isinstance(content, str):
-            path.write_text(content)
-        elif name.endswith(".parquet"):
-            content.to_parquet(path)
-        else:
-            content.to_csv(path, index=False)
-        return path
-
-    return write
-
-
-def some_frame(n=60, **more):
-    rng = np.random.default_rng(0)
-    return pd.DataFrame({"a": rng.normal(size=n), "b": rng.integers(0, 9, n), **more})
 
 
 def test_breast_cancer_has_thirty_features_of_ten_measurements():
@@ -164,89 +143,6 @@ def test_a_column_can_be_left_out(table):
     with pytest.raises(DataError, match=r"'id'.*'row 0'"):
         read_table(path, "y")
     assert read_table(path, "y", ignore=["id"]).feature_names == ("a", "b")
-
-
-BAD_TABLES = {
-    "empty": ("", "cannot be read"),
-    "a header only": ("a,y\n", "empty table"),
-    "a name twice": ("a,a,y\n1,2,0\n", "two columns are named 'a'"),
-    "no name": ("a,,y\n1,2,0\n", "column 2 of 3 has no name"),
-    "a short line": ("a,b,y\n1,2,0\n1,2\n", "Expected 3 columns, got 2"),
-    "a long line": ("a,y\n1,0\n1,0,2\n", "Expected 2 columns, got 3"),
-    "no target": ("a,z\n1,0\n", "no target column 'y'.*'a', 'z'"),
-    "only the target": ("y\n1\n0\n", "no column is left"),
-    "texts": ("a,y\nlow,1\n2,0\n", "column 'a'.*'low'"),
-    "dates": ("a,y\n2020-01-01,1\n2021-01-01,0\n", "column 'a'.*date"),
-    "a target missing": ("a,y\n1,1\n2,\n", "column 'y': 1 values are missing"),
-    "a class missing": ("a,y\n1,u\n2,NA\n", "column 'y': 1 values are missing"),
-    "an infinite target": ("a,y\n1,0.5\n2,inf\n", "column 'y': expected finite"),
-    "one class": ("a,y\n1,0\n2,0\n", "at least two classes, got only 0"),
-    "too few rows": ("a,y\n1,0\n2,1\n", "none of the 2 rows is in 'valid'"),
-    "an unknown part": ("a,split,y\n1,train,0\n2,validation,1\n", "split.*got 'validation'"),
-    "no train": ("a,split,y\n1,test,0\n2,valid,1\n", "no row is in 'train'"),
-    "a part missing": ("a,split,y\n1,train,0\n2,,1\n", "column 'split': 1 values are missing"),
-    "a query missing": ("a,qid,y\n1,1,0\n2,,1\n", "column 'qid': 1 values are missing"),
-    "a class only in test": ("a,split,y\n1,train,0\n2,train,1\n3,valid,0\n4,test,2\n", "class 2 has no row in 'train'"),
-    "negative grades": ("a,qid,y\n1,1,-1\n2,2,1\n", "grades of relevance >= 0, got -1"),
-}
-
-
-@pytest.mark.parametrize("what", BAD_TABLES)
-def test_a_bad_table_is_one_clear_line(table, what):
-    content, text = BAD_TABLES[what]
-    path = table(content)
-    with pytest.raises(DataError, match=text) as caught:
-        read_table(path, "y")
-    assert str(caught.value).startswith(str(path))
-    assert "\n" not in str(caught.value)
-
-
-def test_other_bad_files(table, tmp_path):
-    good = table(some_frame(y=np.arange(60) % 2), "good.parquet")
-    whole = good.read_bytes()
-    for name, content in {"cut": whole[:-10], "half": whole[: len(whole) // 2], "garbled": b"PAR1" + whole[9:]}.items():
-        path = tmp_path / f"{name}.parquet"
-        path.write_bytes(content)
-        with pytest.raises(DataError, match=f"{name}.parquet: cannot be read"):
-            read_table(path, "y")
-    with pytest.raises(DataError, match="No such file"):
-        read_table(tmp_path / "none.csv", "y")
-    with pytest.raises(DataError, match=r"ends in \.csv or \.parquet"):
-        read_table(table("a,y\n", "table.txt"), "y")
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match="got a directory"):
-        read_table(tmp_path / "folder.csv", "y")
-    (tmp_path / "latin.csv").write_bytes(b"a,y\n\xff,1\n\xfe,0\n")
-    with pytest.raises(DataError, match=r"column 'a'.*UTF-8"):
-        read_table(tmp_path / "latin.csv", "y")
-
-
-def test_prices_and_columns_must_be_the_same(table):
-    path = table(some_frame(y=np.arange(60) % 2))
-    with pytest.raises(
-        CostModelError, match=r"without a price: 'b' \(did you mean 'bb'\?\); prices without a column: 'bb'"
-    ):
-        read_table(path, "y", {"features": {"a": 1, "bb": 1}})
-    with pytest.raises(CostModelError, match="prices without a column: 'c'"):
-        read_table(path, "y", {"features": {"a": 1, "b": 1, "c": 1}})
-
-
-def test_a_price_file_that_is_missing_is_named_alone(table, tmp_path):
-    with pytest.raises(CostModelError, match=r"^[^:]*none\.toml: cannot be read"):
-        read_table(table(some_frame(y=np.arange(60) % 2)), "y", tmp_path / "none.toml")
-
-
-def test_a_task_that_does_not_fit(table):
-    path = table(some_frame(y=np.arange(60) / 7))
-    with pytest.raises(DataError, match="classes are texts or whole numbers"):
-        read_table(path, "y", task="classification")
-    with pytest.raises(DataError, match="'qid'"):
-        read_table(path, "y", task="ranking")
-    with pytest.raises(ParameterError, match="task"):
-        read_table(path, "y", task="clustering")
-    words = table(some_frame(y=np.where(np.arange(60) % 2, "u", "v")), "words.csv")
-    with pytest.raises(DataError, match="regression needs numbers"):
-        read_table(words, "y", task="regression")
 
 
 def test_features_of_every_kind_of_number(table):

@@ -8,47 +8,25 @@ import math
 from xml.etree import ElementTree as ET
 
 import numpy as np
-import pandas as pd
 import pytest
+from frontier_cases import COSTS, some_rows
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 import costframe as cf
-from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import CostframeError, DataError, ParameterError
-from costframe.core.predictor import StageTree
-from costframe.core.stages import Answer
 from costframe.datasets import Dataset
-from costframe.frontier import BudgetSearch, Frontier, Point
+from costframe.frontier import Frontier, Point
 from costframe.frontier.refine import fill, refine
 from costframe.frontier.sweep import check_score, grid
 from costframe.frontier.trial import Fitted, silent
 from costframe.report.paid import payments
-
-COSTS = {
-    "unit": "CAD",
-    "features": {
-        "a": 1.0,
-        "b": {"cost": 2.0, "needs": ["draw"]},
-        "c": {"cost": 0.5, "needs": ["draw"]},
-        "d": 10.0,
-    },
-    "resources": {"draw": 4.0},
-}
 
 
 def point(score, cost, tradeoff=0.1, *, algorithm="miser", **more):
     values = {"test_score": score, "test_cost": cost, "fixed": 0.0, "n_features": 1, "n_learners": 1}
     values |= {"rounds": 1.0, "seconds": 0.1} | more
     return Point(algorithm, tradeoff, score, cost, **values)
-
-
-def some_rows(n=400, seed=0):
-    """Rows whose classes follow from `a` roughly and from all four exactly."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    return X, (X[:, 0] + X[:, 1] * (X[:, 0] > 0) + 0.5 * X[:, 3] + 0.3 * X[:, 2] > 0).astype(int)
 
 
 @pytest.fixture(scope="module")
@@ -259,79 +237,6 @@ def test_filling_goes_where_costs_differ_most():
     assert len(fill(trial, [trial.fit(t) for t in (0.0, 1.0)], 9, silent)) == 2
 
 
-def test_budget_search_stays_within_its_budget():
-    X, y = some_rows()
-    X_val, y_val = some_rows(200, seed=1)
-    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=30), 8.0, points=6)
-    search.fit(X, y, X_val=X_val, y_val=y_val)
-    assert search.cost(X_val).mean == search.best_point_.valid_cost <= 8.0
-    assert search.best_point_ == search.frontier_.within(8.0)
-    assert search.score(X_val, y_val) == search.best_estimator_.score(X_val, y_val) > 0.7
-    np.testing.assert_array_equal(search.predict(X_val), search.best_estimator_.predict(X_val))
-    np.testing.assert_array_equal(search.predict_proba(X_val), search.best_estimator_.predict_proba(X_val))
-    assert search.predictor_ is search.best_estimator_.predictor_
-    assert search.n_features_in_ == 4
-    assert list(search.classes_) == [0, 1]
-    assert search.best_point_.test_score is None
-    assert search.frontier_.plot()["png"].startswith(b"\x89PNG")
-    assert ",,,0.0," in search.frontier_.to_csv()
-
-
-@pytest.mark.parametrize("task", ["classification", "regression", "ranking"])
-def test_budget_search_holds_rows_out_itself(task):
-    X, y = some_rows(300)
-    frame = pd.DataFrame(X, columns=list("dcba")[::-1])
-    qid = np.repeat(np.arange(30), 10)
-    more = {"qid": qid} if task == "ranking" else {}
-    estimator = cf.estimator("miser", task, costs=COSTS, n_estimators=10)
-    search = BudgetSearch(estimator, 6.0, points=4).fit(frame, y, **more)
-    again = clone(search).fit(frame, y, **more)
-    assert search.best_point_.valid_cost <= 6.0
-    np.testing.assert_array_equal(search.predict(frame), again.predict(frame))
-    assert hasattr(search, "predict_proba") == (task == "classification")
-
-
-class Stubborn(ClassifierMixin, BaseEstimator):
-    """Reads its first column whatever that costs."""
-
-    def __init__(self, costs=None, tradeoff=0.0):
-        self.costs = costs
-        self.tradeoff = tradeoff
-
-    def fit(self, X, y, **_validation):
-        self.n_features_in_ = X.shape[1]
-        self.costs_ = cf.CostModel.of(self.costs, list("abcd"))
-        self.classes_ = np.unique(y)
-        bank = WeakLearnerBank.columns(list("abcd"), [0])
-        self.predictor_ = StageTree(bank, [Answer([0], [[1.0]], [0.0], "sigmoid")], self.costs_)
-        return self
-
-    def predict(self, X):
-        return self.classes_[(self.predictor_.predict(X) > 0.5).astype(int)]
-
-
-def test_budget_search_names_the_cheapest_where_nothing_fits():
-    X, y = some_rows(100)
-    search = BudgetSearch(Stubborn(COSTS), 0.5, points=3)
-    with pytest.raises(ParameterError, match=r"at most 0\.5 CAD per row; the cheapest found costs 1 "):
-        search.fit(X, y, X_val=X, y_val=y)
-    with pytest.raises(ParameterError, match="budget"):
-        BudgetSearch(Stubborn(COSTS), -1).fit(X, y)
-    with pytest.raises(ParameterError, match="both or neither"):
-        BudgetSearch(Stubborn(COSTS), 1).fit(X, y, X_val=X)
-
-
-def test_weights_count_in_the_search():
-    X, y = some_rows(150)
-    weight = np.where(np.arange(150) % 3, 1.0, 2.0)
-    twice = np.repeat(np.arange(150), weight.astype(int))
-    one, other = (BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4) for _ in range(2))
-    one.fit(X, y, weight, X_val=X, y_val=y, sample_weight_val=weight)
-    other.fit(X[twice], y[twice], X_val=X[twice], y_val=y[twice])
-    assert one.best_point_.valid_cost == pytest.approx(other.best_point_.valid_cost)
-    assert one.best_point_.valid_score == pytest.approx(other.best_point_.valid_score)
-
-
 def test_payments_add_up_to_the_mean(data):
     X = data.part("test").X
     prices = cf.CostModel.from_dict(COSTS | {"learner": 0.01, "split": 0.002, "reuse": 0.001})
@@ -345,8 +250,27 @@ def test_payments_add_up_to_the_mean(data):
     assert {p.name for p in found if p.kind == "computing"} == {"learners", "comparisons", "reuse"}
 
 
-def test_a_score_that_does_not_exist_is_refused():
-    X, y = some_rows(100)
-    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=3), 5.0, points=2, scoring="r2")
-    with pytest.raises(CostframeError), pytest.warns(UserWarning, match="R\\^2"):
-        search.fit(X, y, X_val=X[:1], y_val=y[:1])
+def test_only_finite_tradeoffs_are_swept(data):
+    for wrong in (math.nan, math.inf, -1e-9):
+        with pytest.raises(ParameterError, match=f"tradeoffs: expected finite numbers >= 0, got {wrong!r}"):
+            Frontier.sweep(data, ["miser"], [0.0, wrong], progress=lambda *_: pytest.fail("it began"))
+
+
+def test_pictures_are_written_both_or_not_at_all(tmp_path):
+    frontier = Frontier((point(0.5, 2.0),), "r2", "unit", 3.0)
+    (tmp_path / "f.svg").mkdir()
+    with pytest.raises(OSError, match="is a directory, expected a file") as caught:
+        frontier.plot(tmp_path / "f.png", tmp_path / "f.svg")
+    assert caught.value.filename == str(tmp_path / "f.svg")
+    assert [path.name for path in tmp_path.iterdir()] == ["f.svg"]
+
+
+def test_progress_counts_on_over_algorithms_and_budgets(data):
+    told = []
+    found = Frontier.sweep(
+        data, ["miser", "miser"], [0.0, 0.1], budget=3.0, parameters={"n_estimators": 3},
+        progress=lambda done, total, _text: told.append((done, total)),
+    )  # fmt: skip
+    assert [done for done, _ in told][1::2] == list(range(1, len(found.points) + 1))
+    assert all(done <= total for done, total in told)
+    assert told[-1][0] > 2

@@ -1,32 +1,50 @@
-"""The command line: `costframe compare`, `fit`, `cost`, `algorithms` and `datasets`."""
+"""The command line: `costframe compare`, `fit`, `cost`, `algorithms` and `datasets`.
+
+This module imports next to nothing, so that even a very early interrupt finds `main` prepared for it.
+"""
 
 from __future__ import annotations
 
-import click
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
 
-from costframe import __version__
-from costframe.cli.compare import compare
-from costframe.cli.cost import cost
-from costframe.cli.fit import fit
-from costframe.cli.group import CostframeGroup
-from costframe.cli.lists import algorithms, datasets
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
-EXAMPLES = """\b
-Examples:
-  costframe compare
-  costframe compare patients.csv --costs prices.toml --target ill
-  costframe fit breast-cancer --algorithm miser --budget 10 --output my.model
-  costframe cost my.model breast-cancer
-"""
+INTERRUPTED = 130
 
 
-@click.group("costframe", cls=CostframeGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="costframe", message="%(prog)s %(version)s")
-def main() -> None:
-    """Train models that stay accurate while acquiring few features, and say exactly what a prediction costs."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command, those of the process by default, and end the process.
+
+    It ends with 0; with 2 and one line on the error stream if the command was refused; with 130 if it was interrupted;
+    with 141 if nobody reads its output any more.
+    """
+    _fill_closed_streams()
+    try:
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _stop)  # an exception in the midst of an import may be lost or disguised
+        from costframe.cli.commands import costframe
+
+        signal.signal(signal.SIGINT, before)
+        costframe.main(arguments)
+    except KeyboardInterrupt:
+        _stop()
 
 
-for command in (compare, fit, cost, algorithms, datasets):
-    main.add_command(command)
+def _stop(*_signal: object) -> NoReturn:
+    """End at once; no command has begun."""
+    os.write(2, b"interrupted, nothing was written\n")
+    os._exit(INTERRUPTED)
+
+
+def _fill_closed_streams() -> None:
+    """Give closed standard streams a place to go, lest a file that is opened later be taken for one of them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - light, and stays open

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from costframe.cli.inputs import check_output, open_data, reading_options
+from costframe.cli.group import writing_done
+from costframe.cli.inputs import check_fit, open_data, split_names
+from costframe.cli.options import amount, reading_options, target_path, text
+from costframe.cli.outputs import check_directory, write_into
+from costframe.cli.told import Failures, say_broken
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from pathlib import Path
 
     from costframe.datasets import Dataset
     from costframe.frontier.points import Frontier, Point
+    from costframe.report.terminal import Output
 
 __all__ = ["compare"]
 
+FILES = ("points.csv", "frontier.png", "frontier.svg")
 EXAMPLES = """\b
 Examples:
   costframe compare
@@ -28,16 +32,18 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES, short_help="Show what accuracy costs: the main job.")
-@click.argument("data", required=False)
+@click.argument("data", required=False, type=text)
 @reading_options
-@click.option("--algorithms", metavar="A,B", help="Which to compare. [default: all that are installed]")
-@click.option("--budget", type=click.FloatRange(0), metavar="B", help="Choose the best whose mean cost is at most B.")
-@click.option("--score", metavar="NAME", help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]")
+@click.option("--algorithms", metavar="A,B", type=text, help="Which to compare. [default: all that are installed]")
+@click.option("--budget", type=amount, metavar="B", help="Choose the best whose mean cost is at most B.")
+@click.option(
+    "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
+)
 @click.option(
     "--points", type=click.IntRange(1), default=12, show_default=True, help="Tradeoffs to fit each algorithm at."
 )
 @click.option(
-    "--output", metavar="DIR", default="frontier", show_default=True, type=click.Path(path_type=Path),
+    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
     help="Where points.csv, frontier.png and frontier.svg go.",
 )  # fmt: skip
 def compare(
@@ -60,29 +66,42 @@ def compare(
     """
     from costframe.frontier import Frontier
     from costframe.frontier.sweep import check_algorithms, check_score
-    from costframe.report.console import output as make_console
     from costframe.report.progress import bar
+    from costframe.report.terminal import output as make_console
 
-    check_output(output, directory=True)
+    wanted = split_names(algorithms)
+    check_fit(wanted, task, score)
+    check_directory(output, FILES)
     dataset = open_data(data, costs, target, task, ignore, seed)
-    console = make_console()
-    wanted = None if algorithms is None else [name.strip() for name in algorithms.split(",") if name.strip()]
     names, score = check_algorithms(dataset.task, wanted), check_score(dataset, score)
+    say_broken()
+    console, failures = make_console(), Failures()
     _introduce(console, dataset)
     with bar() as told:
-        frontier = Frontier.sweep(dataset, names, points=points, score=score, budget=budget, progress=told)
+        frontier = Frontier.sweep(
+            dataset, names, points=points, score=score, budget=budget, progress=told, failed=failures
+        )
+    failures.say()
+    _report(console, dataset, frontier, budget, output)
+
+
+def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float | None, output: Path) -> None:
+    """Write the files, then show what is in them."""
     chosen = frontier.cheapest_within() if budget is None else frontier.within(budget)
-    contents = _render(frontier, chosen, dataset)
-    written = _write(output, contents)
-    _show(console, dataset, frontier, chosen, budget)
-    console.print(f"\nwrote {written}", soft_wrap=True, markup=False)
+    written = write_into(output, _render(frontier, chosen, dataset))
+    with writing_done(written):
+        _show(console, dataset, frontier, chosen, budget)
+        console.print(f"\nwrote {written}", soft_wrap=True, markup=False)
+        console.finish()
 
 
-def _introduce(console: Console, dataset: Dataset) -> None:
+def _introduce(console: Output, dataset: Dataset) -> None:
+    from costframe.datasets.wording import counted
+
     rows = ", ".join(f"{len(dataset.part(part)):,} {part}" for part in ("train", "valid", "test"))
     kind = f"{len(dataset.classes)} classes" if dataset.classes else dataset.task
     console.print(
-        f"{dataset.name}: {kind}, {len(dataset.feature_names)} features\n  rows: {rows}\n"
+        f"{dataset.name}: {kind}, {counted(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
         f"  all features cost {dataset.full_cost:,.6g} {dataset.costs.unit} per row",
         markup=False,
     )
@@ -90,32 +109,43 @@ def _introduce(console: Console, dataset: Dataset) -> None:
         console.print(f"  {note}", style="dim", markup=False)
 
 
-def _show(console: Console, dataset: Dataset, frontier: Frontier, chosen: Point, budget: float | None) -> None:
-    from costframe.report.console import paid_table, points_table, summary
+def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, budget: float | None) -> None:
+    from costframe.report.console import summary
+    from costframe.report.points_table import points_table
 
+    table, left_out = points_table(frontier, chosen, width=console.width)
     console.print()
-    console.print(points_table(frontier, chosen, width=console.width))
-    console.print(
-        f"\nscore: {frontier.score_name}   cost: mean {frontier.unit} per row\n"
-        "rounds: mean trips to the sources per row\n"
-        "* no other has a better score on valid at no more cost   > chosen",
-        style="dim",
-        markup=False,
-    )
+    console.print(table)
+    legend = f"\nscore: {frontier.score_name}   cost: mean {frontier.unit} per row\n"
+    if "rounds" not in left_out:
+        legend += "rounds: mean trips to the sources per row\n"
+    legend += "* no other has a better score on valid at no more cost   > chosen"
+    if left_out:
+        legend += f"\nin points.csv, too wide for here: {', '.join(left_out)}"
+    console.print(legend, style="dim", markup=False)
     console.print()
     for label, point in _choices(frontier, chosen, budget).items():
         console.print(summary(label, point, frontier))
+    _show_paid(console, dataset, frontier, chosen)
+
+
+def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point) -> None:
+    """Show what the chosen model pays for, beside the model of the same algorithm that knows no prices."""
+    from costframe.core.expected import ExpectedCost
+    from costframe.report.paid_table import paid_table
+
     rows = dataset.part("test").X
     compared = {"chosen": chosen}
     for point in frontier.points:
         if point.tradeoff == 0 and point.algorithm == chosen.algorithm and point != chosen:
             compared["tradeoff 0"] = point
-    reports = {label: frontier.model(point).cost(rows) for label, point in compared.items()}
+    exact = ExpectedCost(dataset.costs)
+    reports = {label: exact.evaluate(frontier.model(point).predictor_, rows) for label, point in compared.items()}
     console.print(
         "\n[bold]What test rows pay for[/]: their share, and the mean cost per row\n"
         "[dim]a resource is paid once per row, with the first feature that needs it[/]\n"
     )
-    console.print(paid_table(reports, dataset.costs))
+    console.print(paid_table(reports, dataset.costs, width=console.width))
 
 
 def _choices(frontier: Frontier, chosen: Point, budget: float | None) -> dict[str, Point]:
@@ -134,19 +164,3 @@ def _render(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[str, by
         "frontier.png": pictures["png"],
         "frontier.svg": pictures["svg"],
     }
-
-
-def _write(directory: Path, contents: dict[str, bytes]) -> str:
-    from costframe.core.files import write_atomically
-
-    existed = directory.exists()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            write_atomically(directory / name, content)
-    except OSError:
-        if not existed:
-            with contextlib.suppress(OSError):  # not empty: what was written whole may stay
-                directory.rmdir()
-        raise
-    return ", ".join(str(directory / name) for name in contents)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from costframe.cli.inputs import costs_option, is_file
-from costframe.core.errors import DataError, ParameterError
+from costframe.cli.inputs import is_file
+from costframe.cli.options import costs_option, text
+from costframe.core.errors import AdoptionError, CostModelError, DataError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +30,8 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES, short_help="Tell exactly what predictions cost.")
-@click.argument("model")
-@click.argument("data")
+@click.argument("model", type=text)
+@click.argument("data", type=text)
 @costs_option
 @click.option("--part", type=click.Choice(["train", "valid", "test"]), help="Only the rows of this part.")
 @click.option(
@@ -51,7 +52,8 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
     prices = given or predictor.costs
     if prices is None:
         raise ParameterError(f"{model} holds no prices: give them with --costs")
-    rows = _rows(data, predictor, part)
+    _check_prices(prices, predictor, model, costs or "its prices")
+    rows = _rows(data, predictor, part, model)
     report = predictor.cost(rows, prices, acquisition=acquisition)
     _show(report, prices, part or "all")
 
@@ -64,40 +66,70 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
     from costframe import adopt
     from costframe.adoption.xgboost_files import load_xgboost
 
-    booster = load_xgboost(path)
+    try:
+        booster = load_xgboost(path)
+    except AdoptionError as error:
+        if isinstance(error.__cause__, (KeyError, TypeError, AttributeError)):  # sound JSON or UBJSON of something else
+            raise AdoptionError(f"{path}: is no model, neither one of costframe nor one of xgboost") from error
+        raise
     if booster.feature_names is None and costs is not None and booster.num_features() == len(costs.names):
         return adopt(booster, feature_names=costs.names)  # it was trained on an array, in the order of the prices
     return adopt(booster)
 
 
-def _rows(data: str, predictor: Predictor, part: str | None) -> NDArray[np.float64]:
+def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
+    """Refuse prices that lack a feature of the model; further ones do no harm."""
+    from costframe.core.costs_io import suggestion
+    from costframe.datasets.wording import listed
+
+    unpriced = [name for name in predictor.feature_names if name not in prices.names]
+    if not unpriced:
+        return
+    unread = [name for name in prices.names if name not in predictor.feature_names]
+    raise CostModelError(
+        f"{model} and {source} do not fit: features without a price: {listed(unpriced)}"
+        f"{suggestion(unpriced[0], unread)}; prices of no feature: {listed(unread) or 'none'}"
+    )
+
+
+def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
     if is_file(data):
         from costframe.datasets.tables import read_rows
 
-        return read_rows(data, predictor.feature_names, part)
+        return read_rows(data, predictor.feature_names, part, reader=model)
     from costframe.datasets import load
 
     dataset = load(data)
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
     if missing:
-        raise DataError(f"{data}: no feature {missing[0]!r}, which the model reads")
+        raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
     X = dataset.X if part is None else dataset.part(part).X
     return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
 
 
 def _show(report: CostReport, costs: CostModel, part: str) -> None:
+    from costframe.datasets.wording import counted
     from costframe.report.console import cost as shown
-    from costframe.report.console import output, paid_table, saved
+    from costframe.report.console import saved
+    from costframe.report.paid_table import paid_table
+    from costframe.report.terminal import output
 
     console = output()
     full = costs.full_cost(report.feature_names)
     compared = f", {saved(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
     least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
-    console.print(
-        f"{len(report.per_row):,} rows cost {report.mean:,.6g} {report.unit} per row on average{compared}", markup=False
-    )
-    console.print(f"  least {least}, median {median}, most {most}", markup=False)
+    cost = "costs" if len(report.per_row) == 1 else "cost"
+    lines = [
+        f"{counted(len(report.per_row), 'row')} {cost} {report.mean:,.6g} {report.unit} per row on average{compared}",
+        f"  least {least}, median {median}, most {most}",
+    ]
     if report.fixed:
-        console.print(f"  and {report.fixed:,.6g} {report.unit} once for the batch", markup=False)
+        lines.append(f"  and {report.fixed:,.6g} {report.unit} once for the batch")
+    if unused := len(set(costs.names) - set(report.feature_names)):
+        verb, features = ("is", "feature") if unused == 1 else ("are", "features")
+        every = counted(len(costs.names), "price")
+        lines.append(f"  {unused:,} of {every} {verb} not used: the model has no such {features}")
+    console.print("\n".join(lines), markup=False)
     console.print()
-    console.print(paid_table({part: report}, costs))
+    console.print(paid_table({part: report}, costs, width=console.width))
+    console.finish()

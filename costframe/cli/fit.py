@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from costframe.cli.inputs import check_one_of, check_output, open_data, reading_options
+from costframe.cli.group import writing_done
+from costframe.cli.inputs import check_fit, check_one_of, open_data
+from costframe.cli.options import amount, reading_options, target_path, text
+from costframe.cli.outputs import check_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from costframe.datasets import Dataset
+    from costframe.frontier.points import Frontier, Point
+    from costframe.report.terminal import Output
 
 __all__ = ["fit"]
 
@@ -19,17 +29,15 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES, short_help="Fit one algorithm, and save the model.")
-@click.argument("data")
+@click.argument("data", type=text)
 @reading_options
-@click.option("--algorithm", required=True, metavar="NAME", help="As `costframe algorithms` lists them.")
-@click.option("--tradeoff", type=click.FloatRange(0), metavar="L", help="Loss accepted per unit of cost per row.")
+@click.option("--algorithm", required=True, metavar="NAME", type=text, help="As `costframe algorithms` lists them.")
+@click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
+@click.option("--budget", type=amount, metavar="B", help="Search for the best whose mean cost on valid is at most B.")
 @click.option(
-    "--budget", type=click.FloatRange(0), metavar="B", help="Search for the best whose mean cost on valid is at most B."
+    "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
 )
-@click.option("--score", metavar="NAME", help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]")
-@click.option(
-    "--output", required=True, metavar="MODEL", type=click.Path(path_type=Path), help="The file to write the model to."
-)
+@click.option("--output", required=True, metavar="MODEL", type=target_path, help="The file to write the model to.")
 def fit(
     data: str,
     costs: str | None,
@@ -50,12 +58,12 @@ def fit(
     """
     from costframe.core.storage import save
     from costframe.frontier import Frontier
-    from costframe.report.console import output as make_console
-    from costframe.report.console import summary
     from costframe.report.progress import bar
+    from costframe.report.terminal import output as make_console
 
     check_one_of(tradeoff, budget)
-    check_output(output, directory=False)
+    check_fit([algorithm], task, score)
+    check_file(output)
     dataset = open_data(data, costs, target, task, ignore, seed)
     console = make_console()
     for note in dataset.notes:
@@ -65,9 +73,16 @@ def fit(
         frontier = Frontier.sweep(dataset, [algorithm], tradeoffs, score=score, budget=budget, progress=told)
     point = frontier.points[0] if budget is None else frontier.within(budget)
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
-    console.print(summary("fitted", point, frontier))
-    console.print(
-        f"  it reads {point.n_features} of {len(dataset.feature_names)} features, with {point.n_learners:,} learners",
-        markup=False,
-    )
-    console.print(f"wrote {output}", soft_wrap=True, markup=False)
+    _report(console, dataset, frontier, point, output)
+
+
+def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point, output: Path) -> None:
+    from costframe.datasets.wording import counted
+    from costframe.report.console import summary
+
+    with writing_done(str(output)):
+        console.print(summary("fitted", point, frontier))
+        features, learners = counted(len(dataset.feature_names), "feature"), counted(point.n_learners, "learner")
+        console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
+        console.print(f"wrote {output}", soft_wrap=True, markup=False)
+        console.finish()

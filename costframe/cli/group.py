@@ -1,21 +1,24 @@
-"""How a command ends: 0, or 2 with one line on the error stream, or 130 when interrupted."""
+"""How a command ends: 0, or 2 with one line on the error stream, or 130 when interrupted, or 141 without a reader."""
 
 from __future__ import annotations
 
-import os
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from costframe.cli import INTERRUPTED
+from costframe.cli.told import say, show_traceback
 from costframe.core.errors import CostframeError
+from costframe.report.streams import let_go
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["CostframeGroup"]
+__all__ = ["CostframeGroup", "writing_done"]
 
-REFUSED, INTERRUPTED, READER_GONE = 2, 130, 141
+REFUSED, READER_GONE = 2, 141
 
 
 class CostframeGroup(click.Group):
@@ -31,32 +34,66 @@ class CostframeGroup(click.Group):
     ) -> NoReturn:
         """Run a command and end the process, whatever `standalone_mode` says."""
         del standalone_mode
-        try:
+        with _ending():
             status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
-            sys.exit(0)
-        except click.UsageError as error:
-            where = error.ctx.command_path if error.ctx else "costframe"
-            _refuse(f"{error.format_message().rstrip('.')} (see {where} --help)")
-        except click.ClickException as error:
-            _refuse(error.format_message())
-        except CostframeError as error:
-            _refuse(str(error))
-        except BrokenPipeError:  # whoever read our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(READER_GONE)
-        except OSError as error:
-            _refuse(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-        except MemoryError:
-            _refuse("not enough memory for this table")
-        except (click.Abort, KeyboardInterrupt):
-            click.echo("interrupted, nothing was written", err=True)
-            sys.exit(INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
 
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        """Read the arguments; end before click does, which knows other ends."""
+        with _ending():
+            return super().make_context(*args, **more)
 
-def _refuse(text: str) -> NoReturn:
-    click.echo("error: " + " ".join(text.split()), err=True)
-    sys.exit(REFUSED)
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; end before click does."""
+        with _ending():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def writing_done(written: str) -> Iterator[None]:
+    """Let an interrupt from here on tell what is written already."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _end(f"interrupted after writing {written}", INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[None]:
+    """End the process on whatever a user or a machine does, with one line."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError as error:
+        with _ending():
+            click.echo(error.format_message())
+            sys.stdout.flush()
+        sys.exit(0)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "costframe"
+        _end(f"error: {error.format_message().rstrip('.')} (see {where} --help)", REFUSED)
+    except click.ClickException as error:
+        _end(f"error: {error.format_message()}", REFUSED)
+    except CostframeError as error:
+        show_traceback(error)
+        _end(f"error: {error}", REFUSED)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        let_go(sys.stdout)
+        sys.exit(READER_GONE)
+    except OSError as error:
+        let_go(sys.stdout)
+        _end(f"error: {_shown(error)}", REFUSED)
+    except MemoryError:
+        _end("error: not enough memory for this table", REFUSED)
+    except (click.Abort, KeyboardInterrupt):
+        _end("interrupted, nothing was written", INTERRUPTED)
+
+
+def _end(text: str, status: int) -> NoReturn:
+    say(text)
+    sys.exit(status)
+
+
+def _shown(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason

@@ -1,48 +1,21 @@
-"""Arguments that commands share, and what they stand for."""
+"""What commands are given, and what it stands for."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from costframe.core.costs_io import suggestion
 from costframe.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from costframe.datasets import Dataset
 
-__all__ = ["check_one_of", "check_output", "costs_option", "is_file", "open_data", "reading_options"]
+__all__ = ["check_fit", "check_one_of", "is_file", "open_data", "split_names"]
 
 DEFAULT_DATA = "breast-cancer"
-
-costs_option = click.option(
-    "--costs", metavar="FILE", help="Prices of features and resources, TOML or JSON. [default: one for every feature]"
-)
-
-
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how DATA is read."""
-    for option in reversed([
-        costs_option,
-        click.option("--target", metavar="COL", help="The column to predict, where DATA is a file."),
-        click.option(
-            "--task",
-            type=click.Choice(["classification", "regression", "ranking"]),
-            help="By default told by the target: text, truth values and few whole numbers are classes; a column qid "
-            "makes a ranking; all else is regression.",
-        ),
-        click.option("--ignore", metavar="COL", multiple=True, help="A column to leave out; may be repeated."),
-        click.option(
-            "--seed", type=click.IntRange(0), default=0, show_default=True,
-            help="Splits the rows, unless a column split says train, valid or test.",
-        ),
-    ]):  # fmt: skip
-        command = option(command)
-    return command
 
 
 def is_file(data: str) -> bool:
@@ -76,24 +49,28 @@ def open_data(
     return dataset if costs is None else dataset.with_costs(costs)
 
 
-def check_output(path: Path, *, directory: bool) -> None:
-    """Refuse, before any work, an output that cannot be written; nothing is created."""
-    import tempfile
+def split_names(text: str | None) -> list[str] | None:
+    """Return the names of a list such as `miser,stumps`."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ParameterError(f"--algorithms: expected names, separated by commas, got {text!r}")
+    return names
 
-    if directory and path.exists() and not path.is_dir():
-        raise ParameterError(f"--output {path}: is a file, expected a directory")
-    if not directory and path.is_dir():
-        raise ParameterError(f"--output {path}: is a directory, expected a file name")
-    above = path if directory else path.parent
-    if not directory and not above.exists():
-        raise ParameterError(f"--output {path}: there is no directory {above}")
-    while not above.exists():
-        above = above.parent
-    try:
-        with tempfile.TemporaryFile(dir=above):  # leaves nothing behind; asking for permissions is not telling
-            pass
-    except OSError as error:
-        raise ParameterError(f"--output {path}: cannot be written, {above}: {error.strerror}") from error
+
+def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
+    """Refuse, before a table is read, an algorithm or score that there is not, or an algorithm without the task."""
+    from costframe.core.registry import registry
+    from costframe.core.scoring import score_named
+    from costframe.frontier.sweep import check_algorithms
+
+    for name in algorithms or ():
+        registry().algorithm(name)
+    if task is not None:
+        check_algorithms(task, algorithms)
+    if score is not None:
+        score_named(score)
 
 
 def check_one_of(tradeoff: float | None, budget: float | None) -> None:

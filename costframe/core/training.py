@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from costframe.core.costs import CostModel, PriceArrays
 
-__all__ = ["Rows", "TrainingData", "check_flag", "check_number", "check_target", "check_weights"]
+__all__ = ["Rows", "TrainingData", "check_flag", "check_number", "check_target", "check_weights", "given_or"]
 
 
 @frozen(eq=False)
@@ -124,6 +124,11 @@ def check_number(
     if not np.isfinite(value):
         raise ParameterError(f"{name}: expected a finite number, got {value!r}")
     return value
+
+
+def given_or(name: str, value: Any, default: Any, **limits: Any) -> Any:
+    """Return the algorithm's default for None, else the value if it is in its range; limits as for `check_number`."""
+    return default if value is None else check_number(name, value, **limits)
 
 
 def check_flag(name: str, value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from costframe.core.errors import CostframeError, PluginError
 from costframe.datasets.dataset import Dataset, Rows
 from costframe.hooks import hookimpl
 
@@ -16,10 +17,24 @@ __all__ = ["Dataset", "Rows", "load", "names", "read_table"]
 
 
 def load(name: str) -> Dataset:
-    """Return a data set by name, as in `names()`; an unknown name is a `PluginError` that lists the known ones."""
+    """Return a data set by name, as in `names()`.
+
+    Raises
+    ------
+    PluginError
+        If the name is unknown (the text lists the known ones), or its plugin fails to load the data.
+    """
     from costframe.core.registry import registry
 
-    dataset: Dataset = registry().dataset(name)()
+    loader = registry().dataset(name)
+    try:
+        dataset = loader()
+    except CostframeError:
+        raise
+    except Exception as error:
+        raise PluginError(f"data set {name!r}: its plugin failed: {type(error).__name__}: {error}") from error
+    if not isinstance(dataset, Dataset):
+        raise PluginError(f"data set {name!r}: expected its plugin to return a Dataset, got {type(dataset).__name__}")
     return dataset
 
 

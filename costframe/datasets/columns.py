@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError
+from costframe.datasets.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["as_numbers", "as_target", "read_columns", "text_values"]
+__all__ = ["as_numbers", "as_target", "decoded", "missing_values", "read_columns", "text_values"]
+
+_BEGIN = 4096  # bytes of a file that tell its encoding
 
 
 def read_columns(file: Path) -> dict[str, Any]:
@@ -32,7 +35,7 @@ def read_columns(file: Path) -> dict[str, Any]:
         raise DataError(f"{file}: expected a file, got a directory")
     table = _read_with_pyarrow(file, suffix)
     # An index that pandas wrote beside the columns is none of them.
-    names = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
+    names = [name for name in _names(table, file) if not re.fullmatch(r"__index_level_\d+__", name)]
     for place, name in enumerate(names):
         if not name.strip():
             raise DataError(f"{file}: column {place + 1} of {len(names)} has no name")
@@ -45,42 +48,71 @@ def read_columns(file: Path) -> dict[str, Any]:
 
 def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
     """Return a feature column as float64, missing values as NaN."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_null(kind):
-        return np.full(len(column), np.nan)
-    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
-    if not any(is_kind(kind) for is_kind in numeric):
-        expected = "a feature is a column of numbers"
-        raise DataError(f"column {name!r}: {expected}, got {_kind(kind)} such as {_example(column)}")
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.int8())
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    return _numbers(column, f"column {name!r}", "a feature is a column of numbers")
 
 
 def as_target(column: Any, name: str) -> NDArray[Any]:
     """Return the target column: numbers as int64 or float64, booleans and texts as they are; none may be missing."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return text_values(column, name)
-    if pa.types.is_boolean(kind):
-        _refuse_missing(column.null_count, name)
+    where = f"target {name!r}"
+    column = decoded(column, where)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return _texts(column, where)
+    if pa.types.is_boolean(column.type):
+        _refuse_missing(column.null_count, where)
         return np.asarray(column.to_numpy(zero_copy_only=False), np.bool_)
-    values = as_numbers(column, name)
-    _refuse_missing(int(np.isnan(values).sum()), name)
+    values = _numbers(column, where, "expected numbers, texts or truth values")
+    _refuse_missing(int(np.isnan(values).sum()), where)
     if not np.isfinite(values).all():
-        raise DataError(f"column {name!r}: expected finite values, got an infinite one")
+        raise DataError(f"{where}: expected finite values, got an infinite one")
     return values
 
 
 def text_values(column: Any, name: str) -> NDArray[Any]:
     """Return a column of texts, none missing, as str."""
-    _refuse_missing(column.null_count, name)
+    return _texts(decoded(column, f"column {name!r}"), f"column {name!r}")
+
+
+def decoded(column: Any, where: str) -> Any:
+    """Return a column with its categories as their values, and bytes as the texts that they are in UTF-8."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        return column
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{where}: expected text in UTF-8, got text in another encoding") from error
+
+
+def missing_values(count: int) -> str:
+    """Say how many values are missing."""
+    return f"{counted(count, 'value')} {'is' if count == 1 else 'are'} missing"
+
+
+def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    kind = column.type
+    if not pa.types.is_dictionary(kind):
+        column = decoded(column, where)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+    if not any(is_kind(kind) for is_kind in numeric):
+        raise DataError(f"{where}: {expected}, got {_kind(kind)} such as {_example(column)}")
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _texts(column: Any, where: str) -> NDArray[Any]:
+    _refuse_missing(column.null_count, where)
     return np.array([str(value) for value in column.to_pylist()], np.str_)
 
 
@@ -89,14 +121,18 @@ def _read_with_pyarrow(file: Path, suffix: str) -> Any:
     from pyarrow import csv, parquet
 
     try:
-        file.open("rb").close()  # whose error is plainer
+        with file.open("rb") as opened:  # whose error is plainer
+            begin = opened.read(_BEGIN)
         if suffix == ".parquet":
             return parquet.ParquetFile(file).read()
+        _refuse_wide(begin, file)
         return csv.read_csv(
             file,
             parse_options=csv.ParseOptions(newlines_in_values=True),
             convert_options=csv.ConvertOptions(strings_can_be_null=True),
         )
+    except DataError:
+        raise
     except OSError as error:
         reason = error.strerror or "not a whole Parquet file"
         raise DataError(f"{file}: cannot be read: {reason}") from error
@@ -105,27 +141,53 @@ def _read_with_pyarrow(file: Path, suffix: str) -> Any:
         raise DataError(f"{file}: cannot be read: {said:.200}") from error
 
 
-def _refuse_missing(count: int, name: str) -> None:
+def _refuse_wide(begin: bytes, file: Path) -> None:
+    """Refuse encodings of two or four bytes a letter: they begin with a mark, or have zeros among the letters."""
+    if begin.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in begin:
+        raise DataError(f"{file}: expected text in UTF-8, got UTF-16 or what is no text")
+
+
+def _names(table: Any, file: Path) -> list[str]:
+    try:
+        return list(table.column_names)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file}: expected column names in UTF-8, got another encoding") from error
+
+
+def _refuse_missing(count: int, where: str) -> None:
     if count:
-        raise DataError(f"column {name!r}: {count:,} values are missing")
+        raise DataError(f"{where}: {missing_values(count)}")
 
 
 def _kind(kind: Any) -> str:
+    """Name a type of column as a person would."""
     import pyarrow as pa
 
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "texts"
-    return "bytes that are no UTF-8 text" if pa.types.is_binary(kind) else f"values of type {kind}"
+    if pa.types.is_dictionary(kind):
+        return "categories"
+    if pa.types.is_date(kind):
+        return "dates"
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return "times"
+    return "lists" if pa.types.is_nested(kind) else f"values of type {kind}"
 
 
 def _example(column: Any) -> str:
-    value = next((value for value in column.to_pylist() if not _is_number(value)), None)
-    return f"{value!r:.40}"
+    """Show the first value, of texts the first that is no number, as it is written."""
+    values = [value for value in column.to_pylist() if value is not None]
+    if not values:
+        return "a missing value"
+    value = next((value for value in values if not _is_number(value)), values[0])
+    if isinstance(value, bytes):
+        return f"{value.hex():.40}"
+    return f"{value!r:.40}" if isinstance(value, str) else f"{value!s:.40}"
 
 
 def _is_number(value: Any) -> bool:
     try:
         float(value)
     except (TypeError, ValueError):
-        return value is None
+        return False
     return True

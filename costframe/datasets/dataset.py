@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +12,15 @@ from costframe.core.costs import CostModel
 from costframe.core.costs_io import suggestion
 from costframe.core.errors import CostModelError, DataError
 from costframe.datasets.splits import PARTS, split_rows
+from costframe.datasets.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["TASKS", "Dataset", "Rows", "listed", "ordered"]
+__all__ = ["TASKS", "Dataset", "Rows", "ordered", "source_of"]
 
-_MOST_LISTED = 4
 TASKS = ("classification", "regression", "ranking")
 
 
@@ -155,7 +156,9 @@ class Dataset:
 
     def with_costs(self, costs: object) -> Dataset:
         """Return the same rows with other prices, those of exactly the same features."""
-        return evolve(self, costs=ordered(CostModel.of(costs, self.feature_names), self.feature_names))
+        prices = CostModel.of(costs, self.feature_names)
+        given = source_of(costs, "the prices given")
+        return evolve(self, costs=ordered(prices, self.feature_names, table=self.name, source=given))
 
     @property
     def full_cost(self) -> float:
@@ -182,23 +185,42 @@ class Dataset:
             raise DataError(f"class {min(absent)!r} has no row in 'train'")
 
 
-def ordered(costs: CostModel, names: Sequence[str]) -> CostModel:
-    """Return the prices in the order of the columns `names`; the features must be the same."""
+def ordered(
+    costs: CostModel,
+    names: Sequence[str],
+    *,
+    table: str = "the table",
+    source: str = "its prices",
+    others: Mapping[str, str] | None = None,
+) -> CostModel:
+    """Return the prices in the order of the columns `names`; the features must be the same.
+
+    Parameters
+    ----------
+    costs : CostModel
+    names : sequence of str
+    table, source : str
+        What an error text calls the table and the prices: their files, where they have any.
+    others : mapping of str to str, optional
+        Columns that are no features, and what they are.
+    """
     unpriced = [name for name in names if name not in set(costs.names)]
     absent = [name for name in costs.names if name not in set(names)]
-    said = []
-    if unpriced:
-        said.append(f"columns without a price: {listed(unpriced)}{suggestion(unpriced[0], absent)}")
-    if absent:
-        said.append(f"prices without a column: {listed(absent)}{suggestion(absent[0], unpriced)}")
-    if said:
-        raise CostModelError(f"the table and its prices do not fit: {'; '.join(said)}")
+    if unpriced or absent:
+        said = [
+            f"columns without a price: {_side(unpriced, absent)}",
+            f"prices without a column: {_side(absent, unpriced)}",
+        ]
+        said += [f"{name!r} is {what}" for name, what in (others or {}).items() if name in absent]
+        raise CostModelError(f"{table} and {source} do not fit: {'; '.join(said)}")
     price = {feature.name: feature for feature in costs.features}
     return evolve(costs, features=tuple(price[name] for name in names))
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names as an error text quotes them, the first few of them."""
-    every = [repr(name) for name in names]
-    more = len(every) - _MOST_LISTED
-    return ", ".join(every[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+def source_of(costs: object, otherwise: str) -> str:
+    """Return what to call prices: the file they come from, if any."""
+    return os.fsdecode(costs) if isinstance(costs, str | os.PathLike) else otherwise
+
+
+def _side(lone: Sequence[str], other: Sequence[str]) -> str:
+    return f"{listed(lone)}{suggestion(lone[0], other)}" if lone else "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,13 @@ from attrs import frozen
 from costframe.core.costs import CostModel
 from costframe.core.costs_io import suggestion
 from costframe.core.errors import CostModelError, DataError, ParameterError
-from costframe.datasets.columns import as_numbers, as_target, read_columns, text_values
-from costframe.datasets.dataset import TASKS, Dataset, listed, ordered
+from costframe.datasets.columns import as_numbers, as_target, decoded, missing_values, read_columns, text_values
+from costframe.datasets.dataset import TASKS, Dataset, ordered, source_of
 from costframe.datasets.splits import obey_split
+from costframe.datasets.wording import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,36 +62,48 @@ def read_table(
     DataError
         If the file cannot be read or its columns make no data set; the text names the file and the column.
     CostModelError
-        If a feature has no price, or a priced feature is not in the file.
+        If a feature has no price, or a priced feature is not in the file; the text names both files.
     """
     file = Path(path)
     prices = CostModel.load(costs) if isinstance(costs, str | os.PathLike) else costs
+    how = _Reading(file.name, target, task, tuple(ignore), seed)
     table = read_columns(file)
-    try:
-        return _dataset(table, _Reading(file.name, target, prices, task, tuple(ignore), seed))
-    except (CostModelError, DataError) as error:
-        raise type(error)(f"{file}: {error}") from error
+    with _about(file):
+        features = _features(table, how)
+        model = CostModel.of(prices, features)
+    others = {target: "the target"} | dict.fromkeys(how.ignore, "ignored")
+    model = ordered(model, features, table=str(file), source=source_of(costs, "its prices"), others=others)
+    notes = [] if costs is not None else ["no prices given: every feature costs one unit"]
+    with _about(file):
+        return _dataset(table, how, model, notes)
 
 
 def read_rows(
-    path: str | os.PathLike[str], feature_names: Sequence[str], part: str | None = None
+    path: str | os.PathLike[str], feature_names: Sequence[str], part: str | None = None, *, reader: str = "the model"
 ) -> NDArray[np.float64]:
     """Read the columns `feature_names` of a CSV or Parquet file, of all rows or of one part: float64 (rows, d)."""
     file = Path(path)
     table = read_columns(file)
     missing = [name for name in feature_names if name not in table]
     if missing:
-        raise DataError(f"{file}: no column {listed(missing)}, which the model reads; the table has {listed(table)}")
+        raise DataError(f"{file}: no column {listed(missing)}, which {reader} reads; the table has {listed(table)}")
     if part is not None and SPLIT not in table:
         raise DataError(f"{file}: no column {SPLIT!r} to find the part {part!r} in")
-    try:
+    with _about(file):
         rows = np.column_stack([as_numbers(table[name], name) for name in feature_names])
         keep = np.ones(len(rows), np.bool_) if part is None else text_values(table[SPLIT], SPLIT) == part
-    except DataError as error:
-        raise DataError(f"{file}: {error}") from error
     if not keep.any():
         raise DataError(f"{file}: no row is in the part {part!r}")
     return np.asarray(rows[keep], np.float64)
+
+
+@contextlib.contextmanager
+def _about(file: Path) -> Iterator[None]:
+    """Let errors name the file."""
+    try:
+        yield
+    except (CostModelError, DataError) as error:
+        raise type(error)(f"{file}: {error}") from error
 
 
 @frozen
@@ -98,26 +112,23 @@ class _Reading:
 
     name: str
     target: str
-    costs: object
     task: str | None
     ignore: tuple[str, ...]
     seed: int
 
 
-def _dataset(table: dict[str, Any], how: _Reading) -> Dataset:
-    features = _features(table, how)
-    notes = [] if how.costs is not None else ["no prices given: every feature costs one unit"]
-    costs = ordered(CostModel.of(how.costs, features), features)
+def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list[str]) -> Dataset:
+    features = costs.names
     qid = _queries(table) if QID in table and QID not in how.ignore else None
     y = as_target(table[how.target], how.target)
     task, reason = _task(y, how, qid)
     y = _as_task_wants(y, task, how.target, qid)
-    notes += reason
+    notes = notes + reason
     classes, queries = (y if task == "classification" else None), (qid if task == "ranking" else None)
     split = None
     if SPLIT in table and SPLIT not in how.ignore:
         split, said = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
-        notes += said
+        notes = notes + said
     X = np.column_stack([as_numbers(table[name], name) for name in features])
     return Dataset.from_arrays(
         X,
@@ -151,8 +162,8 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
 def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
     """Return a number for the query of each row: int64 (n,)."""
     if table[QID].null_count:
-        raise DataError(f"column {QID!r}: {table[QID].null_count:,} values are missing")
-    values = np.asarray(table[QID].to_numpy(zero_copy_only=False))
+        raise DataError(f"column {QID!r}: {missing_values(table[QID].null_count)}")
+    values = np.asarray(decoded(table[QID], f"column {QID!r}").to_numpy(zero_copy_only=False))
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
@@ -166,8 +177,8 @@ def _task(y: NDArray[Any], how: _Reading, qid: NDArray[np.int64] | None) -> tupl
         return "ranking", [f"task: ranking by {how.target!r}, for there is a column {QID!r}"]
     distinct, numeric, whole = len(np.unique(y)), _numeric(y), _whole(y)
     task = "classification" if not numeric or (whole and distinct <= MOST_CLASSES) else "regression"
-    kind = "different values" if not numeric else "different whole numbers" if whole else "different numbers"
-    return task, [f"task: {task}, for {how.target!r} has {distinct:,} {kind}"]
+    kind = "different value" if not numeric else "different whole number" if whole else "different number"
+    return task, [f"task: {task}, for {how.target!r} has {counted(distinct, kind)}"]
 
 
 def _as_task_wants(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int64] | None) -> NDArray[Any]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
+from costframe.core.files import write_together
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from costframe.core.errors import CostframeError
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Progress
 
@@ -97,6 +100,7 @@ class Frontier:
         budget: float | None = None,
         parameters: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        failed: Callable[[str, CostframeError], None] | None = None,
     ) -> Frontier:
         """Fit algorithms at many tradeoffs.
 
@@ -119,6 +123,16 @@ class Frontier:
             Further parameters of every estimator.
         progress : callable, optional
             Is told `(done, total, text)` before and after each fit.
+        failed : callable, optional
+            Is told `(algorithm, error)` of an algorithm that cannot be fitted, and the others go on. Without it, the
+            first such error is raised.
+
+        Raises
+        ------
+        CostframeError
+            What is wrong with the arguments, or what an algorithm says that it refuses.
+        PluginError
+            If an algorithm raises anything else; the text names it and its plugin, the cause is what it raised.
         """
         from costframe.frontier.sweep import sweep
 
@@ -131,6 +145,7 @@ class Frontier:
             budget=budget,
             parameters=parameters or {},
             progress=progress,
+            failed=failed,
         )
 
     def non_dominated(self) -> tuple[Point, ...]:
@@ -172,7 +187,7 @@ class Frontier:
 
         text = points_csv(self)
         if path is not None:
-            _write(path, text.encode())
+            write_together({Path(path): text.encode()})
         return text
 
     def plot(
@@ -201,9 +216,8 @@ class Frontier:
         from costframe.report.plot import plot_frontier
 
         pictures = plot_frontier(self, chosen=chosen, title=title)
-        for path, kind in ((path_png, "png"), (path_svg, "svg")):
-            if path is not None:
-                _write(path, pictures[kind])
+        wanted = ((path_png, pictures["png"]), (path_svg, pictures["svg"]))
+        write_together({Path(path): picture for path, picture in wanted if path is not None})
         return pictures
 
 
@@ -214,11 +228,3 @@ def not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
         if not chosen or point.valid_score > chosen[-1].valid_score:
             chosen.append(point)
     return tuple(chosen)
-
-
-def _write(path: str | os.PathLike[str], content: bytes) -> None:
-    from pathlib import Path
-
-    from costframe.core.files import write_atomically
-
-    write_atomically(Path(path), content)

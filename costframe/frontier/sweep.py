@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError, ParameterError, PluginError
-from costframe.core.registry import TASKS, estimator
+from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError
+from costframe.core.registry import TASKS, estimator, registry
 from costframe.core.registry import algorithms as usable_algorithms
 from costframe.core.scoring import default_score, score_named
+from costframe.frontier.blame import blaming, nothing_left
 from costframe.frontier.points import Frontier
 from costframe.frontier.refine import REFINEMENTS, fill, refine
 from costframe.frontier.trial import Rows, Trial, fit_at, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,34 +38,50 @@ def sweep(
     budget: float | None,
     parameters: Mapping[str, Any],
     progress: Progress | None,
+    failed: Callable[[str, CostframeError], None] | None = None,
 ) -> Frontier:
     """Fit algorithms at many tradeoffs; see `Frontier.sweep`."""
     if isinstance(data, str):
         from costframe.datasets import load
 
         data = load(data)
+    _check_amounts(tradeoffs, budget)
+    score = check_score(data, score)
+    names = check_algorithms(data.task, algorithms)
+    total = len(names) * (points if tradeoffs is None else len(tradeoffs))
+    found: list[Fitted] = []
+    errors: dict[str, CostframeError] = {}
+    for number, name in enumerate(names):
+        trial = _trial(data, name, score, parameters)
+        try:
+            found += _fit_one(trial, tradeoffs, points, budget, _counted(progress or silent, len(found), total))
+        except CostframeError as error:
+            if failed is None:
+                raise
+            errors[name] = error
+            failed(name, error)
+        total = len(found) + (len(names) - number - 1) * (points if tradeoffs is None else len(tradeoffs))
+    if errors and not found:
+        raise nothing_left(errors)
+    points_found, models = tuple(fitted.point for fitted in found), tuple(fitted.model for fitted in found)
+    return Frontier(points_found, score, data.costs.unit, data.full_cost, models)
+
+
+def _check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
     if budget is not None and not budget >= 0:
         raise ParameterError(f"budget: expected a number >= 0, got {budget!r}")
-    score = check_score(data, score)
-    told = progress or silent
-    names = check_algorithms(data.task, algorithms)
-    total = len(names) * (len(tradeoffs) if tradeoffs is not None else points)
-    found: list[Fitted] = []
-    for name in names:
-        trial = _trial(data, name, score, parameters)
-        mine = fit_all(trial, tradeoffs, points, _counted(told, len(found), total))
-        if budget is not None:
-            more = _counted(told, len(found) + len(mine), total + REFINEMENTS)
-            mine += refine(trial, mine, budget, more)
-        total += len(mine) - (len(tradeoffs) if tradeoffs is not None else points)
-        found += mine
-    return Frontier(
-        points=tuple(fitted.point for fitted in found),
-        score_name=score,
-        unit=data.costs.unit,
-        full_cost=data.full_cost,
-        models=tuple(fitted.model for fitted in found),
-    )
+    for tradeoff in () if tradeoffs is None else tradeoffs:
+        if not (math.isfinite(tradeoff) and tradeoff >= 0):
+            raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {tradeoff!r}")
+
+
+def _fit_one(
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int, budget: float | None, told: Progress
+) -> list[Fitted]:
+    found = fit_all(trial, tradeoffs, points, told)
+    if budget is None:
+        return found
+    return found + refine(trial, found, budget, _counted(told, len(found), len(found) + REFINEMENTS))
 
 
 def fit_all(trial: Trial, tradeoffs: Sequence[float] | None, points: int, told: Progress) -> list[Fitted]:
@@ -144,7 +163,8 @@ def check_algorithms(task: str, wanted: Iterable[str] | None) -> list[str]:
     if wanted is not None:
         names = list(dict.fromkeys(wanted))
         for name in names:
-            estimator(name, task)
+            if getattr(registry().algorithm(name), TASKS[task]) is None:
+                estimator(name, task)  # says which tasks it has
     else:
         names = [name for name, one in usable_algorithms().items() if getattr(one, TASKS[task]) is not None]
     if not names:
@@ -157,13 +177,13 @@ def _trial(data: Dataset, name: str, score: str, parameters: Mapping[str, Any]) 
         return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **parameters)
 
     train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
-    return Trial(name, make, train, valid, test, score)
+    return Trial(name, make, train, valid, test, score, functools.partial(blaming, name))
 
 
-def _counted(told: Progress, before: int, total: int) -> Progress:
-    """Count on from earlier fits."""
+def _counted(told: Progress, before: int, least: int) -> Progress:
+    """Count on from earlier fits, towards a total of at least so many."""
 
-    def tell(done: int, _total: int, text: str) -> None:
-        told(before + done, max(total, before + done), text)
+    def tell(done: int, total: int, text: str) -> None:
+        told(before + done, max(least, before + total), text)
 
     return tell

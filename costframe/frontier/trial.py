@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +19,7 @@ from costframe.frontier.points import Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -75,6 +77,8 @@ class Trial:
     train, valid : Rows
     test : Rows or None
     score : str
+    guard : callable
+        Gives the context in which the algorithm's own code runs.
     """
 
     algorithm: str
@@ -83,9 +87,14 @@ class Trial:
     valid: Rows
     test: Rows | None
     score: str
+    guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping on valid, and measure."""
+        with self.guard():
+            return self._fit(tradeoff)
+
+    def _fit(self, tradeoff: float) -> Fitted:
         began = time.perf_counter()
         optional = {
             "sample_weight": self.train.weight,

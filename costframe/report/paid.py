@@ -28,6 +28,8 @@ class Payment:
         Share of rows that pay it.
     mean : float
         What it adds to the mean cost per row: price * share.
+    once : float
+        What the batch pays for it, once; only features have such a price.
     """
 
     kind: str
@@ -35,10 +37,11 @@ class Payment:
     price: float | None
     share: float | None
     mean: float
+    once: float = 0.0
 
 
 def payments(report: CostReport, costs: CostModel) -> list[Payment]:
-    """List what rows paid for: all resources, then features that any row acquired, then computing; parts of the mean.
+    """List what rows paid for: resources and features that any row acquired, then computing; parts of the mean.
 
     Parameters
     ----------
@@ -51,11 +54,12 @@ def payments(report: CostReport, costs: CostModel) -> list[Payment]:
     acquired = np.asarray(report.acquired, np.float64)
     share = acquired.mean(axis=0) if len(acquired) else np.zeros(len(prices.names))
     found = [
-        Payment("resource", name, float(prices.resource_cost[r]), _share(acquired, prices.needs[:, r]), mean)
+        Payment("resource", name, float(prices.resource_cost[r]), needing, mean)
         for r, (name, mean) in enumerate(report.by_resource.items())
+        if (needing := _share(acquired, prices.needs[:, r])) > 0
     ]
     found += [
-        Payment("feature", name, float(prices.cost[f]), float(share[f]), mean)
+        Payment("feature", name, float(prices.cost[f]), float(share[f]), mean, float(prices.once[f]))
         for f, (name, mean) in enumerate(report.by_feature.items())
         if share[f] > 0
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from costframe.report.terminal import Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ def bar(instead: Told | None = None) -> Iterator[Told]:
     if instead is not None:
         yield instead
         return
-    console = Console(stderr=True, highlight=False)
+    console = Output(stderr=True, highlight=False)
     if not console.is_terminal:
         yield _Lines(console)
         return
@@ -46,7 +47,7 @@ def _short(done: int, text: str) -> str:
 class _Lines:
     """A line for each finished fit."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Output) -> None:
         self.console, self.done = console, 0
 
     def __call__(self, done: int, total: int, text: str) -> None:

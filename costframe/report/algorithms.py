@@ -1,0 +1,33 @@
+"""The installed algorithms as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from costframe.hooks import Algorithm
+
+__all__ = ["algorithms_table"]
+
+NARROW = 70  # from here on, what an algorithm is goes below its name
+
+
+def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, str], *, width: int) -> Table:
+    """Return algorithms with their tasks, `roles` being the attribute that holds the estimator of each task."""
+    narrow = width < NARROW
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=not narrow)
+    for header in ("algorithm", "tasks", "what it is")[: 1 if narrow else 3]:
+        table.add_column(header, overflow="fold", min_width=len(header))
+    for name, algorithm in algorithms.items():
+        tasks = ", ".join(task for task, role in roles.items() if getattr(algorithm, role) is not None)
+        what = Text.assemble(f"{algorithm.summary} ", (f"({algorithm.reference})", "dim"))
+        if narrow:
+            table.add_row(Text.assemble((name, "bold"), f": {tasks}\n", what, "\n"))
+        else:
+            table.add_row(Text(name, "bold"), tasks, what)
+    return table

@@ -1,0 +1,62 @@
+"""All points of a frontier as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+from costframe.report.console import cost
+from costframe.report.terminal import narrowed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from costframe.frontier.points import Frontier, Point
+
+__all__ = ["points_table"]
+
+# Score and cost on test stay however narrow it is.
+COLUMNS: dict[str, Callable[[Point], str]] = {
+    "tradeoff": lambda point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
+    "valid score": lambda point: f"{point.valid_score:.4f}",
+    "valid cost": lambda point: cost(point.valid_cost),
+    "test score": lambda point: "-" if point.test_score is None else f"{point.test_score:.4f}",
+    "test cost": lambda point: cost(point.test_cost),
+    "features": lambda point: str(point.n_features),
+    "learners": lambda point: f"{point.n_learners:,}",
+    "rounds": lambda point: f"{point.rounds:.1f}",
+}
+EXPENDABLE = ("learners", "rounds", "features", "valid score", "valid cost", "tradeoff")
+
+
+def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:
+    """Return all points as a table that fits, and the columns left out for it; those worth having are bold."""
+    points, good = _in_order(frontier), frontier.non_dominated()
+
+    def make(without: frozenset[str]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, int(width > 90), 0, 0), show_edge=False)
+        table.add_column("", no_wrap=True)
+        table.add_column("algorithm", overflow="fold")
+        shown = {name: text for name, text in COLUMNS.items() if name not in without}
+        for name in shown:
+            table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True, vertical="bottom")
+        before = points[0].algorithm
+        for point in points:
+            if point.algorithm != before:
+                table.add_section()
+            before = point.algorithm
+            marks = ("*" if point in good else " ") + (">" if point == chosen else " ")
+            cells = [text(point) for text in shown.values()]
+            table.add_row(marks, point.algorithm, *cells, style="bold" if point in good else "")
+        return table
+
+    table, without = narrowed(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
+    return table, [name for name in COLUMNS if name in without]
+
+
+def _in_order(frontier: Frontier) -> list[Point]:
+    """Return the points by algorithm, in order of the first of each, and ascending tradeoff."""
+    order = {name: i for i, name in reversed(list(enumerate(point.algorithm for point in frontier.points)))}
+    return sorted(frontier.points, key=lambda point: (order[point.algorithm], point.tradeoff))

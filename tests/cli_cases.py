@@ -1,0 +1,58 @@
+"""What tests of the command line share; their fixtures are in conftest.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+HEART = SHARED / "heart"
+FILES = {"points.csv", "frontier.png", "frontier.svg"}
+MAIN = "from costframe.cli import main; main()"
+
+# An algorithm that behaves as the text in place of BODY says.
+PLUGIN = """
+import costframe as cf
+from costframe_miser import MiserClassifier
+
+class Odd(MiserClassifier):
+    def fit(self, X, y, **more):
+        BODY
+
+@cf.hookimpl
+def costframe_algorithms():
+    return [cf.Algorithm("NAME", "An odd one", "nobody", classifier=Odd)]
+"""
+
+
+def algorithm(name, body):
+    """Return the text of a plugin whose algorithm has this body as its `fit`."""
+    return PLUGIN.replace("NAME", name).replace("BODY", body)
+
+
+def refused(result):
+    """Return the one line on the error stream of a command that was refused."""
+    assert result.exit_code == 2, result.output
+    assert not result.stdout
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def python(*code, **more):
+    """Run Python as a process of its own."""
+    more.setdefault("stdout", subprocess.PIPE)
+    more.setdefault("stderr", subprocess.PIPE)
+    return subprocess.run([sys.executable, *code], text=True, check=False, **more)  # noqa: S603 - our own code
+
+
+def shell(line, folder, **variables):
+    """Run a line in which `$COSTFRAME` is the command."""
+    command = f"{sys.executable} -c '{MAIN}'"
+    line = line.replace("$COSTFRAME", command)
+    return subprocess.run(  # noqa: S603 - our own text
+        ["/bin/bash", "-c", line], capture_output=True, text=True, check=False, cwd=folder, env=os.environ | variables
+    )

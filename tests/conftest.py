@@ -1,0 +1,79 @@
+"""Fixtures: a place to run the command line in, tables as files, and plugins as installed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from costframe.cli.commands import costframe
+from costframe.core.registry import registry
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a command in an empty directory, in 80 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda *arguments: CliRunner().invoke(costframe, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """Write a small table and its prices; return their paths."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    frame = pd.DataFrame(X, columns=["age", "chol", "scan"])
+    frame["ill"] = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, "yes", "no")
+    folder = tmp_path / "given"
+    folder.mkdir()
+    frame.to_csv(folder / "patients.csv", index=False)
+    prices = 'unit = "CAD"\n[features]\nage = 1.0\nchol = { cost = 2.0, needs = ["blood"] }\nscan = 50.0\n'
+    (folder / "prices.toml").write_text(prices + "[resources]\nblood = 3.0\n")
+    return folder / "patients.csv", folder / "prices.toml"
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Install plugins as pip would, given the name of each and its module's text; return the folder."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    names = []
+
+    def install(name, text):
+        (folder / f"{name}_plugin.py").write_text(text)
+        names.append(f"{name}_plugin")
+        info = folder / f"{name}_tools-1.5.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-tools\nVersion: 1.5\n")
+        (info / "entry_points.txt").write_text(f"[costframe]\n{name} = {name}_plugin\n")
+        importlib.invalidate_caches()
+        registry.cache_clear()
+        return folder
+
+    yield install
+    registry.cache_clear()
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write a frame, or a text, to a file; return its path."""
+
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        if isinstance(content, str):
+            path.write_text(content)
+        elif name.endswith(".parquet"):
+            content.to_parquet(path)
+        else:
+            content.to_csv(path, index=False)
+        return path
+
+    return write

@@ -1,0 +1,179 @@
+"""`costframe compare`: what it prints, what it writes, and that it writes all or nothing."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import stat
+import sys
+import time
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from cli_cases import FILES, HEART, refused
+
+import costframe as cf
+from costframe.datasets import read_table
+
+
+def test_compare_without_arguments(run, tmp_path):
+    began = time.perf_counter()
+    result = run("compare")
+    assert time.perf_counter() - began < 60
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
+    with (tmp_path / "frontier" / "points.csv").open(newline="") as file:
+        points = list(csv.DictReader(file))
+    assert {point["algorithm"] for point in points} == set(cf.algorithms())
+    assert sum(point["algorithm"] == "miser" for point in points) == 12
+    assert "breast-cancer: 2 classes, 30 features" in result.stdout
+    assert "  all features cost 43.5 minutes per row\n" in result.stdout
+    assert len(re.findall(r"^\S* *miser +\S+ +0\.\d{4}", result.stdout, re.MULTILINE)) == 12
+    assert re.search(r"^12/\d+ \S+ at tradeoff", result.stderr, re.MULTILINE)
+    assert all(len(line) <= 80 for line in result.stdout.splitlines() if not line.startswith("wrote"))
+    assert "…" not in result.stdout  # nothing was cut to fit
+    assert (tmp_path / "frontier" / "frontier.png").read_bytes().startswith(b"\x89PNG")
+    assert ET.parse(tmp_path / "frontier" / "frontier.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own file
+
+
+def test_compare_marks_what_the_csv_says(run, tmp_path):
+    result = run("compare", "--algorithms", "miser", "--points", 5, "--output", "there/it/is")
+    with (tmp_path / "there/it/is/points.csv").open(newline="") as file:
+        points = list(csv.DictReader(file))
+    rows = [line for line in result.stdout.splitlines() if re.match(r"[* ][> ] +miser", line)]
+    assert [row[0] == "*" for row in rows] == [point["non_dominated"] == "1" for point in points]
+    assert sum(row[1] == ">" for row in rows) == 1
+
+
+def test_compare_with_a_budget(run):
+    result = run("compare", "--algorithms", "miser", "--points", 5, "--budget", 9)
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    chosen = re.search(
+        r"best within 9 minutes per row: miser at tradeoff \S+ test roc_auc \S+, cost (\S+) minutes", said
+    )
+    assert float(chosen.group(1)) <= 9.5  # on test; the budget is kept on valid
+    row = next(line for line in result.stdout.splitlines() if line[1:2] == ">")
+    assert float(row.split()[4]) <= 9
+
+
+def test_compare_a_file(run, patients, tmp_path):
+    result = run(
+        "compare", patients[0], "--costs", patients[1], "--target", "ill", "--points", 4, "--score", "accuracy"
+    )
+    assert result.exit_code == 0, result.output
+    assert "task: classification, for 'ill' has 2 different values" in result.stdout
+    assert re.search(r"resource +blood +3\.00", result.stdout)
+    assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
+
+
+def test_compare_replaces_what_is_there_and_nothing_else(run, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "points.csv").write_text("old")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert run("compare", "--points", 2, "--output", "out").exit_code == 0
+    assert (tmp_path / "out" / "points.csv").read_text().startswith("algorithm,tradeoff")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"notes.txt"}
+
+
+@pytest.mark.skipif(not HEART.is_dir(), reason="the shared tables are not beside this checkout")
+def test_heart_pays_each_resource_once_per_row(run):
+    result = run("compare", HEART / "data.parquet", "--costs", HEART / "costs.toml", "--target", "label",
+                 "--algorithms", "miser", "--points", 6)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    prices = {"blood": 2.10, "thallium": 101.90, "exercise": 86.30}
+    for name, price in prices.items():
+        row = re.search(rf"^resource +{name} +(\S.*)$", result.stdout, re.MULTILINE)
+        shown, *pairs = [float(cell.rstrip("%")) for cell in row.group(1).split()]
+        assert shown == price
+        assert pairs
+        for share, mean in zip(pairs[::2], pairs[1::2], strict=True):
+            assert mean == pytest.approx(price * share / 100, abs=0.06)
+            assert mean <= price
+    assert max(float(s) for s in re.findall(r"resource +thallium.* (\S+)%", result.stdout)) > 90  # somebody pays it
+
+
+@pytest.mark.skipif(not HEART.is_dir(), reason="the shared tables are not beside this checkout")
+def test_heart_row_by_row():
+    data = read_table(HEART / "data.parquet", "label", HEART / "costs.toml")
+    frontier = cf.Frontier.sweep(data, ["miser"], points=4)
+    prices = data.costs.select(data.feature_names)
+    needing = {name: prices.needs[:, r] for r, name in enumerate(prices.resource_names)}
+    paid = set()
+    for point in frontier.points:
+        report = frontier.model(point).cost(data.part("test").X)
+        per_row = report.acquired @ prices.cost
+        for r, (name, needs) in enumerate(needing.items()):
+            needed = report.acquired[:, needs].any(axis=1)  # at most once a row, however many features need it
+            per_row = per_row + needed * prices.resource_cost[r]
+            assert report.by_resource[name] == pytest.approx(prices.resource_cost[r] * needed.mean())
+            paid |= {name} if needed.any() else set()
+        np.testing.assert_allclose(per_row, report.per_row)
+    assert paid == {"blood", "thallium", "exercise"}
+
+
+def test_compare_writes_all_its_files_or_none(run, tmp_path, monkeypatch):
+    """A disk that is full at the third file leaves the first two as they were."""
+    assert run("compare", "--algorithms", "miser", "--points", 1).exit_code == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "frontier").iterdir()}
+    synced = []
+
+    def full(file):
+        synced.append(file)
+        if len(synced) == 3:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("compare", "--algorithms", "miser", "--points", 3)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == "error: frontier/frontier.svg: No space left on device"
+    assert {path.name: path.read_bytes() for path in (tmp_path / "frontier").iterdir()} == before
+
+
+def test_a_write_that_fails_leaves_no_directory(run, tmp_path, monkeypatch):
+    def full(_file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("compare", "--algorithms", "miser", "--points", 1, "--output", "deep/down")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == "error: deep/down/points.csv: No space left on device"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
+@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("kind", ["a pipe", "a directory", "a link to nothing"])
+def test_compare_refuses_a_place_that_is_no_file_before_any_work(run, tmp_path, name, kind):
+    (tmp_path / "out").mkdir()
+    place = tmp_path / "out" / name
+    {"a pipe": os.mkfifo, "a directory": os.mkdir}.get(kind, lambda link: link.symlink_to("nowhere"))(place)
+    mode = stat.S_IFMT(place.lstat().st_mode)
+    said = refused(run("compare", "nowhere.csv", "--target", "y", "--output", "out"))
+    assert said == f"error: --output out/{name}: cannot be written: is {kind}, expected a file"
+    assert stat.S_IFMT(place.lstat().st_mode) == mode
+    assert list((tmp_path / "out").iterdir()) == [place]
+
+
+def test_compare_shows_once_prices_and_what_nobody_pays(run, patients):
+    table, prices = patients
+    prices.write_text(
+        '[features]\nage = 1.0\nchol = { cost = 0.0, once = 40.0 }\nscan = { cost = 9.0, needs = ["room"] }\n'
+        "[resources]\nroom = 7.0\n"
+    )
+    common = ("compare", table, "--costs", prices, "--target", "ill", "--algorithms", "miser")
+    plain = run(*common, "--points", 1)
+    assert plain.exit_code == 0, plain.output
+    assert re.search(r"^ +price +once +", plain.stdout, re.MULTILINE)
+    assert re.search(r"^feature +chol +0\.00 +40\.00 +\d+\.\d% +0\.00", plain.stdout, re.MULTILINE)
+    assert re.search(r"^feature +age +1\.00 +\d+\.\d% +\d\.\d\d", plain.stdout, re.MULTILINE)
+    assert re.search(r"^resource +room +7\.00 +\d", plain.stdout, re.MULTILINE)
+    unwanted = prices.with_name("unwanted.toml")
+    unwanted.write_text(prices.read_text().replace("9.0", "1e5"))
+    chosen = run("compare", table, "--costs", unwanted, *common[4:], "--points", 6, "--budget", 1.5)
+    assert chosen.exit_code == 0, chosen.output
+    # What the chosen model never acquires is blank, be it a resource or a feature; the model at tradeoff 0 pays both.
+    assert re.search(r"^resource +room +7\.00 {10,}\d+\.\d% +\S+$", chosen.stdout, re.MULTILINE)
+    assert re.search(r"^feature +scan +100,000 {10,}\d+\.\d% +\S+$", chosen.stdout, re.MULTILINE)

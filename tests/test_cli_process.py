@@ -1,0 +1,181 @@
+"""Commands as processes: how they start, how they end, and streams that are closed or not read."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_cases import FILES, MAIN, python, shell
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["algorithms"], ["datasets"], ["compare", "--help"]])
+def test_the_start_is_quick(arguments):
+    more = '"pandas", "pyarrow", "sklearn"' if "--help" in arguments else ""  # scikit-learn itself loads pandas
+    code = f"""
+import sys
+from costframe import cli
+try:
+    cli.main({arguments!r})
+except SystemExit as end:
+    assert end.code == 0
+slow = {{"matplotlib", "xgboost", "numba", {more}}} & set(sys.modules)
+sys.exit(f"loaded {{sorted(slow)}}" if slow else 0)
+"""
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_as_a_process(tmp_path, patients):
+    command = [Path(sys.executable).with_name("costframe")]
+    if not command[0].exists():
+        command = [sys.executable, "-c", MAIN]
+    table, prices = patients
+    environment = os.environ | {"PYTHONWARNINGS": "error::DeprecationWarning:costframe"}
+    arguments = ["compare", table, "--costs", prices, "--target", "ill", "--algorithms", "miser", "--points", "3"]
+    arguments += ["--output", "out"]
+    done = subprocess.run(  # noqa: S603
+        [*command, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3/3 miser" in done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+    refused_one = subprocess.run([*command, "compare", "none.csv"], capture_output=True, text=True, check=False)  # noqa: S603
+    assert (refused_one.returncode, refused_one.stdout) == (2, "")
+    assert refused_one.stderr.startswith("error: none.csv: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_an_interrupt_is_one_line_and_writes_nothing(tmp_path):
+    code = "from costframe.cli import main; main(['compare', '--algorithms', 'miser', '--points', '500'])"
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as running:
+        assert running.stderr.readline().startswith("1/500")
+        running.send_signal(signal.SIGINT)
+        said, told = running.communicate(timeout=60)[1].splitlines(), running.returncode
+    assert told == 130
+    assert said[-1] == "interrupted, nothing was written"
+    assert all(re.match(r"\d+/500|$|interrupted", line) for line in said)
+    assert not list(tmp_path.iterdir())
+
+
+def interrupted(code, folder, when):
+    """Run code, interrupt it when `when` returns, and return its exit code and lines on the error stream."""
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder
+    ) as running:
+        when(running)
+        running.send_signal(signal.SIGINT)
+        return running.communicate(timeout=60)[1].splitlines(), running.returncode
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+@pytest.mark.parametrize("module", ["click", "costframe.cli.compare", "costframe.core.errors", "attrs"])
+def test_an_interrupt_during_the_first_imports_is_one_line(tmp_path, module):
+    code = f"""
+import sys, time
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            try:
+                print("importing", flush=True)
+                time.sleep(60)
+            except BaseException:
+                raise ImportError("disguised")
+sys.meta_path.insert(0, Slow())
+from costframe.cli import main
+main(["compare"])
+"""
+    told = interrupted(code, tmp_path, lambda running: running.stdout.readline())
+    assert told == (["interrupted, nothing was written"], 130)
+    assert not list(tmp_path.iterdir())
+
+
+def test_importing_the_entry_point_imports_next_to_nothing():
+    code = """
+import sys
+from costframe.cli import main
+print(*sorted(name for name in sys.modules if name.startswith("costframe")))
+assert not {"click", "numpy", "attrs", "rich", "pluggy"} & set(sys.modules)
+"""
+    done = python("-c", code)
+    assert (done.returncode, done.stdout.split()) == (0, ["costframe", "costframe.cli"]), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_an_ignored_interrupt_stays_ignored(tmp_path):
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); print('ready', flush=True)"
+    code = f"{ignoring}; {MAIN.replace('main()', 'main([])')}"
+    said, status = interrupted(code, tmp_path, lambda running: running.stdout.readline())
+    assert (said, status) == ([], 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_an_interrupt_after_the_files_are_written_says_so(tmp_path):
+    code = f"""
+from costframe.cli import compare
+def wait(*_):
+    print("showing", flush=True)
+    import time
+    time.sleep(60)
+compare._show = wait
+{MAIN.replace("main()", "main(['compare', '--algorithms', 'miser', '--points', '1'])")}
+"""
+
+    def shown(running):
+        while running.stdout.readline() != "showing\n":
+            pass
+
+    said, status = interrupted(code, tmp_path, shown)
+    assert status == 130
+    assert said[-1] == "interrupted after writing frontier/points.csv, frontier/frontier.png, frontier/frontier.svg"
+    assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
+
+
+COMPARE = "$COSTFRAME compare --algorithms miser --points 2"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_keep_it_from_its_work(tmp_path, closed):
+    done = shell(f"{COMPARE} {closed}", tmp_path)
+    assert done.returncode == 0
+    assert all(re.match(r"\d/2 miser at", line) for line in done.stderr.splitlines())
+    assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
+    assert (tmp_path / "frontier" / "points.csv").read_text().startswith("algorithm,tradeoff")
+    for command in ("datasets", "algorithms", "--help", "--version", ""):
+        done = shell(f"$COSTFRAME {command} {closed}", tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
+@pytest.mark.parametrize("both", ["", "2>&1"])
+@pytest.mark.parametrize("buffering", ["", "1"])
+def test_a_reader_who_leaves_early_ends_it_quietly_with_all_files_written(tmp_path, both, buffering):
+    done = shell(
+        f"{COMPARE} {both} | head -1; exit ${{PIPESTATUS[0]}}", tmp_path, PYTHONUNBUFFERED=buffering, COLUMNS="80"
+    )
+    assert (done.returncode, done.stdout) == (141, "breast-cancer: 2 classes, 30 features\n")
+    assert all(re.match(r"\d/2 miser at", line) for line in done.stderr.splitlines())
+    assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
+def test_nobody_need_read_the_progress(tmp_path):
+    done = shell(f"({COMPARE} 2>&1 >out.txt; echo $? >status) | true", tmp_path)
+    assert (tmp_path / "status").read_text() == "0\n"
+    assert "wrote frontier/points.csv" in (tmp_path / "out.txt").read_text()
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
+@pytest.mark.parametrize("command", ["datasets", "algorithms", "--help", "--version", "compare --help", ""])
+def test_a_reader_who_is_gone_from_the_start(tmp_path, command):
+    done = shell(f"(sleep 0.1; $COSTFRAME {command}; echo $? >status) | true", tmp_path)
+    assert done.stderr == ""
+    assert (tmp_path / "status").read_text() == "141\n"
