@@ -126,6 +126,7 @@ class Grower:
         for leaf, pair in zip(leaves, self._divide(leaves), strict=True):
             may_split = [not last and self._may_split(child) for child in pair]
             if any(may_split):
+                self.prices.divided(leaf, *pair)
                 small, large = sorted(pair, key=lambda child: child.count)
                 families.append(Family(small, large, leaf.histogram))
             else:
@@ -152,9 +153,10 @@ class Grower:
         node = self.nodes.split(leaf.node, test.feature, test.bin, test.missing_left)
         left = leaf.candidates.left_sums(leaf.feature)  # type: ignore[union-attr] # a leaf that is split was searched
         right = Sums(leaf.sums.word - left.word, leaf.sums.hessian_word - left.hessian_word)
+        tested = leaf.tested | {leaf.feature}
         children = (
-            Leaf(node, leaf.depth + 1, leaf.begin, leaf.rows[:n_left], left),
-            Leaf(node + 1, leaf.depth + 1, leaf.begin + n_left, leaf.rows[n_left:], right),
+            Leaf(node, leaf.depth + 1, leaf.begin, leaf.rows[:n_left], left, tested),
+            Leaf(node + 1, leaf.depth + 1, leaf.begin + n_left, leaf.rows[n_left:], right, tested),
         )
         del self._leaves[leaf.node]
         self._leaves.update((child.node, child) for child in children)

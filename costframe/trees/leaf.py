@@ -39,6 +39,7 @@ class Leaf:
     begin: int
     rows: NDArray[np.int32]
     sums: Sums
+    tested: frozenset[int] = frozenset()
     histogram: NDArray[np.int64] | None = None
     candidates: Candidates | None = None  # none: not to be split
     feature: int = -1  # the best one at current prices

@@ -14,7 +14,7 @@ from costframe.trees.scaling import single_digits
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss"]
+__all__ = ["LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss", "loss_for"]
 
 _ROWS_PER_STRIP = 8192  # what is computed on the way stays in the cache
 _LEAST_HESSIAN = 1e-16  # keeps quotients finite where a probability rounds to zero or one
@@ -217,3 +217,10 @@ def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
 def _check_shape(target: NDArray[np.generic], scores: NDArray[np.float64], n_outputs: int) -> None:
     if scores.shape != (len(target), n_outputs):
         raise DataError(f"scores: must have shape {(len(target), n_outputs)}, got {scores.shape}")
+
+
+def loss_for(n_classes: int) -> Loss:
+    """Return the loss of a task: squared for numbers (no classes), logistic for two classes, softmax for more."""
+    if n_classes == 0:
+        return SquaredLoss()
+    return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)

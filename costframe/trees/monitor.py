@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.links import apply_link
 from costframe.core.prefix import PrefixCost
 from costframe.core.scoring import score_named
+from costframe.core.training import given_or
 from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.costs import PriceArrays
-    from costframe.core.training import Rows
+    from costframe.core.training import Rows, TrainingData
     from costframe.core.tree_table import TreeTable
     from costframe.trees.losses import Loss
 
     Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
-__all__ = ["Monitor"]
+__all__ = ["Monitor", "monitor_for"]
 
 
 class Monitor:
@@ -103,3 +104,20 @@ def _checked(score: object) -> float:
     if number.ndim == 0 and number.dtype.kind in "biuf" and not np.isnan(number):
         return float(number)
     raise ParameterError(f"scoring: expected a score that is a number for the validation data, got {score!r}")
+
+
+def monitor_for(estimator: Any, data: TrainingData, loss: Loss) -> Monitor | None:
+    """Return the monitor that an estimator's `tradeoff`, `n_iter_no_change` and `scoring` ask for.
+
+    Raises
+    ------
+    ParameterError
+        If one of the latter two is set without validation data, where it would have no effect.
+    """
+    if data.valid is None:
+        for name in ("n_iter_no_change", "scoring"):
+            if getattr(estimator, name) is not None:
+                raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
+        return None
+    patience = given_or("n_iter_no_change", estimator.n_iter_no_change, 30, low=1, whole=True)
+    return Monitor(data.valid, loss, data.prices, float(estimator.tradeoff), patience, estimator.scoring)

@@ -35,6 +35,9 @@ class SplitPrices(Protocol):
         `leaf.rows` still holds the rows of the leaf that was split.
         """
 
+    def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
+        """Hear which leaves a leaf that was paid for became, unless neither will be split."""
+
 
 @final
 class NoPrices:
@@ -61,6 +64,9 @@ class NoPrices:
         """Nothing changes."""
         del leaf, feature
         return False
+
+    def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
+        """Do nothing."""
 
 
 @final
@@ -149,6 +155,9 @@ class OncePrices:
         self.resource_paid |= self.needs[feature]
         self._once = self._once_prices()
         return not np.array_equal(before, self._once)
+
+    def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
+        """Do nothing: prices do not depend on rows beyond their weight."""
 
     def _once_prices(self) -> NDArray[np.float64]:
         reuse = np.where(self._used, 0.0, self.reuse_price)

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
-from costframe.core.training import check_flag, check_number
-from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from costframe.trees.monitor import Monitor
+from costframe.core.training import check_flag, check_number, given_or
+from costframe.trees.losses import loss_for
+from costframe.trees.monitor import monitor_for
 from costframe.trees.scaling import check_sizes
 from costframe_miser.miser import MiserSettings, train_miser
 
 if TYPE_CHECKING:
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
-    from costframe.trees.losses import Loss
 
 __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 
@@ -58,14 +57,9 @@ class _Miser(CostAwareEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _loss(self, n_classes: int) -> Loss:
-        if n_classes == 0:
-            return SquaredLoss()
-        return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
-
     def _train(self, data: TrainingData) -> StageTree:
-        settings, loss = self._settings(data), self._loss(data.n_classes)
-        predictor, self.n_iter_ = train_miser(data, loss, settings, self._monitor(data, loss))
+        settings, loss = self._settings(data), loss_for(data.n_classes)
+        predictor, self.n_iter_ = train_miser(data, loss, settings, monitor_for(self, data, loss))
         return predictor
 
     def _settings(self, data: TrainingData) -> MiserSettings:
@@ -73,7 +67,7 @@ class _Miser(CostAwareEstimator):
         prices = data.prices
         if self.shrink_recurring and not (prices.learner or prices.reuse or prices.split.any()):
             raise ParameterError("shrink_recurring: has no effect, the costs have no learner, split or reuse price")
-        leaf = _given("min_samples_leaf", self.min_samples_leaf, 10, low=1, whole=True)
+        leaf = given_or("min_samples_leaf", self.min_samples_leaf, 10, low=1, whole=True)
         if data.train.total_weight < 2 * leaf <= len(data.train):
             raise ParameterError(
                 f"min_samples_leaf: two leaves of {leaf} need a total sample weight of {2 * leaf}, got "
@@ -81,27 +75,18 @@ class _Miser(CostAwareEstimator):
             )
         return MiserSettings(
             tradeoff=float(self.tradeoff),
-            n_estimators=_given("n_estimators", self.n_estimators, 300, low=1, whole=True),
-            learning_rate=_given("learning_rate", self.learning_rate, self._default_learning_rate, strict=True, high=1),
-            max_depth=_given("max_depth", self.max_depth, 3, low=1, whole=True),
-            max_leaves=_given("max_leaves", self.max_leaves, None, low=2, whole=True),
+            n_estimators=given_or("n_estimators", self.n_estimators, 300, low=1, whole=True),
+            learning_rate=given_or("learning_rate", self.learning_rate, self._default_learning_rate, strict=True, high=1),
+            max_depth=given_or("max_depth", self.max_depth, 3, low=1, whole=True),
+            max_leaves=given_or("max_leaves", self.max_leaves, None, low=2, whole=True),
             min_samples_leaf=leaf,
-            l2_regularization=_given("l2_regularization", self.l2_regularization, 0.0),
-            max_bins=_given("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
+            l2_regularization=given_or("l2_regularization", self.l2_regularization, 0.0),
+            max_bins=given_or("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
             shrink_recurring=self.shrink_recurring is not None
             and check_flag("shrink_recurring", self.shrink_recurring),
             n_threads=None if self.n_jobs is None else check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True),
             verbose=check_number("verbose", self.verbose, whole=True),
         )
-
-    def _monitor(self, data: TrainingData, loss: Loss) -> Monitor | None:
-        if data.valid is None:
-            for name in ("n_iter_no_change", "scoring"):
-                if getattr(self, name) is not None:
-                    raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
-            return None
-        patience = _given("n_iter_no_change", self.n_iter_no_change, 30, low=1, whole=True)
-        return Monitor(data.valid, loss, data.prices, float(self.tradeoff), patience, self.scoring)
 
 
 class MiserClassifier(CostAwareClassifier, _Miser):
@@ -198,8 +183,3 @@ class MiserRanker(CostAwareRanker, _Miser):
 
     Parameters are those of `MiserClassifier` without `class_weight`; `score` is NDCG@5 by query.
     """
-
-
-def _given(name: str, value: Any, default: Any, **limits: Any) -> Any:
-    """Return the algorithm's default for None, else the value if it is in its range."""
-    return default if value is None else check_number(name, value, **limits)

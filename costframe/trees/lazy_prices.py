@@ -1,0 +1,171 @@
+"""Prices paid row by row, when a row first meets a feature: what training believes it pays is what will be paid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import PriceArrays
+    from costframe.trees.finish import GrownTree
+    from costframe.trees.leaf import Leaf
+
+__all__ = ["LazyPrices"]
+
+LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
+
+
+@final
+class LazyPrices:
+    """CEGB's prices.
+
+    Splitting leaf p on feature f costs, in the units of the objective's sum form,
+
+        lambda sum_{i in p} w_i [ alpha_f + c_f (1 - C(i,f)) + sum_{r needed by f} C_r (1 - C(i,r)) ]
+          + lambda gamma_f (1 - D(f))
+
+    where C(i, .) = 1 once row i has met the feature or paid for the resource, and D(f) = 1 once any row has. Beyond the
+    paper, a tree's first split pays `learner` for all its rows, and rows that meet a feature again in another tree pay
+    `reuse`.
+
+    One object serves all trees of an ensemble. Marks follow the row, whatever subset a tree is grown on.
+
+    Parameters
+    ----------
+    prices : PriceArrays
+        In the order of the columns.
+    tradeoff : float
+        lambda; may be changed between trees.
+    n_rows : int
+        Training rows.
+    weight : float64 (n_rows,), optional
+        One each if not given.
+
+    Attributes
+    ----------
+    spent : float
+        What training believes rows pay, in money: sum of w_i times the cost of row i. Once-per-batch prices are apart.
+    fixed : float
+        Once-per-batch prices paid.
+    """
+
+    def __init__(
+        self, prices: PriceArrays, tradeoff: float, n_rows: int, weight: NDArray[np.float64] | None = None
+    ) -> None:
+        self.tradeoff = tradeoff
+        self.spent, self.fixed = 0.0, 0.0
+        self._prices, self._weight = prices, weight
+        d, items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
+        self._marks = np.zeros((n_rows, max(1, -(-items // 64))), np.uint64)
+        self._cost = np.zeros(64 * self._marks.shape[1])
+        self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
+        self._bits = _item_bits(prices.needs, self._marks.shape[1])
+        self._d, self._once_paid = d, np.zeros(d, np.bool_)
+        self._paid: dict[int, NDArray[np.float64]] = {}  # by open leaf: weight of its rows that have each item
+
+    def begin_tree(self) -> None:
+        """Forget the leaves of the last tree; what is paid stays paid."""
+        self._paid.clear()
+
+    def prices(self, leaf: Leaf) -> NDArray[np.float64]:
+        """float64 (d,): what a split of this leaf on each feature costs now."""
+        money = self._per_row(leaf) + np.where(self._once_paid, 0.0, self._prices.once)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(money == 0, 0.0, np.minimum(self.tradeoff * money, LARGEST))
+
+    def paid(self, leaf: Leaf, feature: int) -> bool:
+        """Mark the feature and its resources in the leaf's rows; True if a once-per-batch price was paid by it."""
+        from costframe.trees.marks_kernels import mark_rows
+
+        self.spent += float(self._per_row(leaf)[feature])
+        mark_rows(self._marks, leaf.rows, self._bits[feature])
+        paid = self._paid[leaf.node]
+        paid[self._items(feature)] = self._leaf_weight(leaf)
+        first = not self._once_paid[feature] and self._prices.once[feature] > 0
+        self.fixed += float(self._prices.once[feature]) if first else 0.0
+        self._once_paid[feature] = True
+        return bool(first)
+
+    def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
+        """Count what the rows of one child have paid; the other's is what is left."""
+        parent = self._paid.pop(leaf.node)
+        small, large = sorted((left, right), key=lambda child: child.count)
+        self._paid[small.node] = self._count(small)
+        self._paid[large.node] = parent - self._paid[small.node]
+
+    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Charge rows that a tree was not grown on, but that pass through it as well.
+
+        Parameters
+        ----------
+        tree : GrownTree
+        rows : int32 (m,)
+        """
+        from costframe.trees.marks_kernels import price_marks
+
+        items, comparisons, uses = self._by_node(tree)
+        leaves, reuse = tree.leaf_of_row[rows], self._prices.reuse
+        per_row, first_uses = np.empty(len(rows)), np.empty(len(rows))
+        price_marks(self._marks, rows, items[leaves], self._cost, self._d, per_row, first_uses)
+        per_row += comparisons[leaves] + reuse * (uses[leaves] - first_uses)
+        if tree.n_leaves > 1:
+            per_row += self._prices.learner
+        weight = 1.0 if self._weight is None else self._weight[rows]
+        self.spent += float((per_row * weight).sum())
+
+    def _by_node(self, tree: GrownTree) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
+        """By node: items read on the way to it, price of the comparisons, and number of features."""
+        items = np.zeros((len(tree.feature), self._marks.shape[1]), np.uint64)
+        comparisons, tested = np.zeros(len(items)), [frozenset[int]()] * len(items)
+        for node in np.flatnonzero(tree.feature >= 0):  # parents come before their children
+            feature = int(tree.feature[node])
+            for child in (tree.left[node], tree.right[node]):
+                items[child] = items[node] | self._bits[feature]
+                comparisons[child] = comparisons[node] + self._prices.split[feature]
+                tested[child] = tested[node] | {feature}
+        return items, comparisons, np.array([len(features) for features in tested], np.float64)
+
+    def _per_row(self, leaf: Leaf) -> NDArray[np.float64]:
+        """float64 (d,): weight times money that the leaf's rows would pay."""
+        if leaf.node not in self._paid:
+            self._paid[leaf.node] = self._count(leaf)
+        prices, weight = self._prices, self._leaf_weight(leaf)
+        paid = self._paid[leaf.node]
+        owed = weight - paid
+        money = prices.split * weight + prices.cost * owed[: self._d]
+        if len(prices.resource_cost):
+            money += prices.needs @ (prices.resource_cost * owed[self._d : self._d + len(prices.resource_cost)])
+        if prices.reuse:
+            again = prices.reuse * paid[: self._d]
+            again[list(leaf.tested)] = 0.0  # this tree has used it on these rows
+            money += again
+        return money + prices.learner * weight if leaf.depth == 0 else money
+
+    def _count(self, leaf: Leaf) -> NDArray[np.float64]:
+        from costframe.trees.marks_kernels import count_marks, weigh_marks
+
+        paid = np.empty(len(self._cost))
+        if self._weight is None:
+            count_marks(self._marks, leaf.rows, paid)
+        else:
+            weigh_marks(self._marks, leaf.rows, self._weight, paid)
+        return paid
+
+    def _leaf_weight(self, leaf: Leaf) -> float:
+        return float(leaf.count if self._weight is None else self._weight[leaf.rows].sum())
+
+    def _items(self, feature: int) -> NDArray[np.int64]:
+        return np.concatenate([[feature], self._d + np.flatnonzero(self._prices.needs[feature])])
+
+
+def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
+    """uint64 (d, words): for each feature, the bits of itself and of the resources that it needs."""
+    d = len(needs)
+    bits = np.zeros((d, words), np.uint64)
+    feature, resource = np.nonzero(needs)
+    features, items = np.concatenate([np.arange(d), feature]), np.concatenate([np.arange(d), d + resource])
+    np.bitwise_or.at(bits, (features, items >> 6), np.uint64(1) << (items & 63).astype(np.uint64))
+    return bits
