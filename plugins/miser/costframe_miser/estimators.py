@@ -22,7 +22,7 @@ __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 class _Miser(CostAwareEstimator):
     """What the three have in common: settings, and training."""
 
-    _default_learning_rate = 0.1
+    _usual_step = 0.1
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class _Miser(CostAwareEstimator):
         return MiserSettings(
             tradeoff=float(self.tradeoff),
             n_estimators=given_or("n_estimators", self.n_estimators, 300, low=1, whole=True),
-            learning_rate=given_or("learning_rate", self.learning_rate, self._default_learning_rate, strict=True, high=1),
+            learning_rate=given_or("learning_rate", self.learning_rate, self._usual_step, strict=True, high=1),
             max_depth=given_or("max_depth", self.max_depth, 3, low=1, whole=True),
             max_leaves=given_or("max_leaves", self.max_leaves, None, low=2, whole=True),
             min_samples_leaf=leaf,
@@ -134,7 +134,7 @@ class MiserClassifier(CostAwareClassifier, _Miser):
     classes_ : ndarray (K,)
     """
 
-    _default_learning_rate = 0.3
+    _usual_step = 0.3
 
     def __init__(
         self,
