@@ -1,0 +1,31 @@
+"""CEGB: gradient boosting whose splits pay for features row by row (NIPS 2017)."""
+
+from __future__ import annotations
+
+from costframe.hooks import Algorithm, hookimpl
+
+__all__ = ["CEGBClassifier", "CEGBRegressor"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from costframe_cegb import estimators
+
+    return getattr(estimators, name)
+
+
+@hookimpl
+def costframe_algorithms() -> list[Algorithm]:
+    """Bring CEGB."""
+    from costframe_cegb.estimators import CEGBClassifier, CEGBRegressor
+
+    return [
+        Algorithm(
+            name="cegb",
+            summary="Boosted best-first trees; a feature or resource is paid for by each row that first meets it.",
+            reference="Peter, Diego, Hamprecht, Nadler: Cost efficient gradient boosting, NIPS 2017",
+            classifier=CEGBClassifier,
+            regressor=CEGBRegressor,
+        )
+    ]

@@ -1,0 +1,143 @@
+"""The algorithm: second-order boosting, best-first, with every price in the gain of every split."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.threads import thread_count
+from costframe.trees.binning import BinMapper
+from costframe.trees.boosting import boost
+from costframe.trees.grow import grow_tree
+from costframe.trees.lazy_prices import LazyPrices
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from numpy.typing import NDArray
+
+    from costframe.core.predictor import StageTree
+    from costframe.core.training import TrainingData
+    from costframe.trees.grow import GrownTree
+    from costframe.trees.losses import Loss
+    from costframe.trees.monitor import Monitor
+
+__all__ = ["CEGBSettings", "Trained", "train_cegb"]
+
+
+@frozen
+class CEGBSettings:
+    """Numbers of the algorithm; see `CEGBClassifier`."""
+
+    tradeoff: float
+    n_estimators: int
+    learning_rate: float
+    max_leaves: int
+    max_depth: int | None
+    growth: Literal["best", "breadth"]
+    min_samples_leaf: int
+    min_hessian_leaf: float
+    l2_regularization: float
+    max_bins: int
+    subsample: float
+    column_share: float
+    random_state: int
+    n_threads: int | None
+    verbose: int
+
+
+@frozen
+class Trained:
+    """What training returns.
+
+    Attributes
+    ----------
+    predictor : StageTree
+    n_rounds : int
+        Rounds kept.
+    believed_cost, believed_fixed : float
+        What training believes the training rows pay: mean per row, and once for the batch; of all rounds grown.
+    n_grown : int
+        Rounds grown.
+    """
+
+    predictor: StageTree
+    n_rounds: int
+    believed_cost: float
+    believed_fixed: float
+    n_grown: int
+
+
+def train_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, monitor: Monitor | None) -> Trained:
+    """Train by second-order boosting.
+
+    Splitting leaf p on feature f is worth
+
+        1/2 [ G_l^2/(H_l+reg) + G_r^2/(H_r+reg) - G_p^2/(H_p+reg) ] - price of (p, f)
+
+    at `LazyPrices`, and a leaf's value is -G/(H+reg). The open leaf whose best split is worth most is split next, as
+    long as one is worth anything.
+    """
+    n_threads, rows = thread_count(settings.n_threads), data.train
+    mapper = BinMapper.fit(rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=n_threads)
+    binned = mapper.transform(rows.X, n_threads=n_threads)
+    weight = None if (rows.weight == 1).all() else rows.weight
+    prices = LazyPrices(data.prices, settings.tradeoff, len(rows), weight)
+    random = np.random.default_rng(settings.random_state)
+
+    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+        drawn, left_out = _draw_rows(random, len(rows), settings.subsample)
+        tree = grow_tree(
+            binned,
+            gradients,
+            hessians,
+            rows=drawn,
+            features=_draw_columns(random, mapper.n_features, settings.column_share),
+            prices=prices,
+            growth=settings.growth,
+            max_depth=settings.max_depth,
+            max_leaves=settings.max_leaves,
+            min_samples_leaf=settings.min_samples_leaf,
+            min_hessian_leaf=settings.min_hessian_leaf,
+            l2=settings.l2_regularization,
+            n_threads=n_threads,
+        )
+        if left_out is not None:
+            prices.passed(tree, left_out)
+        return tree
+
+    ensemble, best = boost(
+        rows,
+        loss,
+        grow,
+        n_rounds=settings.n_estimators,
+        step=settings.learning_rate,
+        monitor=monitor,
+        end_when_idle=settings.subsample == 1 and settings.column_share == 1,
+        n_threads=n_threads,
+        verbose=settings.verbose,
+        title="CEGB",
+    )
+    predictor = ensemble.finish(data.feature_names, best)
+    return Trained(predictor, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
+
+
+def _draw_rows(
+    random: np.random.Generator, n_rows: int, share: float
+) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """Return the rows to grow on and those left out; none of either if all are drawn."""
+    if share == 1:
+        return None, None
+    order = random.permutation(n_rows).astype(np.int32)
+    count = max(1, round(share * n_rows))
+    return np.sort(order[:count]), np.sort(order[count:])
+
+
+def _draw_columns(random: np.random.Generator, n_features: int, share: float) -> NDArray[np.bool_] | None:
+    if share == 1:
+        return None
+    drawn = np.zeros(n_features, np.bool_)
+    drawn[random.permutation(n_features)[: max(1, round(share * n_features))]] = True
+    return drawn

@@ -1,0 +1,192 @@
+"""The algorithm against its naive twin, the exact evaluator, Greedy Miser's rule, and scikit-learn's boosting."""
+
+import hypothesis
+import naive_cegb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+import costframe as cf
+from costframe.testing.strategies import cost_models
+from costframe.trees.binning import BinMapper
+from costframe.trees.grow import grow_tree
+from costframe.trees.lazy_prices import LazyPrices
+from costframe.trees.prices import OncePrices
+from costframe_cegb import CEGBClassifier, CEGBRegressor
+
+NAMES = tuple(f"x{f}" for f in range(4))
+
+
+def table(seed, n, d=4, missing=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X[rng.random((n, d)) < missing] = np.nan
+    return rng, X
+
+
+@hypothesis.settings(max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([0, 2, 3]),
+    st.sampled_from([0.0, 0.3]),
+    cost_models(NAMES),
+    st.sampled_from([0.0, 1e-3, 0.01, 0.1]),
+)
+def test_the_cached_search_equals_brute_force_after_every_split(seed, n_classes, missing, costs, lam):
+    """Rounds of best-first trees at all prices: same splits in the same leaves, same charges, row by row."""
+    rng, X = table(seed, 24, missing=missing)
+    w = rng.uniform(1, 2, 24)
+    y = rng.standard_normal(24) if n_classes == 0 else np.arange(24) % n_classes
+    book, prices = naive_cegb.Book(costs, NAMES, 24), LazyPrices(costs.select(NAMES), lam, 24, w)
+    data = BinMapper.fit(X, sample_weight=w).transform(X)
+    scores = rng.standard_normal((24, max(1, n_classes if n_classes > 2 else 1)))
+    for _ in range(2):
+        gradients, hessians = naive_cegb.derivatives(y, scores, n_classes)
+        for k in range(scores.shape[1]):
+            g, h = gradients[:, k] * w, hessians[:, k] * w
+            values, order = naive_cegb.grow(X, g, h, w, book, lam, 5, 0.5, 2)
+            tree = grow_tree(data, g, h, prices=prices, max_leaves=5, l2=0.5, min_samples_leaf=2)
+            assert [int(f) for f in tree.feature if f >= 0] != None
+            assert sorted(int(f) for f in tree.feature if f >= 0) == sorted(f for f, _ in order)
+            np.testing.assert_allclose(tree.outputs[tree.leaf_of_row], values, rtol=1e-5, atol=1e-6)
+            scores[:, k] += 0.5 * values
+    assert prices.spent == pytest.approx((book.per_row * w).sum(), rel=1e-9, abs=1e-9)
+    assert prices.fixed == pytest.approx(book.fixed)
+
+
+@hypothesis.settings(max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    cost_models(NAMES),
+    st.sampled_from([0.0, 1e-3, 0.01]),
+    st.sampled_from([1.0, 0.7, 0.3]),
+    st.sampled_from([0, 2, 3]),
+    st.booleans(),
+    st.sampled_from(["best", "breadth"]),
+)
+def test_what_training_believes_it_pays_is_what_is_paid(seed, costs, lam, subsample, n_classes, weighted, growth):
+    """For every kind of price; rows that a tree was not grown on pass through it and pay as well."""
+    rng, X = table(seed, 60, missing=0.2)
+    y = rng.standard_normal(60) + np.nan_to_num(X[:, 0]) if n_classes == 0 else np.arange(60) % n_classes
+    kind = CEGBClassifier if n_classes else CEGBRegressor
+    settings = {"n_estimators": 6, "learning_rate": 0.5, "max_leaves": 6, "min_samples_leaf": 3, "growth": growth}
+    model = kind(costs, lam, subsample=subsample, column_share=subsample, random_state=seed, **settings)
+    weight = rng.integers(1, 4, 60).astype(float) if weighted else None
+    model.fit(X, y, weight)
+    report = model.cost(X, sample_weight=weight)
+    assert model.believed_cost_ == pytest.approx(report.mean, rel=1e-9, abs=1e-9)
+    assert model.believed_fixed_ == pytest.approx(report.fixed)
+
+
+def test_marks_follow_the_row_and_not_its_place_in_the_bag():
+    """Only rows that met the feature have it free, whichever rows the next tree is grown on."""
+    _, X = table(0, 40)
+    costs = cf.CostModel.uniform(NAMES)
+    prices = LazyPrices(costs.select(NAMES), 1.0, 40)
+    data = BinMapper.fit(X).transform(X)
+    g = np.where(X[:, 0] > 0, 1.0, -1.0) * 100
+    half = np.arange(0, 40, 2)
+    grow_tree(data, g, rows=half, prices=prices, max_leaves=2)
+    assert prices.spent == 20
+    grow_tree(data, g, rows=half, prices=prices, max_leaves=2)
+    assert prices.spent == 20  # the same rows: free
+    grow_tree(data, g, prices=prices, max_leaves=2)
+    assert prices.spent == 40  # the other rows pay now, and only they
+
+
+def test_a_once_price_paid_makes_other_leaves_cheaper_by_what_they_were_charged():
+    """With a once-price alone, the second split on the feature is made at exactly its gain, in any leaf."""
+    X = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0) for _ in range(10)])
+    y = 10 * X[:, 0] + X[:, 1]  # splitting on b gains 2.5 in each half, together less than its price
+    costs = cf.CostModel.from_dict({"features": {"a": 0.0, "b": {"cost": 0.0, "once": 2.4}}})
+    settings = {"n_estimators": 1, "learning_rate": 1.0, "min_samples_leaf": 1, "max_leaves": 4}
+    bought = CEGBRegressor(costs, 1.0, **settings).fit(X, y)
+    assert len(bought.bank_.trees.values) == 4  # 2.5 > 2.4 pays in the first half, then it is free in the second
+    assert bought.cost(X).fixed == 2.4
+    dearer = cf.CostModel.from_dict({"features": {"a": 0.0, "b": {"cost": 0.0, "once": 2.6}}})
+    assert len(CEGBRegressor(dearer, 1.0, **settings).fit(X, y).bank_.trees.values) == 2
+
+
+def test_rows_pay_for_a_resource_once_and_lazily():
+    X = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0) for _ in range(10)])
+    y = np.where(X[:, 0] == 1, 4 * X[:, 1] + 2 * X[:, 2], 0.0) + 20 * X[:, 0]
+    costs = cf.CostModel.from_dict(
+        {
+            "features": {"a": 0.0, "b": {"cost": 0.0, "needs": ["r"]}, "c": {"cost": 0.0, "needs": ["r"]}},
+            "resources": {"r": {"cost": 0.5, "needs": ["s"]}, "s": 0.5},
+        }
+    )
+    model = CEGBRegressor(costs, 1.0, n_estimators=1, learning_rate=1.0, min_samples_leaf=1).fit(X, y)
+    report = model.cost(X)
+    assert report.by_resource == {"r": 0.25, "s": 0.25}  # only the half with a = 1, and once for b and c together
+    assert model.believed_cost_ == report.mean == 0.5
+
+
+def test_restricted_it_grows_the_trees_of_greedy_miser():
+    """First order (squared loss), breadth-first, once-prices gamma_f = n c_f, limited depth."""
+    _, X = table(3, 300)
+    y = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.2 * X[:, 3]
+    cost, n = np.array([0.0, 0.5, 1.0, 2.0]), len(y)
+    once = {"features": {name: {"cost": 0.0, "once": n * c} for name, c in zip(NAMES, cost, strict=True)}}
+    lazy, miser = LazyPrices(cf.CostModel.from_dict(once).select(NAMES), 0.02, n), OncePrices(0.02 * n * cost)
+    data = BinMapper.fit(X).transform(X)
+    scores = [np.zeros(n), np.zeros(n)]
+    for _ in range(10):
+        trees = [
+            grow_tree(data, score - y, prices=prices, growth="breadth", max_depth=3)
+            for score, prices in zip(scores, (lazy, miser), strict=True)
+        ]
+        for score, tree in zip(scores, trees, strict=True):
+            tree.add_to(score, 0.3)
+        assert np.array_equal(trees[0].feature, trees[1].feature)
+        assert np.array_equal(trees[0].outputs, trees[1].outputs)
+    assert 0 < lazy.fixed < n * cost.sum()
+
+
+def test_at_tradeoff_zero_it_is_plain_histogram_boosting():
+    _, X = table(1, 400, 5)
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    X = np.round(X, 1)  # few distinct values: bins are the values, in both
+    ours = CEGBRegressor(tradeoff=0, n_estimators=30, max_leaves=8, min_samples_leaf=5).fit(X, y)
+    oracle = HistGradientBoostingRegressor(
+        max_iter=30, max_leaf_nodes=8, min_samples_leaf=5, learning_rate=0.1, early_stopping=False
+    ).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), oracle.predict(X), atol=1e-5)
+
+
+def test_threads_do_not_change_a_bit_and_two_fits_at_once_work():
+    from concurrent.futures import ThreadPoolExecutor
+
+    _, X = table(2, 3000, missing=0.1)
+    y = np.nan_to_num(X[:, 0] * X[:, 1])
+
+    def fit(jobs):
+        trees = CEGBRegressor(tradeoff=1e-3, n_estimators=10, n_jobs=jobs).fit(X, y).bank_.trees
+        return trees.values.tobytes() + trees.threshold.tobytes()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert len(set(pool.map(fit, [1, 2, 2, 1]))) == 1
+
+
+def test_row_order_does_not_matter():
+    rng, X = table(2, 500)
+    y = np.round(rng.standard_normal(500) * 8) / 8
+    order = rng.permutation(500)
+    settings = {"tradeoff": 1e-2, "n_estimators": 1, "learning_rate": 1.0}
+    one, other = CEGBRegressor(**settings).fit(X, y), CEGBRegressor(**settings).fit(X[order], y[order])
+    assert np.array_equal(one.bank_.trees.threshold, other.bank_.trees.threshold)
+
+
+def test_a_dear_feature_is_acquired_by_few():
+    """A cheap feature settles most rows; only the others pay for the dear one."""
+    _, X = table(4, 2000, 2)
+    X[:, 0] = np.round(X[:, 0])
+    y = (np.where(X[:, 0] == 1, X[:, 1] > 0, X[:, 0] > 0)).astype(int)
+    costs = {"features": {"cheap": 0.1, "dear": 10.0}}
+    model = CEGBClassifier(costs, 0.01, n_estimators=50).fit(X, y)
+    share = model.cost(X).acquired.mean(axis=0)
+    assert share[0] == 1
+    assert share[1] < 0.5
+    assert model.score(X, y) > 0.97
