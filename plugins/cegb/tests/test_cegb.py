@@ -48,7 +48,6 @@ def test_the_cached_search_equals_brute_force_after_every_split(seed, n_classes,
             g, h = gradients[:, k] * w, hessians[:, k] * w
             values, order = naive_cegb.grow(X, g, h, w, book, lam, 5, 0.5, 2)
             tree = grow_tree(data, g, h, prices=prices, max_leaves=5, l2=0.5, min_samples_leaf=2)
-            assert [int(f) for f in tree.feature if f >= 0] != None
             assert sorted(int(f) for f in tree.feature if f >= 0) == sorted(f for f, _ in order)
             np.testing.assert_allclose(tree.outputs[tree.leaf_of_row], values, rtol=1e-5, atol=1e-6)
             scores[:, k] += 0.5 * values
