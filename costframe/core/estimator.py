@@ -93,6 +93,22 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         CostframeError
             A ValueError that names what does not fit.
         """
+        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        self._keep(self._train(data), data.costs)
+        return self
+
+    def _prepared(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        X_val: Any,
+        y_val: ArrayLike | None,
+        sample_weight_val: ArrayLike | None,
+        qid: ArrayLike | None,
+        qid_val: ArrayLike | None,
+    ) -> TrainingData:
+        """Check everything that `fit` is given."""
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and not self._ranks:
@@ -107,10 +123,12 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(X_val, y_val, sample_weight_val, qid_val)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        return TrainingData(train, valid, costs, prices, classes)
+
+    def _keep(self, predictor: Predictor, costs: CostModel) -> None:
+        """Become the fitted estimator of a predictor."""
         self.costs_ = costs
-        predictor = self._train(TrainingData(train, valid, costs, prices, classes))
         self.predictor_ = predictor.with_costs(costs) if isinstance(predictor, _PRICED) else predictor
-        return self
 
     @property
     def bank_(self) -> Any:

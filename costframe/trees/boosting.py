@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.training import Rows
     from costframe.trees.finish import GrownTree
     from costframe.trees.losses import Loss
-    from costframe.trees.monitor import Monitor
+    from costframe.trees.monitor import Watcher
 
     Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
 
@@ -68,7 +68,8 @@ def boost(
     *,
     n_rounds: int,
     step: float,
-    monitor: Monitor | None = None,
+    monitor: Watcher | None = None,
+    before_round: Callable[[int], None] | None = None,
     end_when_idle: bool = True,
     n_threads: int = 1,
     verbose: int = 0,
@@ -87,8 +88,10 @@ def boost(
         (weighted gradients, weighted hessians), (n,) each -> GrownTree.
     n_rounds : int
     step : float
-    monitor : Monitor, optional
-        Validation data.
+    monitor : Watcher, optional
+        Says which round is best, and when to stop.
+    before_round : callable, optional
+        Is told the number of each round before it begins.
     end_when_idle : bool
         Whether to end when a round makes no split: unless `grow` draws at random, the next would make none either.
     n_threads : int
@@ -110,7 +113,9 @@ def boost(
     weight = None if (rows.weight == 1).all() else rows.weight[:, np.newaxis]
     if monitor:
         monitor.begin(ensemble.intercept)
-    for _ in track(range(n_rounds), title, verbose=verbose):
+    for number in track(range(n_rounds), title, verbose=verbose):
+        if before_round:
+            before_round(number)
         gradients, hessians = loss.gradients(rows.y, scores, n_threads=n_threads)
         if weight is not None:
             gradients, hessians = gradients * weight, hessians * weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -25,7 +25,54 @@ if TYPE_CHECKING:
 
     Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
-__all__ = ["Monitor", "monitor_for"]
+__all__ = ["Monitor", "Running", "Watcher", "monitor_for"]
+
+
+class Watcher(Protocol):
+    """What the boosting loop tells of its progress."""
+
+    best_round: int
+
+    def begin(self, baseline: NDArray[np.float64]) -> None:
+        """Hear of the constant model, float64 (K,)."""
+
+    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
+        """Hear of a round's trees, each with the output it adds to; True when it is time to stop."""
+
+
+class Running:
+    """Loss and exact cost of a growing ensemble on validation rows."""
+
+    def __init__(self, rows: Rows, loss: Loss, prices: PriceArrays) -> None:
+        check_sizes(rows, "_val")
+        self.rows, self._loss = rows, loss
+        self._cost = PrefixCost(rows.X, rows.weight, prices)
+        self.scores = np.empty((len(rows), 0))
+
+    def begin(self, baseline: NDArray[np.float64]) -> None:
+        """Start from the constant model, float64 (K,)."""
+        self.scores = np.tile(baseline, (len(self.rows), 1))
+
+    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
+        """Add a round's trees, each with the output it adds to."""
+        for k, table in trees:
+            self.scores[:, k] += step * self._cost.add(table)[:, 0]
+
+    @property
+    def loss(self) -> float:
+        """Mean loss."""
+        return self._loss.mean(self.rows.y, self.scores, self.rows.weight)
+
+    @property
+    def cost(self) -> float:
+        """Mean cost per row."""
+        return self._cost.mean
+
+    @property
+    def predictions(self) -> NDArray[np.float64]:
+        """float64 (rows,) or (rows, K)."""
+        values = apply_link(self._loss.link, self.scores)
+        return values[:, 0] if values.shape[1] == 1 else values
 
 
 class Monitor:
@@ -55,23 +102,21 @@ class Monitor:
     def __init__(
         self, rows: Rows, loss: Loss, prices: PriceArrays, tradeoff: float, patience: int, scoring: Scoring
     ) -> None:
-        self._rows, self._loss, self._tradeoff, self._patience = rows, loss, tradeoff, patience
-        check_sizes(rows, "_val")
+        self._tradeoff, self._patience = tradeoff, patience
         self._with_cost = scoring is None
         self._score = _score_function(scoring)
-        self._cost = PrefixCost(rows.X, rows.weight, prices)
+        self._running = Running(rows, loss, prices)
         self._best, self.best_round, self._round = np.inf, 0, 0
 
     def begin(self, baseline: NDArray[np.float64]) -> None:
         """Start from the constant model, float64 (K,)."""
-        self._scores = np.tile(baseline, (len(self._rows), 1))
+        self._running.begin(baseline)
         self._best = self._value()
 
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
         """Add a round's trees, each with the output it adds to; True when it is time to stop."""
         self._round += 1
-        for k, table in trees:
-            self._scores[:, k] += step * self._cost.add(table)[:, 0]
+        self._running.add(trees, step)
         value = self._value()
         if value < self._best:
             self._best, self.best_round = value, self._round
@@ -79,12 +124,10 @@ class Monitor:
 
     def _value(self) -> float:
         """Value to be made small."""
-        rows = self._rows
+        now = self._running
         if self._score is None:
-            loss = self._loss.mean(rows.y, self._scores, rows.weight)
-            return loss + (self._tradeoff * self._cost.mean if self._with_cost else 0.0)
-        predictions = apply_link(self._loss.link, self._scores)
-        return -_checked(self._score(rows, predictions[:, 0] if predictions.shape[1] == 1 else predictions))
+            return now.loss + (self._tradeoff * now.cost if self._with_cost else 0.0)
+        return -_checked(self._score(now.rows, now.predictions))
 
 
 def _score_function(scoring: Scoring) -> Callable[[Rows, NDArray[np.float64]], object] | None:

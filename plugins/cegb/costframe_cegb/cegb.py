@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.boosting import Ensemble
     from costframe.trees.grow import GrownTree
     from costframe.trees.losses import Loss
-    from costframe.trees.monitor import Monitor
+    from costframe.trees.monitor import Watcher
 
 __all__ = ["CEGBSettings", "Trained", "train_cegb"]
 
@@ -55,6 +56,8 @@ class Trained:
     Attributes
     ----------
     predictor : StageTree
+    ensemble : Ensemble
+        All rounds grown.
     n_rounds : int
         Rounds kept.
     believed_cost, believed_fixed : float
@@ -64,13 +67,20 @@ class Trained:
     """
 
     predictor: StageTree
+    ensemble: Ensemble
     n_rounds: int
     believed_cost: float
     believed_fixed: float
     n_grown: int
 
 
-def train_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, monitor: Monitor | None) -> Trained:
+def train_cegb(
+    data: TrainingData,
+    loss: Loss,
+    settings: CEGBSettings,
+    monitor: Watcher | None,
+    tradeoffs: NDArray[np.float64] | None = None,
+) -> Trained:
     """Train by second-order boosting.
 
     Splitting leaf p on feature f is worth
@@ -78,7 +88,7 @@ def train_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, monitor: 
         1/2 [ G_l^2/(H_l+reg) + G_r^2/(H_r+reg) - G_p^2/(H_p+reg) ] - price of (p, f)
 
     at `LazyPrices`, and a leaf's value is -G/(H+reg). The open leaf whose best split is worth most is split next, as
-    long as one is worth anything.
+    long as one is worth anything. `tradeoffs`, float64 (rounds,), takes the place of the settings' one lambda.
     """
     n_threads, rows = thread_count(settings.n_threads), data.train
     mapper = BinMapper.fit(rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=n_threads)
@@ -108,6 +118,9 @@ def train_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, monitor: 
             prices.passed(tree, left_out)
         return tree
 
+    def anneal(number: int) -> None:
+        prices.tradeoff = settings.tradeoff if tradeoffs is None else float(tradeoffs[number])
+
     ensemble, best = boost(
         rows,
         loss,
@@ -115,13 +128,14 @@ def train_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, monitor: 
         n_rounds=settings.n_estimators,
         step=settings.learning_rate,
         monitor=monitor,
-        end_when_idle=settings.subsample == 1 and settings.column_share == 1,
+        before_round=anneal,
+        end_when_idle=settings.subsample == 1 and settings.column_share == 1 and tradeoffs is None,
         n_threads=n_threads,
         verbose=settings.verbose,
         title="CEGB",
     )
     predictor = ensemble.finish(data.feature_names, best)
-    return Trained(predictor, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
+    return Trained(predictor, ensemble, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
 
 
 def _draw_rows(

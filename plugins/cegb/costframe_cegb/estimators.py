@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRegressor
 from costframe.core.training import check_number, given_or
 from costframe.trees.losses import loss_for
 from costframe.trees.monitor import monitor_for
+from costframe.trees.path import AnnealedPath, PathWatcher, falling_tradeoffs
 from costframe.trees.scaling import check_sizes
 from costframe_cegb.cegb import CEGBSettings, train_cegb
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
 
@@ -69,6 +74,47 @@ class _CEGB(CostAwareEstimator):
         self.n_iter_, self.n_grown_ = trained.n_rounds, trained.n_grown
         self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
         return trained.predictor
+
+    def fit_path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any,
+        y_val: ArrayLike,
+        sample_weight_val: ArrayLike | None = None,
+        tradeoffs: tuple[float, float] | None = None,
+    ) -> AnnealedPath:
+        """Train once with a falling tradeoff, and return all prefixes as models with their exact validation cost.
+
+        The estimator becomes the prefix that is best at its own `tradeoff`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_val, y_val, sample_weight_val
+            As for `fit`.
+        tradeoffs : (float, float), optional
+            lambda of the first and of the last round, with a geometric fall between; by default from where hardly
+            anything is bought to where prices hardly count.
+        """
+        for name in ("n_iter_no_change", "scoring"):
+            if getattr(self, name) is not None:
+                raise ParameterError(f"{name}: has no effect on a path, which keeps every round")
+        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, None, None)
+        if data.valid is None:
+            raise ParameterError("X_val: a path needs validation data")
+        settings, loss = self._settings(data), loss_for(data.n_classes)
+        constant = loss.baseline(data.train.y, data.train.weight)
+        start = loss.mean(data.train.y, np.tile(constant, (len(data.train), 1)), data.train.weight)
+        fall = falling_tradeoffs(start, data.prices, settings.n_estimators, tradeoffs)
+        watcher = PathWatcher(data.valid, loss, data.prices, fall)
+        trained = train_cegb(data, loss, settings, watcher, fall)
+        path = AnnealedPath(tuple(watcher.points), trained.ensemble, data.costs, data.feature_names)
+        self.n_iter_, self.n_grown_ = path.at(settings.tradeoff).n_rounds, trained.n_grown
+        self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
+        self._keep(path.predictor(self.n_iter_), data.costs)
+        return path
 
     def _settings(self, data: TrainingData) -> CEGBSettings:
         check_sizes(data.train)
