@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("predict", "one_row", "miser_fit")
+BENCHMARKS = ("predict", "one_row", "miser_fit", "cegb_fit")
 
 
 def main() -> None:
