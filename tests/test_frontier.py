@@ -184,6 +184,12 @@ def test_what_a_sweep_refuses(data):
         Frontier.sweep(data, ["miser"], budget=-1.0)
     with pytest.raises(ParameterError, match="points"):
         Frontier.sweep(data, ["miser"], points=0)
+    with pytest.raises(ParameterError, match="algorithms: expected at least one name"):
+        Frontier.sweep(data, [])
+    with pytest.raises(ParameterError, match="tradeoffs: expected at least one"):
+        Frontier.sweep(data, ["miser"], [])
+    with pytest.raises(CostframeError, match="'miserly'"):
+        Frontier.sweep(data, "miserly")
     with pytest.raises(ParameterError, match="at least one point"):
         Frontier((), "r2", "unit", 1.0)
     one_sided = Dataset.from_arrays(

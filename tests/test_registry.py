@@ -78,6 +78,7 @@ def failing_module(tmp_path, monkeypatch, text):
     [
         ("import no_such_module_here", "ModuleNotFoundError: No module named 'no_such_module_here'"),
         ("raise RuntimeError('out of luck')", "RuntimeError: out of luck"),
+        ("raise RuntimeError('out\\n  of luck')", "RuntimeError: out of luck"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("def (", "SyntaxError"),
     ],

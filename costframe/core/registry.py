@@ -207,7 +207,7 @@ def _entry_point(title: str) -> str:
 
 
 def _shown(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    return " ".join(f"{type(error).__name__}: {error}".split())  # one line, whatever a stranger writes
 
 
 def _suggestion(name: object, known: Iterable[str]) -> str:

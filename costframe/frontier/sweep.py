@@ -70,6 +70,8 @@ def sweep(
 def _check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
     if budget is not None and not budget >= 0:
         raise ParameterError(f"budget: expected a number >= 0, got {budget!r}")
+    if tradeoffs is not None and not len(tradeoffs):
+        raise ParameterError("tradeoffs: expected at least one, got none")
     for tradeoff in () if tradeoffs is None else tradeoffs:
         if not (math.isfinite(tradeoff) and tradeoff >= 0):
             raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {tradeoff!r}")
@@ -160,8 +162,12 @@ def check_score(data: Dataset, score: str | None) -> str:
 
 def check_algorithms(task: str, wanted: Iterable[str] | None) -> list[str]:
     """Return the algorithms to fit, all that have the task by default; refuse what is unknown or lacks it."""
+    if isinstance(wanted, str):
+        wanted = [wanted]
     if wanted is not None:
         names = list(dict.fromkeys(wanted))
+        if not names:
+            raise ParameterError("algorithms: expected at least one name, got none")
         for name in names:
             if getattr(registry().algorithm(name), TASKS[task]) is None:
                 estimator(name, task)  # says which tasks it has
