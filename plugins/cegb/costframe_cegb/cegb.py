@@ -102,7 +102,7 @@ def train_cegb(
         tree = grow_tree(
             binned,
             gradients,
-            hessians,
+            None if (hessians == 1).all() else hessians,  # a hessian of one is the count, which is quicker
             rows=drawn,
             features=_draw_columns(random, mapper.n_features, settings.column_share),
             prices=prices,
