@@ -1,4 +1,4 @@
-"""What features cost: the price table, checked when made, and its arrays in the order of a predictor's columns."""
+"""What features cost: the price table, checked when made."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import numpy as np
 
 from costframe.core import costs_io
 from costframe.core.errors import CostModelError
+from costframe.core.price_arrays import PriceArrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-__all__ = ["CostModel", "FeaturePrice", "PriceArrays", "ResourcePrice"]
+__all__ = ["CostModel", "FeaturePrice", "ResourcePrice"]
 
 
 @attrs.frozen
@@ -75,47 +76,6 @@ class ResourcePrice:
 
     def __attrs_post_init__(self) -> None:
         costs_io.settle(self, "resources", "cost")
-
-
-@attrs.frozen(eq=False)
-class PriceArrays:
-    """Prices in the order of a predictor's d columns; every array is read-only.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The d features.
-    cost, once, split : ndarray of float64, shape (d,)
-        Per row, per batch, and per comparison; the model's `split` stands where a feature has none of its own.
-    resource_names : tuple of str
-        All R resources of the model.
-    resource_cost : ndarray of float64, shape (R,)
-        Per row.
-    needs : ndarray of bool, shape (d, R)
-        Whether a feature needs a resource, directly or through other resources.
-    resource_needs : ndarray of bool, shape (R, R)
-        Whether paying for a resource pays for another, or is the same.
-    learner, reuse : float
-        Per evaluation of a weak learner with e_t = 1, and per further use of an acquired feature.
-    unit : str
-        What the prices count.
-    """
-
-    names: tuple[str, ...]
-    cost: NDArray[np.float64]
-    once: NDArray[np.float64]
-    split: NDArray[np.float64]
-    resource_names: tuple[str, ...]
-    resource_cost: NDArray[np.float64]
-    needs: NDArray[np.bool_]
-    resource_needs: NDArray[np.bool_]
-    learner: float
-    reuse: float
-    unit: str
-
-    def __attrs_post_init__(self) -> None:
-        for array in (self.cost, self.once, self.split, self.resource_cost, self.needs, self.resource_needs):
-            array.setflags(write=False)
 
 
 @attrs.frozen

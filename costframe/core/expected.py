@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from attrs import Attribute
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.costs import PriceArrays
     from costframe.core.predictor import Predictor
+    from costframe.core.price_arrays import PriceArrays
     from costframe.core.report import Charges
 
 __all__ = ["CostReport", "ExpectedCost"]

@@ -13,9 +13,9 @@ from costframe.core.report import Charges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import PriceArrays
     from costframe.core.layout import StageLayout
     from costframe.core.predictor import StageTree
+    from costframe.core.price_arrays import PriceArrays
     from costframe.core.reading import ReadingMarks
 
 __all__ = ["hard_charges"]

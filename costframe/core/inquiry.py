@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.costs import PriceArrays
+    from costframe.core.price_arrays import PriceArrays
 
 __all__ = ["Inquiry", "Ledger", "Prediction", "Walker"]
 

@@ -16,19 +16,20 @@ from costframe.core.errors import CostModelError, InquiryError, StageError
 from costframe.core.inquiry import Inquiry, Ledger, number
 from costframe.core.layout import lay_out
 from costframe.core.links import apply_link, log_odds
+from costframe.core.plan import plan_stages
 from costframe.core.reading import check_acquisition
 from costframe.core.report import squeezed
 from costframe.core.stages import Answer, Route, Stage, check_stages
 from costframe.core.tables import as_rows
-from costframe.core.walk import StageWalker, plan_stages
+from costframe.core.walk import StageWalker
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.costs import PriceArrays
     from costframe.core.expected import CostReport
     from costframe.core.layout import StageLayout
-    from costframe.core.walk import StagePlan
+    from costframe.core.plan import StagePlan
+    from costframe.core.price_arrays import PriceArrays
 
 __all__ = ["Known", "Predictor", "StageTree", "open_ledger"]
 

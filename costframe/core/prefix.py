@@ -12,7 +12,7 @@ from costframe.core.layout import lay_out_nodes, path_masks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import PriceArrays
+    from costframe.core.price_arrays import PriceArrays
     from costframe.core.tree_table import TreeTable
 
 __all__ = ["PrefixCost"]

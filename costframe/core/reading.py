@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
-    from costframe.core.costs import PriceArrays
     from costframe.core.layout import StageLayout
+    from costframe.core.price_arrays import PriceArrays
 
 __all__ = ["ACQUISITIONS", "ReadingMarks", "bits_of", "check_acquisition", "marks_for"]
 

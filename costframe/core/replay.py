@@ -11,9 +11,10 @@ from costframe.core.report import Charges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel, PriceArrays
+    from costframe.core.costs import CostModel
     from costframe.core.inquiry import Prediction
     from costframe.core.predictor import Predictor
+    from costframe.core.price_arrays import PriceArrays
 
 __all__ = ["replay", "replay_charges", "replay_rounds"]
 

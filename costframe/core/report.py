@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.costs import PriceArrays
+    from costframe.core.price_arrays import PriceArrays
 
 __all__ = ["Charges", "CostReport", "Evaluation", "squeezed", "sum_charges"]
 

@@ -16,8 +16,8 @@ from costframe.core.stages import Route
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import PriceArrays
     from costframe.core.predictor import StageTree
+    from costframe.core.price_arrays import PriceArrays
     from costframe.core.reading import ReadingMarks
 
 __all__ = ["soft_charges"]

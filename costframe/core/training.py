@@ -12,7 +12,8 @@ from costframe.core.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.costs import CostModel, PriceArrays
+    from costframe.core.costs import CostModel
+    from costframe.core.price_arrays import PriceArrays
 
 __all__ = ["Rows", "TrainingData", "check_flag", "check_number", "check_target", "check_weights", "given_or"]
 

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import PriceArrays
+    from costframe.core.price_arrays import PriceArrays
     from costframe.trees.finish import GrownTree
     from costframe.trees.leaf import Leaf
 

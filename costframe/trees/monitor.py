@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.costs import PriceArrays
+    from costframe.core.price_arrays import PriceArrays
     from costframe.core.training import Rows, TrainingData
     from costframe.core.tree_table import TreeTable
     from costframe.trees.losses import Loss

@@ -13,8 +13,9 @@ from costframe.trees.monitor import Running
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel, PriceArrays
+    from costframe.core.costs import CostModel
     from costframe.core.predictor import StageTree
+    from costframe.core.price_arrays import PriceArrays
     from costframe.core.training import Rows
     from costframe.core.tree_table import TreeTable
     from costframe.trees.boosting import Ensemble

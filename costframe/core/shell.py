@@ -1,0 +1,232 @@
+"""The scikit-learn shell: estimators check what they are given, hand it to an algorithm, and keep its predictor."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from costframe.core.costs import CostModel
+from costframe.core.errors import CostModelError, DataError, DataTypeError
+from costframe.core.predictor import StageTree
+from costframe.core.stepped import SteppedPredictor
+from costframe.core.tables import column_names, refuse_text
+from costframe.core.training import Rows, TrainingData, check_number, check_weights
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.expected import CostReport
+    from costframe.core.predictor import Predictor
+
+__all__ = ["CostAwareEstimator", "check_queries"]
+
+_PRICED = (StageTree, SteppedPredictor)  # predictors that carry prices of their own
+
+
+class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base of all estimators; a subclass has an `__init__` with its parameters and a `_train`.
+
+    Parameters every subclass has are `costs` (CostModel, or what makes one; None prices every feature at one) and
+    `tradeoff` (loss accepted per unit of cost per row, >= 0).
+
+    Attributes
+    ----------
+    predictor_ : Predictor
+        The trained model, with its prices.
+    costs_ : CostModel
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    costs: Any
+    tradeoff: float
+    _ranks = False
+
+    @abstractmethod
+    def _train(self, data: TrainingData) -> Predictor:
+        """Train on checked data. May set further attributes that end in an underscore."""
+
+    @abstractmethod
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[Any]:
+        """Check labels and turn them into what `_train` gets; `first` is the training set, which may define classes."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : float64 (n, d), or data frame
+            May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame, else by position.
+        y : (n,)
+            Labels.
+        sample_weight : float64 (n,), optional
+            A weight of two is a row given twice; rows of weight zero are dropped.
+        X_val, y_val, sample_weight_val
+            Validation data, for early stopping and whatever else the algorithm chooses by it.
+        qid, qid_val : (n,), optional
+            Query of each row, for rankings.
+
+        Raises
+        ------
+        CostframeError
+            A ValueError that names what does not fit.
+        """
+        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        self._keep(self._train(data), data.costs)
+        return self
+
+    def _prepared(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        X_val: Any,
+        y_val: ArrayLike | None,
+        sample_weight_val: ArrayLike | None,
+        qid: ArrayLike | None,
+        qid_val: ArrayLike | None,
+    ) -> TrainingData:
+        """Check everything that `fit` is given."""
+        check_number("tradeoff", self.tradeoff)
+        for name, queries in (("qid", qid), ("qid_val", qid_val)):
+            if queries is not None and not self._ranks:
+                raise DataError(f"{name}: has no effect, only rankings have queries")
+        X = self._checked(X, "X", reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        costs = CostModel.of(self.costs, self._names(names))
+        prices = costs.select(self._names(names, costs))
+        if names is not None and len(costs.names) > len(names):
+            unknown = [name for name in costs.names if name not in set(names)]
+            raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
+        train = self._rows(X, y, sample_weight, qid, "", first=True)
+        valid = self._validation(X_val, y_val, sample_weight_val, qid_val)
+        classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        return TrainingData(train, valid, costs, prices, classes)
+
+    def _keep(self, predictor: Predictor, costs: CostModel) -> None:
+        """Become the fitted estimator of a predictor."""
+        self.costs_ = costs
+        self.predictor_ = predictor.with_costs(costs) if isinstance(predictor, _PRICED) else predictor
+
+    @property
+    def bank_(self) -> Any:
+        """The weak learners of the fitted predictor."""
+        check_is_fitted(self, "predictor_")
+        predictor: Any = self.predictor_
+        return predictor.bank
+
+    def cost(
+        self, X: Any, *, acquisition: str = "path", sample_weight: ArrayLike | None = None, rounds: bool = False
+    ) -> CostReport:
+        """Say exactly what predicting these rows costs."""
+        table = self._read(X)
+        return self.predictor_.cost(
+            table, self.costs_, acquisition=acquisition, sample_weight=sample_weight, rounds=rounds
+        )
+
+    def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
+        """Name X's columns: a frame's own names, else those of a cost model of as many features, else x0, x1, ..."""
+        if names is not None:
+            return tuple(str(name) for name in names)
+        if costs is None:
+            return tuple(f"x{f}" for f in range(self.n_features_in_))
+        if len(costs.names) != self.n_features_in_:
+            raise CostModelError(
+                f"costs: price {len(costs.names)} features ({', '.join(costs.names[:6])}, ...), X has "
+                f"{self.n_features_in_} columns without names; give a data frame, or as many columns as prices"
+            )
+        return costs.names
+
+    def _read(self, X: Any) -> NDArray[np.float64]:
+        """Check rows to predict; a frame's columns are put in the order of training."""
+        check_is_fitted(self, "predictor_")
+        return self._checked(self._in_training_order(X), "X", reset=False)
+
+    def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
+        """Let scikit-learn check rows; what it refuses is a DataError that names them."""
+        refuse_text(X, name)
+        try:
+            return np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=reset))
+        except TypeError as error:
+            raise DataTypeError(f"{name}: {error}") from error
+        except ValueError as error:
+            raise DataError(f"{name}: {error}") from error
+
+    def _in_training_order(self, X: Any) -> Any:
+        """Put a frame's columns in the order of training; what lacks some is left for scikit-learn to refuse."""
+        wanted, names = getattr(self, "feature_names_in_", None), column_names(X)
+        return X[list(wanted)] if wanted is not None and names is not None and set(wanted) <= set(names) else X
+
+    def _rows(
+        self,
+        X: NDArray[np.float64],
+        y: ArrayLike,
+        weight: ArrayLike | None,
+        qid: ArrayLike | None,
+        suffix: str,
+        *,
+        first: bool,
+    ) -> Rows:
+        if y is None:
+            raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
+        weights = check_weights(weight, len(X), f"sample_weight{suffix}")
+        keep = weights > 0
+        try:
+            target = column_or_1d(y, warn=True)
+        except ValueError as error:
+            raise DataError(f"y{suffix}: {error}") from None
+        if len(target) != len(X):
+            raise DataError(f"y{suffix}: expected {len(X)} labels, one a row, got {len(target)}")
+        labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
+        queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
+        weights = weights[keep] * self._class_weights(labels)
+        return Rows(X[keep], labels, weights, queries)
+
+    def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:
+        if (X is None) != (y is None):
+            raise DataError(
+                f"validation data: expected both X_val and y_val, got only {'X_val' if y is None else 'y_val'}"
+            )
+        if X is None:
+            for name, value in (("sample_weight_val", weight), ("qid_val", qid)):
+                if value is not None:
+                    raise DataError(f"{name}: has no effect without X_val and y_val")
+            return None
+        assert y is not None  # noqa: S101 - tested above
+        rows = self._checked(self._in_training_order(X), "X_val", reset=False)
+        return self._rows(rows, y, weight, qid, "_val", first=False)
+
+    def _class_weights(self, labels: NDArray[Any]) -> NDArray[np.float64] | float:
+        del labels
+        return 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+def check_queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+    """Return the queries of rows as numbers; refuse others than one a row."""
+    queries = np.asarray(qid)
+    if queries.shape != (n_rows,):
+        raise DataError(f"{name}: expected one query a row, shape ({n_rows},), got {queries.shape}")
+    return np.unique(queries, return_inverse=True)[1].astype(np.int64)
