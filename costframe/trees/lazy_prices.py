@@ -63,6 +63,8 @@ class LazyPrices:
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
         self._bits = _item_bits(prices.needs, self._marks.shape[1])
+        self._n_items = items
+        self._items = [np.append(np.flatnonzero(needs) + d, f) for f, needs in enumerate(prices.needs)]
         self._d, self._once_paid = d, np.zeros(d, np.bool_)
         self._paid: dict[int, NDArray[np.float64]] = {}  # by open leaf: weight of its rows that have each item
 
@@ -81,9 +83,10 @@ class LazyPrices:
         from costframe.trees.marks_kernels import mark_rows
 
         self.spent += float(self._per_row(leaf)[feature])
-        mark_rows(self._marks, leaf.rows, self._bits[feature])
-        paid = self._paid[leaf.node]
-        paid[self._items(feature)] = self._leaf_weight(leaf)
+        paid, weight, items = self._paid[leaf.node], self._leaf_weight(leaf), self._items[feature]
+        if (paid[items] != weight).any():  # else all rows have them
+            mark_rows(self._marks, leaf.rows, self._bits[feature])
+            paid[items] = weight
         first = not self._once_paid[feature] and self._prices.once[feature] > 0
         self.fixed += float(self._prices.once[feature]) if first else 0.0
         self._once_paid[feature] = True
@@ -93,6 +96,10 @@ class LazyPrices:
         """Count what the rows of one child have paid; the other's is what is left."""
         parent = self._paid.pop(leaf.node)
         small, large = sorted((left, right), key=lambda child: child.count)
+        if (parent[: self._n_items] == self._leaf_weight(leaf)).all():  # nothing is owed, in neither
+            self._paid[small.node] = np.full(len(parent), self._leaf_weight(small))
+            self._paid[large.node] = np.full(len(parent), self._leaf_weight(large))
+            return
         self._paid[small.node] = self._count(small)
         self._paid[large.node] = parent - self._paid[small.node]
 
@@ -156,9 +163,6 @@ class LazyPrices:
 
     def _leaf_weight(self, leaf: Leaf) -> float:
         return float(leaf.count if self._weight is None else self._weight[leaf.rows].sum())
-
-    def _items(self, feature: int) -> NDArray[np.int64]:
-        return np.concatenate([[feature], self._d + np.flatnonzero(self._prices.needs[feature])])
 
 
 def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
