@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.bank import COLUMN, OPAQUE, TREE
+from costframe.core.bits import word_count
 from costframe.core.layout import lay_out_nodes
 from costframe.core.threads import run_parallel, thread_count
 
@@ -44,7 +45,7 @@ class StageRunner:
         self.X = np.ascontiguousarray(X, np.float64)
         self.codes = code_values(layout.nodes, self.X, layout.used)
         self.opaque = np.full((len(X) if layout.n_opaque else 0, layout.n_opaque), np.nan)
-        words = max(1, -(-len(layout.used) // 64))
+        words = word_count(len(layout.used))
         self.masks = np.zeros((len(X) if marks else 0, words), np.uint64)
         self.spent = np.zeros((len(X) if marks else 0, 2))
 
@@ -149,8 +150,7 @@ def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = N
         kernels.walk_leaves(codes, nodes.word, nodes.root, nodes.depth, found[part])
 
     over_chunks(chunk, len(X), n_jobs)
-    number = (nodes.origin - np.repeat(trees.first[:-1], np.diff(trees.first))).astype(np.int32)
-    return number[found]
+    return trees.node_positions.astype(np.int32)[nodes.origin][found]
 
 
 def bank_outputs(bank: WeakLearnerBank, X: NDArray[np.float64]) -> NDArray[np.float64]:

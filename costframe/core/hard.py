@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.bits import bit_sets, bits_of
 from costframe.core.evaluate import StageRunner
-from costframe.core.reading import bits_of
 from costframe.core.report import Charges
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ def _price(
     """Price features and resources: by row (rows,), and the weight of the rows that bought each, (U,) and (R,)."""
     from costframe.core import kernels
 
-    resource_masks = np.zeros((len(prices.resource_cost), masks.shape[1]), np.uint64)
     feature, resource = np.nonzero(prices.needs[layout.used])
-    np.bitwise_or.at(resource_masks, (resource, feature >> 6), np.uint64(1) << (feature & 63).astype(np.uint64))
+    resource_masks = bit_sets(resource, feature, len(prices.resource_cost), masks.shape[1])
     per_row, features = np.zeros(len(masks)), np.zeros(len(layout.used))
     resources = np.zeros(len(prices.resource_cost))
     cost = np.ascontiguousarray(prices.cost[layout.used])

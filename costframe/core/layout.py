@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.bank import COLUMN, OPAQUE, TREE
+from costframe.core.bits import word_count
 from costframe.core.errors import StageError
 from costframe.core.stages import Route
 
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from costframe.core.stages import Stage
     from costframe.core.tree_table import TreeTable
 
-__all__ = ["NAN_RIGHT", "NodeLayout", "StageLayout", "active_learners", "lay_out", "lay_out_nodes", "path_masks"]
+__all__ = [
+    "NAN_RIGHT",
+    "NodeLayout",
+    "StageLayout",
+    "active_learners",
+    "lay_out",
+    "lay_out_nodes",
+    "path_masks",
+    "path_prices",
+]
 
 NAN_RIGHT = 2**24 - 1  # above the rank of every test, and not above that of a leaf
 
@@ -71,7 +81,6 @@ class StageLayout:
     below: NDArray[np.int64]  # (stages,), -1 at answers
     above: NDArray[np.int64]  # (stages,)
     fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
-    opaque_first: dict[int, int]  # bank learner -> first opaque column
     n_opaque: int
 
 
@@ -107,14 +116,13 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
         below=np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages]),
         above=np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages]),
         fresh=_fresh(stages, learners),
-        opaque_first=parts.opaque_first,
         n_opaque=parts.n_opaque,
     )
 
 
 def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     """Put the nodes of each tree in level order, siblings side by side, and their thresholds in codes."""
-    position = np.arange(table.n_nodes) - np.repeat(table.first[:-1], np.diff(table.first))
+    position = table.node_positions
     order, parents, current = [table.first[:-1]], [table.first[:-1]], table.first[:-1]
     while len(current):
         inner = current[table.feature[current] >= 0]
@@ -195,13 +203,22 @@ class _Codes:
 
 def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
     """uint64 (nodes, W): the features tested on the way to each node, one bit each."""
-    masks = np.zeros((len(nodes.word), max(1, -(-n_features // 64))), np.uint64)
+    masks = np.zeros((len(nodes.word), word_count(n_features)), np.uint64)
     for level in nodes.levels:
         parent = nodes.parent[level]
         feature = nodes.feature[parent]
         masks[level] = masks[parent]
         masks[level, feature >> 6] |= np.uint64(1) << (feature & 63).astype(np.uint64)
     return masks
+
+
+def path_prices(nodes: NodeLayout, split: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 (nodes,): the price of the comparisons made before each node; `split` is that of one, by feature."""
+    total = np.zeros(len(nodes.word))
+    for level in nodes.levels:
+        parent = nodes.parent[level]
+        total[level] = total[parent] + split[nodes.feature[parent]]
+    return total
 
 
 class _Uses:

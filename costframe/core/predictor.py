@@ -72,7 +72,6 @@ class Predictor(ABC):
             Features and resources already paid for. Features that come with their values are not asked for again.
         """
 
-    @abstractmethod
     def cost(
         self,
         X: Any,
@@ -84,6 +83,10 @@ class Predictor(ABC):
         rounds: bool = False,
     ) -> CostReport:
         """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
+        from costframe.core.expected import ExpectedCost
+
+        evaluator = ExpectedCost(costs, routing=routing, acquisition=acquisition)
+        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 
 
 def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[PriceArrays, Ledger, dict[int, float]]:
@@ -199,22 +202,6 @@ class StageTree(Predictor):
         prices, ledger, given = open_ledger(self, costs, known)
         walker = StageWalker(self.plan, prices.split.tolist(), by_path=acquisition == "path", given=given)
         return Inquiry(walker, self.feature_names, ledger)
-
-    def cost(
-        self,
-        X: Any,
-        costs: object = None,
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        sample_weight: ArrayLike | None = None,
-        rounds: bool = False,
-    ) -> CostReport:
-        """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
-        from costframe.core.expected import ExpectedCost
-
-        evaluator = ExpectedCost(costs, routing=routing, acquisition=acquisition)
-        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 
     def _scores(self, X: Any, n_jobs: int | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         from costframe.core.evaluate import predict_rows

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.bits import bit_sets, word_count
 from costframe.core.evaluate import code_values
-from costframe.core.layout import lay_out_nodes, path_masks
+from costframe.core.layout import lay_out_nodes, path_masks, path_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,14 +32,12 @@ class PrefixCost:
 
     def __init__(self, X: NDArray[np.float64], weight: NDArray[np.float64], prices: PriceArrays) -> None:
         self._X, self._weight, self._prices = np.ascontiguousarray(X), weight, prices
-        words = max(1, -(-X.shape[1] // 64))
+        words = word_count(X.shape[1])
         self._masks = np.zeros((len(X), words), np.uint64)
         self._computed = np.zeros(len(X))  # learners, comparisons and uses, in money
         self._every = np.arange(X.shape[1])
-        self._resource_masks = np.zeros((len(prices.resource_cost), words), np.uint64)
         feature, resource = np.nonzero(prices.needs)
-        bits = np.uint64(1) << (feature & 63).astype(np.uint64)
-        np.bitwise_or.at(self._resource_masks, (resource, feature >> 6), bits)
+        self._resource_masks = bit_sets(resource, feature, len(prices.resource_cost), words)
 
     def add(self, table: TreeTable) -> NDArray[np.float64]:
         """Add trees of one output each, with e_t = 1, and return their values: float64 (rows, trees)."""
@@ -49,10 +48,7 @@ class PrefixCost:
         codes = code_values(nodes, self._X, self._every)
         kernels.walk_leaves(codes, nodes.word, nodes.root, nodes.depth, leaves)
         masks = path_masks(nodes, self._X.shape[1])
-        spent = self._prices.learner + np.zeros(len(masks))
-        for level in nodes.levels:
-            parent = nodes.parent[level]
-            spent[level] = spent[parent] + self._prices.split[nodes.feature[parent]]
+        spent = self._prices.learner + path_prices(nodes, self._prices.split)
         spent += self._prices.reuse * np.bitwise_count(masks).sum(axis=1)
         for tree in range(len(table)):
             self._masks |= masks[leaves[:, tree]]

@@ -8,8 +8,9 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.bank import TREE
+from costframe.core.bits import bit_sets, word_count
 from costframe.core.errors import ParameterError
-from costframe.core.layout import path_masks
+from costframe.core.layout import path_masks, path_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from costframe.core.layout import StageLayout
     from costframe.core.price_arrays import PriceArrays
 
-__all__ = ["ACQUISITIONS", "ReadingMarks", "bits_of", "check_acquisition", "marks_for"]
+__all__ = ["ACQUISITIONS", "ReadingMarks", "check_acquisition", "marks_for"]
 
 ACQUISITIONS = ("path", "learner")
 
@@ -57,7 +58,9 @@ def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, a
             begin = int(layout.place[use])
             end = int(np.append(layout.nodes.root, len(node_mask))[np.searchsorted(layout.nodes.root, begin) + 1])
             node_mask[begin:end] = use_mask[use]
-    node_spent = np.stack([_path_prices(layout, prices), np.bitwise_count(node_mask).sum(axis=1)], axis=1)
+    node_spent = np.stack(
+        [path_prices(layout.nodes, prices.split[layout.used]), np.bitwise_count(node_mask).sum(axis=1)], axis=1
+    )
     return ReadingMarks(
         SPENDING if prices.reuse > 0 or (prices.split > 0).any() else READS,
         node_mask,
@@ -67,28 +70,7 @@ def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, a
     )
 
 
-def bits_of(masks: NDArray[np.uint64], n_features: int) -> NDArray[np.bool_]:
-    """Unpack masks (rows, W) into bool (rows, n_features)."""
-    bytes_ = (
-        np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8).reshape(len(masks), 8 * masks.shape[1])
-    )
-    return np.unpackbits(bytes_, axis=1, count=n_features, bitorder="little").view(np.bool_)
-
-
 def _learner_masks(bank: WeakLearnerBank, layout: StageLayout) -> NDArray[np.uint64]:
-    masks = np.zeros((len(layout.learner), max(1, -(-len(layout.used) // 64))), np.uint64)
-    read = bank.F[layout.used][:, layout.learner].tocoo() if len(layout.learner) else None
-    if read is not None:
-        feature, use = read.coords
-        np.bitwise_or.at(masks, (use, feature >> 6), np.uint64(1) << (feature & 63).astype(np.uint64))
-    return masks
-
-
-def _path_prices(layout: StageLayout, prices: PriceArrays) -> NDArray[np.float64]:
-    """float64 (nodes,): the price of the comparisons made before each node."""
-    split = prices.split[layout.used]
-    total = np.zeros(len(layout.nodes.word))
-    for level in layout.nodes.levels:
-        parent = layout.nodes.parent[level]
-        total[level] = total[parent] + split[layout.nodes.feature[parent]]
-    return total
+    read = bank.F[layout.used][:, layout.learner].tocoo()
+    feature, use = read.coords
+    return bit_sets(use, feature, len(layout.learner), word_count(len(layout.used)))

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import frozen
 from scipy.special import expit
 
+from costframe.core.bits import bits_of
 from costframe.core.evaluate import StageRunner
-from costframe.core.reading import bits_of
 from costframe.core.report import Charges
 from costframe.core.stages import Route
 

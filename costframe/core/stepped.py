@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.costs import CostModel
-    from costframe.core.expected import CostReport
 
 __all__ = ["SteppedPredictor", "Steps"]
 
@@ -75,22 +74,6 @@ class SteppedPredictor(Predictor):
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
         return Inquiry(StepWalker(self, given), self.feature_names, ledger)
-
-    def cost(
-        self,
-        X: Any,
-        costs: object = None,
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        sample_weight: ArrayLike | None = None,
-        rounds: bool = False,
-    ) -> CostReport:
-        """Say exactly what predicting these rows costs, by replaying them."""
-        from costframe.core.expected import ExpectedCost
-
-        evaluator = ExpectedCost(costs, routing=routing, acquisition=acquisition)
-        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 
     def _one(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})

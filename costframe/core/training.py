@@ -43,6 +43,11 @@ class Rows:
         return len(self.X)
 
     @property
+    def uneven_weight(self) -> NDArray[np.float64] | None:
+        """The weights, or None if all are one."""
+        return None if (self.weight == 1).all() else self.weight
+
+    @property
     def total_weight(self) -> float:
         """Sum of the weights: n, as the equations use it."""
         return float(self.weight.sum())

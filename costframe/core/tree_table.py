@@ -188,10 +188,10 @@ class TreeTable:
     def node_levels(self) -> NDArray[np.int32]:
         """int32 (nodes,): comparisons made before each node."""
         level = np.zeros(self.n_nodes, np.int32)
-        current = self.first[:-1]
+        current, positions = self.first[:-1], self.node_positions
         while len(current):  # one step per level of the deepest tree
             current = current[self.feature[current] >= 0]
-            base = current - self._position()[current]
+            base = current - positions[current]
             level_here = level[current] + 1
             below, above = base + self.left[current], base + self.right[current]
             level[below] = level_here
@@ -199,7 +199,8 @@ class TreeTable:
             current = np.concatenate([below, above])
         return level
 
-    def _position(self) -> NDArray[np.int64]:
+    @property
+    def node_positions(self) -> NDArray[np.int64]:
         """int64 (nodes,): each node's number within its tree."""
         return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
 
@@ -221,7 +222,7 @@ def _check_shapes(table: TreeTable) -> None:
 def _check_nodes(table: TreeTable) -> None:
     leaf = table.feature < 0
     size = np.repeat(np.diff(table.first), np.diff(table.first))
-    position = table._position()  # noqa: SLF001 - the other half of this class
+    position = table.node_positions
     width = np.repeat(table.width, np.diff(table.first))
     _refuse(table, table.feature < -1, "tests a negative column")
     for side in (table.left, table.right):

@@ -148,21 +148,19 @@ def _by_cart(rows: Rows, settings: _Settings) -> TreeTable:
     from costframe.core.tree_table import TreeTable
     from costframe.trees.binning import BinMapper
     from costframe.trees.boosting import boost
+    from costframe.trees.draws import draw_columns
     from costframe.trees.grow import grow_tree
 
     random = np.random.default_rng(settings.random_state)
     mapper = BinMapper.fit(rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=settings.n_threads)
     binned = mapper.transform(rows.X, n_threads=settings.n_threads)
-    d = rows.X.shape[1]
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
-        columns = np.zeros(d, np.bool_)
-        columns[random.permutation(d)[: max(1, round(settings.column_share * d))]] = True
         return grow_tree(
             binned,
             gradients,
             hessians,
-            features=columns,
+            features=draw_columns(random, rows.X.shape[1], settings.column_share),
             growth="breadth",
             max_depth=settings.max_depth,
             min_samples_leaf=settings.min_samples_leaf,

@@ -110,7 +110,7 @@ def boost(
     check_sizes(rows)
     ensemble = Ensemble(loss.baseline(rows.y, rows.weight), step, loss.link)
     scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T  # columns contiguous
-    weight = None if (rows.weight == 1).all() else rows.weight[:, np.newaxis]
+    weight = rows.uneven_weight
     if monitor:
         monitor.begin(ensemble.intercept)
     for number in track(range(n_rounds), title, verbose=verbose):
@@ -118,7 +118,7 @@ def boost(
             before_round(number)
         gradients, hessians = loss.gradients(rows.y, scores, n_threads=n_threads)
         if weight is not None:
-            gradients, hessians = gradients * weight, hessians * weight
+            gradients, hessians = gradients * weight[:, np.newaxis], hessians * weight[:, np.newaxis]
         added = _grow_round(grow, gradients, hessians, scores, step)
         if not added and end_when_idle:
             break

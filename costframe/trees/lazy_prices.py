@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from costframe.core.bits import bit_sets, word_count
+from costframe.trees.prices import in_loss
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -14,8 +17,6 @@ if TYPE_CHECKING:
     from costframe.trees.leaf import Leaf
 
 __all__ = ["LazyPrices"]
-
-LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
 
 
 @final
@@ -59,7 +60,7 @@ class LazyPrices:
         self.spent, self.fixed = 0.0, 0.0
         self._prices, self._weight = prices, weight
         d, items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
-        self._marks = np.zeros((n_rows, max(1, -(-items // 64))), np.uint64)
+        self._marks = np.zeros((n_rows, word_count(items)), np.uint64)
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
         self._bits = _item_bits(prices.needs, self._marks.shape[1])
@@ -75,8 +76,7 @@ class LazyPrices:
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): what a split of this leaf on each feature costs now."""
         money = self._per_row(leaf) + np.where(self._once_paid, 0.0, self._prices.once)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.where(money == 0, 0.0, np.minimum(self.tradeoff * money, LARGEST))
+        return in_loss(self.tradeoff, money)
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
         """Mark the feature and its resources in the leaf's rows; True if a once-per-batch price was paid by it."""
@@ -168,8 +168,5 @@ class LazyPrices:
 def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
     """uint64 (d, words): for each feature, the bits of itself and of the resources that it needs."""
     d = len(needs)
-    bits = np.zeros((d, words), np.uint64)
     feature, resource = np.nonzero(needs)
-    features, items = np.concatenate([np.arange(d), feature]), np.concatenate([np.arange(d), d + resource])
-    np.bitwise_or.at(bits, (features, items >> 6), np.uint64(1) << (items & 63).astype(np.uint64))
-    return bits
+    return bit_sets(np.concatenate([np.arange(d), feature]), np.concatenate([np.arange(d), d + resource]), d, words)

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
     from costframe.trees.leaf import Leaf
 
-__all__ = ["NoPrices", "OncePrices", "SplitPrices"]
+__all__ = ["NoPrices", "OncePrices", "SplitPrices", "in_loss"]
+
+LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
+
+
+def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
+    """Multiply prices by a tradeoff; what is free stays free, and what cannot be paid stays finite."""
+    price = np.asarray(money, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(price == 0, 0.0, np.minimum(tradeoff * price, LARGEST))
 
 
 class SplitPrices(Protocol):

@@ -10,6 +10,7 @@ from attrs import frozen
 from costframe.core.threads import thread_count
 from costframe.trees.binning import BinMapper
 from costframe.trees.boosting import boost
+from costframe.trees.draws import draw_columns, draw_rows
 from costframe.trees.grow import grow_tree
 from costframe.trees.lazy_prices import LazyPrices
 
@@ -93,18 +94,17 @@ def train_cegb(
     n_threads, rows = thread_count(settings.n_threads), data.train
     mapper = BinMapper.fit(rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=n_threads)
     binned = mapper.transform(rows.X, n_threads=n_threads)
-    weight = None if (rows.weight == 1).all() else rows.weight
-    prices = LazyPrices(data.prices, settings.tradeoff, len(rows), weight)
+    prices = LazyPrices(data.prices, settings.tradeoff, len(rows), rows.uneven_weight)
     random = np.random.default_rng(settings.random_state)
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
-        drawn, left_out = _draw_rows(random, len(rows), settings.subsample)
+        drawn, left_out = draw_rows(random, len(rows), settings.subsample)
         tree = grow_tree(
             binned,
             gradients,
             None if (hessians == 1).all() else hessians,  # a hessian of one is the count, which is quicker
             rows=drawn,
-            features=_draw_columns(random, mapper.n_features, settings.column_share),
+            features=draw_columns(random, mapper.n_features, settings.column_share),
             prices=prices,
             growth=settings.growth,
             max_depth=settings.max_depth,
@@ -136,22 +136,3 @@ def train_cegb(
     )
     predictor = ensemble.finish(data.feature_names, best)
     return Trained(predictor, ensemble, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
-
-
-def _draw_rows(
-    random: np.random.Generator, n_rows: int, share: float
-) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """Return the rows to grow on and those left out; none of either if all are drawn."""
-    if share == 1:
-        return None, None
-    order = random.permutation(n_rows).astype(np.int32)
-    count = max(1, round(share * n_rows))
-    return np.sort(order[:count]), np.sort(order[count:])
-
-
-def _draw_columns(random: np.random.Generator, n_features: int, share: float) -> NDArray[np.bool_] | None:
-    if share == 1:
-        return None
-    drawn = np.zeros(n_features, np.bool_)
-    drawn[random.permutation(n_features)[: max(1, round(share * n_features))]] = True
-    return drawn

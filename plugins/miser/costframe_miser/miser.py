@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import thread_count
 from costframe.trees.binning import BinMapper
 from costframe.trees.boosting import boost
 from costframe.trees.grow import grow_tree
-from costframe.trees.prices import OncePrices
+from costframe.trees.prices import OncePrices, in_loss
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.predictor import StageTree
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from costframe.trees.monitor import Monitor
 
 __all__ = ["MiserSettings", "once_prices", "train_miser"]
-
-LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
 
 
 @frozen
@@ -67,7 +65,7 @@ def train_miser(
         data.train.X, max_bins=settings.max_bins, sample_weight=data.train.weight, n_threads=n_threads
     )
     binned = mapper.transform(data.train.X, n_threads=n_threads)
-    weight = _first_order_hessian(data.train.weight)
+    weight = data.train.uneven_weight  # the hessians of the squared loss of the residuals
     prices = once_prices(data, settings)
 
     def grow(gradients: NDArray[np.floating], _hessians: NDArray[np.floating]) -> GrownTree:
@@ -109,23 +107,11 @@ def once_prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
     share = settings.learning_rate * (2 - settings.learning_rate) if settings.shrink_recurring else 1.0
     prices = data.prices
     return OncePrices(
-        _times(row, prices.cost) + _times(batch, prices.once),
-        resource_price=_times(row, prices.resource_cost),
+        in_loss(row, prices.cost) + in_loss(batch, prices.once),
+        resource_price=in_loss(row, prices.resource_cost),
         needs=prices.needs,
-        split_price=_times(batch / share, prices.split),
-        root_price=float(_times(row / share, prices.learner)),
-        reuse_price=float(_times(row / share, prices.reuse)),
-        row_weight=None if _first_order_hessian(data.train.weight) is None else data.train.weight,
+        split_price=in_loss(batch / share, prices.split),
+        root_price=float(in_loss(row / share, prices.learner)),
+        reuse_price=float(in_loss(row / share, prices.reuse)),
+        row_weight=data.train.uneven_weight,
     )
-
-
-def _first_order_hessian(weight: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the weights, which are the hessians of the squared loss of the residuals; None stands for ones."""
-    return None if (weight == 1).all() else weight
-
-
-def _times(tradeoff: float, prices: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Multiply; what is free stays free, and what cannot be paid stays finite."""
-    price = np.asarray(prices, np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(price == 0, 0.0, np.minimum(tradeoff * price, LARGEST))

@@ -1,0 +1,33 @@
+"""Sets of numbered things as bits in 64-bit words: one row of words a set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["bit_sets", "bits_of", "word_count"]
+
+
+def word_count(n_things: int) -> int:
+    """Return the number of words that hold a bit for each thing; at least one."""
+    return max(1, -(-n_things // 64))
+
+
+def bit_sets(
+    sets: NDArray[np.signedinteger], things: NDArray[np.signedinteger], n_sets: int, n_words: int
+) -> NDArray[np.uint64]:
+    """Make uint64 (n_sets, n_words): set `sets[i]` holds thing `things[i]`."""
+    masks = np.zeros((n_sets, n_words), np.uint64)
+    np.bitwise_or.at(masks, (sets, things >> 6), np.uint64(1) << (things & 63).astype(np.uint64))
+    return masks
+
+
+def bits_of(masks: NDArray[np.uint64], n_things: int) -> NDArray[np.bool_]:
+    """Unpack masks (rows, W) into bool (rows, n_things)."""
+    bytes_ = np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8)
+    unpacked = np.unpackbits(bytes_.reshape(len(masks), 8 * masks.shape[1]), axis=1, count=n_things, bitorder="little")
+    return unpacked.view(np.bool_)
