@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -78,7 +79,7 @@ class ResourcePrice:
         costs_io.settle(self, "resources", "cost")
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class CostModel:
     """The price of every feature and resource, and of evaluating learners; immutable, compared by value.
 
@@ -206,27 +207,7 @@ class CostModel:
 
         A name without a price, or given twice, is a `CostModelError`.
         """
-        wanted = costs_io.as_names(names, "names")
-        prices = {feature.name: feature for feature in self.features}
-        missing = [name for name in wanted if name not in prices]
-        if missing:
-            tail = costs_io.suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
-            raise CostModelError(f"features: no price for {costs_io.shown(missing[0])}{tail}")
-        chosen = [prices[name] for name in wanted]
-        reach, needs = self._closed_needs(chosen)
-        return PriceArrays(
-            names=wanted,
-            cost=np.array([feature.cost for feature in chosen], dtype=np.float64),
-            once=np.array([feature.once for feature in chosen], dtype=np.float64),
-            split=np.array([self.split if f.split is None else f.split for f in chosen], dtype=np.float64),
-            resource_names=self.resource_names,
-            resource_cost=np.array([resource.cost for resource in self.resources], dtype=np.float64),
-            needs=needs,
-            resource_needs=reach,
-            learner=self.learner,
-            reuse=self.reuse,
-            unit=self.unit,
-        )
+        return _selected(self, costs_io.as_names(names, "names"))
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:
         """Return what one row pays that acquires all features, or all of `names`, with the resources they need.
@@ -235,20 +216,6 @@ class CostModel:
         """
         prices = self.select(self.names if names is None else names)
         return math.fsum([*prices.cost, *prices.resource_cost[prices.needs.any(axis=0)]])
-
-    def _closed_needs(self, chosen: Sequence[FeaturePrice]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return what each resource pays for, (R, R), and what each feature needs, (len(chosen), R)."""
-        position = {name: r for r, name in enumerate(self.resource_names)}
-        reach = np.eye(len(position), dtype=np.bool_)
-        for name in costs_io.needed_first(self.resources):
-            r = position[name]
-            for need in self.resources[r].needs:
-                reach[r] |= reach[position[need]]
-        needs = np.zeros((len(chosen), len(position)), dtype=np.bool_)
-        for f, feature in enumerate(chosen):
-            for need in feature.needs:
-                needs[f] |= reach[position[need]]
-        return reach, needs
 
     def _check_sum(self) -> None:
         amounts: dict[tuple[str, ...], float] = {(key,): getattr(self, key) for key in ("split", "learner", "reuse")}
@@ -262,3 +229,42 @@ class CostModel:
         except OverflowError as error:
             where = max(amounts, key=amounts.__getitem__)
             raise costs_io.wrong(where, "prices with a finite sum", amounts[where]) from error
+
+
+@functools.lru_cache(maxsize=64)  # every inquiry selects; the arrays are read-only, so all may share them
+def _selected(model: CostModel, wanted: tuple[str, ...]) -> PriceArrays:
+    prices = {feature.name: feature for feature in model.features}
+    missing = [name for name in wanted if name not in prices]
+    if missing:
+        tail = costs_io.suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
+        raise CostModelError(f"features: no price for {costs_io.shown(missing[0])}{tail}")
+    chosen = [prices[name] for name in wanted]
+    reach, needs = _closed_needs(model, chosen)
+    return PriceArrays(
+        names=wanted,
+        cost=np.array([feature.cost for feature in chosen], dtype=np.float64),
+        once=np.array([feature.once for feature in chosen], dtype=np.float64),
+        split=np.array([model.split if f.split is None else f.split for f in chosen], dtype=np.float64),
+        resource_names=model.resource_names,
+        resource_cost=np.array([resource.cost for resource in model.resources], dtype=np.float64),
+        needs=needs,
+        resource_needs=reach,
+        learner=model.learner,
+        reuse=model.reuse,
+        unit=model.unit,
+    )
+
+
+def _closed_needs(model: CostModel, chosen: Sequence[FeaturePrice]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return what each resource pays for, (R, R), and what each feature needs, (len(chosen), R)."""
+    position = {name: r for r, name in enumerate(model.resource_names)}
+    reach = np.eye(len(position), dtype=np.bool_)
+    for name in costs_io.needed_first(model.resources):
+        r = position[name]
+        for need in model.resources[r].needs:
+            reach[r] |= reach[position[need]]
+    needs = np.zeros((len(chosen), len(position)), dtype=np.bool_)
+    for f, feature in enumerate(chosen):
+        for need in feature.needs:
+            needs[f] |= reach[position[need]]
+    return reach, needs
