@@ -8,7 +8,7 @@ import numpy as np
 
 from costframe.core.bank import COLUMN, OPAQUE, TREE
 from costframe.core.bits import word_count
-from costframe.core.layout import lay_out_nodes
+from costframe.core.node_layout import lay_out_nodes
 from costframe.core.threads import run_parallel, thread_count
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
-    from costframe.core.layout import NodeLayout, StageLayout
+    from costframe.core.layout import StageLayout
+    from costframe.core.node_layout import NodeLayout
     from costframe.core.reading import ReadingMarks
     from costframe.core.tree_table import TreeTable
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from costframe.core.bits import bit_sets, word_count
 from costframe.core.evaluate import code_values
-from costframe.core.layout import lay_out_nodes, path_masks, path_prices
+from costframe.core.node_layout import lay_out_nodes, path_masks, path_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

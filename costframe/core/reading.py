@@ -10,7 +10,7 @@ from attrs import frozen
 from costframe.core.bank import TREE
 from costframe.core.bits import bit_sets, word_count
 from costframe.core.errors import ParameterError
-from costframe.core.layout import path_masks, path_prices
+from costframe.core.node_layout import path_masks, path_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
