@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
 
-__all__ = ["Ensemble", "boost"]
+__all__ = ["Boosted", "Ensemble", "boost"]
 
 
 @define(eq=False)
@@ -51,6 +51,11 @@ class Ensemble:
     outputs: list[int] = field(factory=list)
     rounds: list[int] = field(factory=list)
 
+    def of_round(self, number: int) -> list[tuple[int, TreeTable]]:
+        """Return the trees of a round, each with the output it adds to."""
+        trees = slice(self.rounds[number - 1] if number else 0, self.rounds[number])
+        return list(zip(self.outputs[trees], self.tables[trees], strict=True))
+
     def finish(self, feature_names: Sequence[str], n_rounds: int | None = None) -> StageTree:
         """Return the model of the first `n_rounds` rounds, all by default."""
         kept = len(self.rounds) if n_rounds is None else n_rounds
@@ -61,6 +66,26 @@ class Ensemble:
         return StageTree(bank, (Answer(np.arange(count), weights, self.intercept, self.link),))
 
 
+@define(eq=False)
+class Boosted:
+    """Where boosting stands: an ensemble, and what it says of the training rows.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+    scores : float64 (n, K), columns contiguous
+    """
+
+    ensemble: Ensemble
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def constant(cls, rows: Rows, loss: Loss, step: float) -> Boosted:
+        """Start at the loss's optimal constant."""
+        ensemble = Ensemble(loss.baseline(rows.y, rows.weight), step, loss.link)
+        return cls(ensemble, np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T)
+
+
 def boost(
     rows: Rows,
     loss: Loss,
@@ -69,6 +94,7 @@ def boost(
     n_rounds: int,
     step: float,
     monitor: Watcher | None = None,
+    boosted: Boosted | None = None,
     before_round: Callable[[int], None] | None = None,
     end_when_idle: bool = True,
     n_threads: int = 1,
@@ -77,8 +103,8 @@ def boost(
 ) -> tuple[Ensemble, int]:
     """Boost: in each round, for each output k, H_k += step * grow(gradients of k), from one set of gradients.
 
-    Starts at the loss's optimal constant. Ends after `n_rounds`, or when the monitor says so. A tree without a split is
-    a constant and no learner; it is left out.
+    Starts at the loss's optimal constant, or where earlier boosting ended. Ends after `n_rounds`, or when the monitor
+    says so. A tree without a split is a constant and no learner; it is left out.
 
     Parameters
     ----------
@@ -87,9 +113,13 @@ def boost(
     grow : callable
         (weighted gradients, weighted hessians), (n,) each -> GrownTree.
     n_rounds : int
+        In all, earlier ones included.
     step : float
     monitor : Watcher, optional
-        Says which round is best, and when to stop.
+        Says which round is best, and when to stop. It is told of earlier rounds too, so that what comes out is what one
+        run would have given: if it would have stopped with the last of them, there is no other.
+    boosted : Boosted, optional
+        Where to go on; is changed.
     before_round : callable, optional
         Is told the number of each round before it begins.
     end_when_idle : bool
@@ -108,15 +138,14 @@ def boost(
         If labels or weights are too large or small to be reckoned with.
     """
     check_sizes(rows)
-    ensemble = Ensemble(loss.baseline(rows.y, rows.weight), step, loss.link)
-    scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T  # columns contiguous
-    weight = rows.uneven_weight
-    if monitor:
-        monitor.begin(ensemble.intercept)
-    for number in track(range(n_rounds), title, verbose=verbose):
+    boosted = Boosted.constant(rows, loss, step) if boosted is None else boosted
+    ensemble, scores = boosted.ensemble, boosted.scores
+    weight, row_loss = rows.uneven_weight, loss.for_rows(rows)
+    begin = n_rounds if monitor and _replay(ensemble, monitor) else len(ensemble.rounds)
+    for number in track(range(begin, n_rounds), title, verbose=verbose):
         if before_round:
             before_round(number)
-        gradients, hessians = loss.gradients(rows.y, scores, n_threads=n_threads)
+        gradients, hessians = row_loss.gradients(rows.y, scores, n_threads=n_threads)
         if weight is not None:
             gradients, hessians = gradients * weight[:, np.newaxis], hessians * weight[:, np.newaxis]
         added = _grow_round(grow, gradients, hessians, scores, step)
@@ -128,6 +157,15 @@ def boost(
         if monitor and monitor.add(added, step):
             break
     return ensemble, monitor.best_round if monitor else len(ensemble.rounds)
+
+
+def _replay(ensemble: Ensemble, monitor: Watcher) -> bool:
+    """Tell a monitor of the rounds that there are; True if it is time to stop."""
+    monitor.begin(ensemble.intercept)
+    stop = False
+    for number in range(len(ensemble.rounds)):
+        stop = monitor.add(ensemble.of_round(number), ensemble.step)
+    return stop
 
 
 def _grow_round(

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from costframe.core.bits import bit_sets, word_count
+from costframe.core.bits import bit_sets, bits_of, word_count
 from costframe.trees.prices import in_loss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.price_arrays import PriceArrays
+    from costframe.core.tree_table import TreeTable
     from costframe.trees.finish import GrownTree
     from costframe.trees.leaf import Leaf
 
@@ -111,19 +112,36 @@ class LazyPrices:
         tree : GrownTree
         rows : int32 (m,)
         """
+        self.walked(tree.table, tree.leaf_of_row[rows], rows)
+
+    def walked(self, tree: TreeTable, leaves: NDArray[np.int32], rows: NDArray[np.int32]) -> None:
+        """Charge rows for one tree that ends for them in these leaves.
+
+        Parameters
+        ----------
+        tree : TreeTable
+        leaves, rows : int32 (m,)
+        """
         from costframe.trees.marks_kernels import price_marks
 
         items, comparisons, uses = self._by_node(tree)
-        leaves, reuse = tree.leaf_of_row[rows], self._prices.reuse
+        reuse = self._prices.reuse
         per_row, first_uses = np.empty(len(rows)), np.empty(len(rows))
         price_marks(self._marks, rows, items[leaves], self._cost, self._d, per_row, first_uses)
         per_row += comparisons[leaves] + reuse * (uses[leaves] - first_uses)
-        if tree.n_leaves > 1:
+        if len(items) > 1:
             per_row += self._prices.learner
         weight = 1.0 if self._weight is None else self._weight[rows]
         self.spent += float((per_row * weight).sum())
+        self._pay_once(np.bitwise_or.reduce(items[np.unique(leaves)]))
 
-    def _by_node(self, tree: GrownTree) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
+    def _pay_once(self, items: NDArray[np.uint64]) -> None:
+        """Charge the once-per-batch prices of the features among these items."""
+        read = bits_of(items[np.newaxis], self._d)[0] & ~self._once_paid
+        self.fixed += float(self._prices.once[read].sum())
+        self._once_paid |= read
+
+    def _by_node(self, tree: TreeTable) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
         """By node: items read on the way to it, price of the comparisons, and number of features."""
         items = np.zeros((len(tree.feature), self._marks.shape[1]), np.uint64)
         comparisons, tested = np.zeros(len(items)), [frozenset[int]()] * len(items)

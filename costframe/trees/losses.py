@@ -1,4 +1,4 @@
-"""What boosting minimises: squared, logistic and softmax loss."""
+"""What boosting minimises: squared, logistic and softmax loss; those of rankings have a file of their own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from costframe.core.threads import run_parallel
 from costframe.trees.scaling import single_digits
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss", "loss_for"]
+    from costframe.core.training import Rows
+
+__all__ = ["LogisticLoss", "Loss", "RowLoss", "SoftmaxLoss", "SquaredLoss", "loss_for"]
 
 _ROWS_PER_STRIP = 8192  # what is computed on the way stays in the cache
 _LEAST_HESSIAN = 1e-16  # keeps quotients finite where a probability rounds to zero or one
@@ -22,7 +26,7 @@ _LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite wher
 
 
 class Loss(Protocol):
-    """A loss of scores (n, K), and its derivatives by each score."""
+    """A loss of scores (n, K)."""
 
     @property
     def n_outputs(self) -> int:
@@ -34,6 +38,13 @@ class Loss(Protocol):
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """float64 (K,): the best constant scores."""
+
+    def for_rows(self, rows: Rows) -> RowLoss:
+        """Return the loss of these rows, whose scores one may then give; losses of single rows are the same for all."""
+
+
+class RowLoss(Protocol):
+    """The loss of some rows, and its derivatives by each score."""
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
@@ -65,6 +76,11 @@ class SquaredLoss:
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """float64 (1,): the weighted mean."""
         return np.array([_mean(np.asarray(y, np.float64), weight)])
+
+    def for_rows(self, rows: Rows) -> Self:
+        """Return itself: each row has its own loss."""
+        del rows
+        return self
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
@@ -102,6 +118,11 @@ class LogisticLoss:
         """float64 (1,): the log odds of the weighted share of ones; finite if there are none, or only ones."""
         share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
+
+    def for_rows(self, rows: Rows) -> Self:
+        """Return itself: each row has its own loss."""
+        del rows
+        return self
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
@@ -161,6 +182,11 @@ class SoftmaxLoss:
         target = _classes(y, self.n_classes)
         mass = np.bincount(target, None if weight is None else np.asarray(weight, np.float64), self.n_classes)
         return np.array(np.log(np.maximum(mass / mass.sum(), _LEAST_SHARE)))
+
+    def for_rows(self, rows: Rows) -> Self:
+        """Return itself: each row has its own loss."""
+        del rows
+        return self
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1

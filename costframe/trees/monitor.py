@@ -45,7 +45,7 @@ class Running:
 
     def __init__(self, rows: Rows, loss: Loss, prices: PriceArrays) -> None:
         check_sizes(rows, "_val")
-        self.rows, self._loss = rows, loss
+        self.rows, self._loss, self._link = rows, loss.for_rows(rows), loss.link
         self._cost = PrefixCost(rows.X, rows.weight, prices)
         self.scores = np.empty((len(rows), 0))
 
@@ -71,7 +71,7 @@ class Running:
     @property
     def predictions(self) -> NDArray[np.float64]:
         """float64 (rows,) or (rows, K)."""
-        values = apply_link(self._loss.link, self.scores)
+        values = apply_link(self._link, self.scores)
         return values[:, 0] if values.shape[1] == 1 else values
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl
 
-__all__ = ["CEGBClassifier", "CEGBRegressor"]
+__all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
 
 def __getattr__(name: str) -> object:
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> object:
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Bring CEGB."""
-    from costframe_cegb.estimators import CEGBClassifier, CEGBRegressor
+    from costframe_cegb.estimators import CEGBClassifier, CEGBRanker, CEGBRegressor
 
     return [
         Algorithm(
@@ -27,5 +27,6 @@ def costframe_algorithms() -> list[Algorithm]:
             reference="Peter, Diego, Hamprecht, Nadler: Cost efficient gradient boosting, NIPS 2017",
             classifier=CEGBClassifier,
             regressor=CEGBRegressor,
+            ranker=CEGBRanker,
         )
     ]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import thread_count
-from costframe.trees.binning import BinMapper
 from costframe.trees.boosting import boost
 from costframe.trees.draws import draw_columns, draw_rows
 from costframe.trees.grow import grow_tree
-from costframe.trees.lazy_prices import LazyPrices
 
 if TYPE_CHECKING:
     from typing import Literal
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.predictor import StageTree
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from costframe.trees.grow import GrownTree
     from costframe.trees.losses import Loss
     from costframe.trees.monitor import Watcher
+    from costframe_cegb.state import State
 
 __all__ = ["CEGBSettings", "Trained", "train_cegb"]
 
@@ -80,6 +79,7 @@ def train_cegb(
     loss: Loss,
     settings: CEGBSettings,
     monitor: Watcher | None,
+    state: State,
     tradeoffs: NDArray[np.float64] | None = None,
 ) -> Trained:
     """Train by second-order boosting.
@@ -89,13 +89,13 @@ def train_cegb(
         1/2 [ G_l^2/(H_l+reg) + G_r^2/(H_r+reg) - G_p^2/(H_p+reg) ] - price of (p, f)
 
     at `LazyPrices`, and a leaf's value is -G/(H+reg). The open leaf whose best split is worth most is split next, as
-    long as one is worth anything. `tradeoffs`, float64 (rounds,), takes the place of the settings' one lambda.
+    long as one is worth anything. Goes on from `state`, which is changed. `tradeoffs`, float64 (rounds,), takes the
+    place of the settings' one lambda.
     """
     n_threads, rows = thread_count(settings.n_threads), data.train
-    mapper = BinMapper.fit(rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=n_threads)
-    binned = mapper.transform(rows.X, n_threads=n_threads)
-    prices = LazyPrices(data.prices, settings.tradeoff, len(rows), rows.uneven_weight)
-    random = np.random.default_rng(settings.random_state)
+    binned = state.mapper.transform(rows.X, n_threads=n_threads)
+    prices, random = state.prices, state.random
+    prices.tradeoff = settings.tradeoff
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         drawn, left_out = draw_rows(random, len(rows), settings.subsample)
@@ -104,7 +104,7 @@ def train_cegb(
             gradients,
             None if (hessians == 1).all() else hessians,  # a hessian of one is the count, which is quicker
             rows=drawn,
-            features=draw_columns(random, mapper.n_features, settings.column_share),
+            features=draw_columns(random, rows.X.shape[1], settings.column_share),
             prices=prices,
             growth=settings.growth,
             max_depth=settings.max_depth,
@@ -128,6 +128,7 @@ def train_cegb(
         n_rounds=settings.n_estimators,
         step=settings.learning_rate,
         monitor=monitor,
+        boosted=state.boosted,
         before_round=anneal,
         end_when_idle=settings.subsample == 1 and settings.column_share == 1 and tradeoffs is None,
         n_threads=n_threads,

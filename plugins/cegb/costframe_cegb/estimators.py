@@ -1,76 +1,64 @@
-"""CEGB for two and more classes and for numbers, in scikit-learn's manner."""
+"""CEGB for two and more classes, for numbers and for rankings, in scikit-learn's manner."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import define, field
 
-from costframe.core.errors import ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRegressor
-from costframe.core.training import check_number, given_or
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.training import check_flag, check_number, given_or
 from costframe.trees.losses import loss_for
 from costframe.trees.monitor import monitor_for
 from costframe.trees.path import AnnealedPath, PathWatcher, falling_tradeoffs
+from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes
 from costframe_cegb.cegb import CEGBSettings, train_cegb
+from costframe_cegb.state import Kept, State
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.losses import Loss
 
-__all__ = ["CEGBClassifier", "CEGBRegressor"]
+__all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
 
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _CEGB(CostAwareEstimator):
-    """What both have in common: settings, and training."""
+    """What all have in common: settings, and training."""
 
-    def __init__(
-        self,
-        costs: Any = None,
-        tradeoff: float = 1e-3,
-        *,
-        n_estimators: int | None = None,
-        learning_rate: float | None = None,
-        max_leaves: int | None = None,
-        max_depth: int | None = None,
-        growth: str | None = None,
-        min_samples_leaf: int | None = None,
-        min_hessian_leaf: float | None = None,
-        l2_regularization: float | None = None,
-        max_bins: int | None = None,
-        subsample: float | None = None,
-        column_share: float | None = None,
-        n_iter_no_change: int | None = None,
-        scoring: Any = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.costs = costs
-        self.tradeoff = tradeoff
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.max_depth = max_depth
-        self.growth = growth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_hessian_leaf = min_hessian_leaf
-        self.l2_regularization = l2_regularization
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.column_share = column_share
-        self.n_iter_no_change = n_iter_no_change
-        self.scoring = scoring
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    costs: Any = None
+    tradeoff: float = 1e-3
+    n_estimators: int | None = field(default=None, kw_only=True)
+    learning_rate: float | None = field(default=None, kw_only=True)
+    max_leaves: int | None = field(default=None, kw_only=True)
+    max_depth: int | None = field(default=None, kw_only=True)
+    growth: str | None = field(default=None, kw_only=True)
+    min_samples_leaf: int | None = field(default=None, kw_only=True)
+    min_hessian_leaf: float | None = field(default=None, kw_only=True)
+    l2_regularization: float | None = field(default=None, kw_only=True)
+    max_bins: int | None = field(default=None, kw_only=True)
+    subsample: float | None = field(default=None, kw_only=True)
+    column_share: float | None = field(default=None, kw_only=True)
+    n_iter_no_change: int | None = field(default=None, kw_only=True)
+    scoring: Any = field(default=None, kw_only=True)
+    warm_start: bool = field(default=False, kw_only=True)
+    random_state: int = field(default=0, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
-        settings, loss = self._settings(data), loss_for(data.n_classes)
-        trained = train_cegb(data, loss, settings, monitor_for(self, data, loss))
+        settings, loss, labels = self._settings(data), self._loss(data), self._labels()
+        warm = check_flag("warm_start", self.warm_start)
+        kept: Kept | None = getattr(self, "_kept", None) if warm else None
+        state = State.begin(data, loss, settings) if kept is None else kept.again(loss, settings, data, labels)
+        trained = train_cegb(data, loss, settings, monitor_for(self, data, loss), state)
+        self._kept = Kept.of(state, loss, settings, data, labels) if warm else None
         self.n_iter_, self.n_grown_ = trained.n_rounds, trained.n_grown
         self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
         return trained.predictor
@@ -84,6 +72,8 @@ class _CEGB(CostAwareEstimator):
         X_val: Any,
         y_val: ArrayLike,
         sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
         tradeoffs: tuple[float, float] | None = None,
     ) -> AnnealedPath:
         """Train once with a falling tradeoff, and return all prefixes as models with their exact validation cost.
@@ -92,29 +82,35 @@ class _CEGB(CostAwareEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
             As for `fit`.
         tradeoffs : (float, float), optional
             lambda of the first and of the last round, with a geometric fall between; by default from where hardly
             anything is bought to where prices hardly count.
         """
-        for name in ("n_iter_no_change", "scoring"):
-            if getattr(self, name) is not None:
+        for name in ("n_iter_no_change", "scoring", "warm_start"):
+            if getattr(self, name) is not None and getattr(self, name) is not False:
                 raise ParameterError(f"{name}: has no effect on a path, which keeps every round")
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, None, None)
+        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
-        settings, loss = self._settings(data), loss_for(data.n_classes)
+        settings, loss = self._settings(data), self._loss(data)
         constant = loss.baseline(data.train.y, data.train.weight)
-        start = loss.mean(data.train.y, np.tile(constant, (len(data.train), 1)), data.train.weight)
+        start = loss.for_rows(data.train).mean(data.train.y, np.tile(constant, (len(data.train), 1)), data.train.weight)
         fall = falling_tradeoffs(start, data.prices, settings.n_estimators, tradeoffs)
         watcher = PathWatcher(data.valid, loss, data.prices, fall)
-        trained = train_cegb(data, loss, settings, watcher, fall)
+        trained = train_cegb(data, loss, settings, watcher, State.begin(data, loss, settings), fall)
         path = AnnealedPath(tuple(watcher.points), trained.ensemble, data.costs, data.feature_names)
         self.n_iter_, self.n_grown_ = path.at(settings.tradeoff).n_rounds, trained.n_grown
         self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
         self._keep(path.predictor(self.n_iter_), data.costs)
         return path
+
+    def _loss(self, data: TrainingData) -> Loss:
+        return loss_for(data.n_classes)
+
+    def _labels(self) -> list[object]:
+        return list(getattr(self, "classes_", ()))
 
     def _settings(self, data: TrainingData) -> CEGBSettings:
         check_sizes(data.train)
@@ -141,6 +137,7 @@ class _CEGB(CostAwareEstimator):
         )
 
 
+@define(slots=False, eq=False, repr=False)
 class CEGBClassifier(CostAwareClassifier, _CEGB):
     """CEGB for two classes (logistic loss) or more (softmax, one tree a class and round).
 
@@ -174,6 +171,11 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         Rounds without a better validation value before stopping, 30 by default; needs X_val.
     scoring : "loss", name of a score, or callable, optional
         What is watched on validation data; validation loss + tradeoff * cost by default.
+    warm_start : bool
+        True continues the trees of the last `fit`, up to `n_estimators` rounds in all, as if they had been one: what
+        rows have paid for stays paid. Other rows than before have paid for what the trees so far acquire for them.
+        Prices, features, classes, `learning_rate`, `max_bins` and `random_state` must be as before. Validation data
+        judge earlier rounds anew; if they would have stopped there, no round is added.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int
@@ -194,51 +196,30 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     classes_ : ndarray (K,)
     """
 
-    def __init__(
-        self,
-        costs: Any = None,
-        tradeoff: float = 1e-3,
-        *,
-        n_estimators: int | None = None,
-        learning_rate: float | None = None,
-        max_leaves: int | None = None,
-        max_depth: int | None = None,
-        growth: str | None = None,
-        min_samples_leaf: int | None = None,
-        min_hessian_leaf: float | None = None,
-        l2_regularization: float | None = None,
-        max_bins: int | None = None,
-        subsample: float | None = None,
-        column_share: float | None = None,
-        n_iter_no_change: int | None = None,
-        scoring: Any = None,
-        class_weight: Any = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            costs,
-            tradeoff,
-            n_estimators=n_estimators,
-            learning_rate=learning_rate,
-            max_leaves=max_leaves,
-            max_depth=max_depth,
-            growth=growth,
-            min_samples_leaf=min_samples_leaf,
-            min_hessian_leaf=min_hessian_leaf,
-            l2_regularization=l2_regularization,
-            max_bins=max_bins,
-            subsample=subsample,
-            column_share=column_share,
-            n_iter_no_change=n_iter_no_change,
-            scoring=scoring,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+    class_weight: Any = field(default=None, kw_only=True)
 
 
 class CEGBRegressor(CostAwareRegressor, _CEGB):
     """CEGB for numbers: squared loss. Parameters are those of `CEGBClassifier` without `class_weight`."""
+
+
+@define(slots=False, eq=False, repr=False)
+class CEGBRanker(CostAwareRanker, _CEGB):
+    """CEGB for rankings, over the queries that `fit` is given as `qid`.
+
+    Parameters are those of `CEGBClassifier` without `class_weight`, and
+
+    Parameters
+    ----------
+    objective : {"lambdarank", "pairwise"}, optional
+        LambdaRank for NDCG (the default), whose tradeoff is NDCG given up per unit of cost per row; or logistic loss of
+        pairs, mean by query. See `costframe.trees.ranking`.
+    """
+
+    objective: str | None = field(default=None, kw_only=True)
+
+    def _loss(self, data: TrainingData) -> Loss:
+        for name, rows in (("qid", data.train), ("qid_val", data.valid)):
+            if rows is not None and rows.qid is None:
+                raise DataError(f"{name}: expected the query of each row, got None; rows are ranked within a query")
+        return ranking_loss(self.objective)

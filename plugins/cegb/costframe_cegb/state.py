@@ -1,0 +1,152 @@
+"""A training under way: what it must remember to be continued, and how it goes on with the same rows or with others."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, evolve
+
+from costframe.core.bank import WeakLearnerBank
+from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.threads import thread_count
+from costframe.trees.binning import BinMapper
+from costframe.trees.boosting import Boosted
+from costframe.trees.lazy_prices import LazyPrices
+
+if TYPE_CHECKING:
+    from costframe.core.training import Rows, TrainingData
+    from costframe.trees.losses import Loss
+    from costframe_cegb.cegb import CEGBSettings
+
+__all__ = ["Kept", "State"]
+
+_KEPT = ("learning_rate", "max_bins", "random_state")  # settings that say what is already there
+
+
+@define(eq=False)
+class State:
+    """What training remembers from round to round.
+
+    Attributes
+    ----------
+    mapper : BinMapper
+    boosted : Boosted
+        Trees so far, and the training rows' scores.
+    prices : LazyPrices
+        What the training rows have paid.
+    random : Generator
+    """
+
+    mapper: BinMapper
+    boosted: Boosted
+    prices: LazyPrices
+    random: np.random.Generator
+
+    @classmethod
+    def begin(cls, data: TrainingData, loss: Loss, settings: CEGBSettings) -> State:
+        """Know no trees, and have paid nothing."""
+        return cls(
+            _bins(data.train, settings),
+            Boosted.constant(data.train, loss, settings.learning_rate),
+            _unpaid(data, settings),
+            np.random.default_rng(settings.random_state),
+        )
+
+    def moved(self, data: TrainingData, settings: CEGBSettings) -> State:
+        """Go on with other rows, which have paid for what the trees so far acquire for them."""
+        prices, ensemble, rows = _unpaid(data, settings), self.boosted.ensemble, data.train
+        scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T
+        everyone = np.arange(len(rows), dtype=np.int32)
+        for k, table in zip(ensemble.outputs, ensemble.tables, strict=True):
+            leaves = WeakLearnerBank.from_trees(table, data.feature_names).leaves(rows.X)[:, 0]
+            prices.walked(table, leaves, everyone)
+            scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
+        return State(_bins(rows, settings), evolve(self.boosted, scores=scores), prices, self.random)
+
+
+@define(eq=False)
+class Kept:
+    """A state, with what must be the same to go on from it.
+
+    Attributes
+    ----------
+    state : State
+    loss : Loss
+    settings : CEGBSettings
+    costs, labels, names : object
+        The price table, the labels of the classes, and the features.
+    rows : bytes
+        Tells the training rows and weights from others.
+    """
+
+    state: State
+    loss: Loss
+    settings: CEGBSettings
+    costs: dict[str, object]
+    labels: list[object]
+    names: tuple[str, ...]
+    rows: bytes
+
+    @classmethod
+    def of(cls, state: State, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> Kept:
+        """Keep a state."""
+        return cls(state, loss, settings, data.costs.to_dict(), labels, data.feature_names, _fingerprint(data.train))
+
+    def again(self, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> State:
+        """Return a copy of the state, to go on from.
+
+        Raises
+        ------
+        ParameterError
+            If there are more rounds already, or a setting differs that must not.
+        DataError
+            If features or classes differ.
+        CostModelError
+            If prices differ.
+        """
+        self._check(loss, settings, data, labels)
+        state = deepcopy(self.state)
+        return state if _fingerprint(data.train) == self.rows else state.moved(data, settings)
+
+    def _check(self, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> None:
+        n_rounds = len(self.state.boosted.ensemble.rounds)
+        if settings.n_estimators < n_rounds:
+            raise ParameterError(
+                f"n_estimators: expected at least {n_rounds} with warm_start, as there are so many rounds already, "
+                f"got {settings.n_estimators}"
+            )
+        for name in _KEPT:
+            before, now = getattr(self.settings, name), getattr(settings, name)
+            if before != now:
+                raise ParameterError(f"{name}: expected {before!r} as before with warm_start, got {now!r}")
+        if loss != self.loss and labels == self.labels:
+            raise ParameterError(f"objective: expected {self.loss!r} as before with warm_start, got {loss!r}")
+        if data.feature_names != self.names:
+            raise DataError(
+                f"X: expected the features {self.names} as before with warm_start, got {data.feature_names}"
+            )
+        if labels != self.labels:
+            raise DataError(f"y: expected the classes {self.labels} as before with warm_start, got {labels}")
+        if data.costs.to_dict() != self.costs:
+            raise CostModelError("costs: expected the same prices as before with warm_start, got others")
+
+
+def _fingerprint(rows: Rows) -> bytes:
+    """Tell rows and weights from others."""
+    told = blake2b(repr(rows.X.shape).encode(), digest_size=16)
+    told.update(np.ascontiguousarray(rows.X).data)
+    told.update(np.ascontiguousarray(rows.weight).data)
+    return told.digest()
+
+
+def _bins(rows: Rows, settings: CEGBSettings) -> BinMapper:
+    return BinMapper.fit(
+        rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=thread_count(settings.n_threads)
+    )
+
+
+def _unpaid(data: TrainingData, settings: CEGBSettings) -> LazyPrices:
+    return LazyPrices(data.prices, settings.tradeoff, len(data.train), data.train.uneven_weight)
