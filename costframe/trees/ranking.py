@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import DataError, ParameterError
+from costframe.trees.losses import SquaredLoss
 from costframe.trees.queries import Queries
 
 if TYPE_CHECKING:
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 
     Derive = Callable[[slice, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], None]
 
-__all__ = ["OBJECTIVES", "LambdaRankLoss", "PairwiseLoss", "ranking_loss"]
-
-OBJECTIVES = ("lambdarank", "pairwise")
+__all__ = ["LambdaRankLoss", "PairwiseLoss", "ranking_loss"]
 
 
 class _Ranking:
@@ -92,10 +91,11 @@ class LambdaRankLoss(_Ranking):
 
 
 def ranking_loss(objective: str | None) -> Loss:
-    """Return a loss by name, LambdaRank by default."""
-    if objective not in {None, *OBJECTIVES}:
-        raise ParameterError(f"objective: expected {' or '.join(map(repr, OBJECTIVES))}, got {objective!r}")
-    return PairwiseLoss() if objective == "pairwise" else LambdaRankLoss()
+    """Return a loss by name: "lambdarank" (the default), "pairwise", or "squared", which takes grades for numbers."""
+    losses: dict[str | None, Loss] = {"pairwise": PairwiseLoss(), "squared": SquaredLoss()}
+    if objective not in {None, "lambdarank", *losses}:
+        raise ParameterError(f"objective: expected 'lambdarank', 'pairwise' or 'squared', got {objective!r}")
+    return losses.get(objective, LambdaRankLoss())
 
 
 class _OfRows:

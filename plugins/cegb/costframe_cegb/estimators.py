@@ -110,7 +110,7 @@ class _CEGB(CostAwareEstimator):
         return loss_for(data.n_classes)
 
     def _labels(self) -> list[object]:
-        return list(getattr(self, "classes_", ()))
+        return list(np.asarray(getattr(self, "classes_", ())).tolist())
 
     def _settings(self, data: TrainingData) -> CEGBSettings:
         check_sizes(data.train)
@@ -211,9 +211,10 @@ class CEGBRanker(CostAwareRanker, _CEGB):
 
     Parameters
     ----------
-    objective : {"lambdarank", "pairwise"}, optional
-        LambdaRank for NDCG (the default), whose tradeoff is NDCG given up per unit of cost per row; or logistic loss of
-        pairs, mean by query. See `costframe.trees.ranking`.
+    objective : {"lambdarank", "pairwise", "squared"}, optional
+        LambdaRank for NDCG (the default), whose tradeoff is NDCG at 30 given up per unit of cost per row; or logistic
+        loss of pairs, mean by query; or squared loss of grades. See `costframe.trees.ranking`. What is watched on
+        validation data is this loss (LambdaRank: what NDCG at 30 lacks to one) + tradeoff * cost.
     """
 
     objective: str | None = field(default=None, kw_only=True)
