@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "TrainingData", "check_flag", "check_number", "check_target", "check_weights", "given_or"]
 
+_MANY = 255  # repetitions of a row in the mean; the engine has bits for so many
+
 
 @frozen(eq=False)
 class Rows:
@@ -46,6 +48,17 @@ class Rows:
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one."""
         return None if (self.weight == 1).all() else self.weight
+
+    @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """int64 (n,): how many rows each one is, where weights say so: whole numbers, not all one, and not huge.
+
+        None otherwise: then each is one.
+        """
+        weight = self.weight
+        if self.uneven_weight is None or self.total_weight > _MANY * len(weight) or (weight != np.floor(weight)).any():
+            return None
+        return weight.astype(np.int64)
 
     @property
     def total_weight(self) -> float:

@@ -35,6 +35,7 @@ def grow_tree(
     gradients: NDArray[np.floating],
     hessians: NDArray[np.floating] | None = None,
     *,
+    counts: NDArray[np.int64] | None = None,
     rows: ArrayLike | None = None,
     features: ArrayLike | None = None,
     prices: SplitPrices | None = None,
@@ -59,6 +60,8 @@ def grow_tree(
         dloss/dscore of every row, times its weight.
     hessians : float64 (n,), optional
         Second derivative of every row, times its weight; one each if not given.
+    counts : int64 (n,), optional
+        How many rows each row is for `min_samples_leaf`, positive; one if not given. If given, hessians must be too.
     rows : int (m,), optional
         Rows to grow the tree on, none twice; all by default.
     features : bool (d,), optional
@@ -93,7 +96,7 @@ def grow_tree(
     g = _per_row("gradients", gradients, n_rows)
     h = None if hessians is None else _per_row("hessians", hessians, n_rows)
     chosen = np.arange(n_rows, dtype=np.int32) if rows is None else _chosen_rows(rows, n_rows)
-    packed = pack(g, h, n_threads=n_threads)
+    packed = pack(g, h, counts, n_threads=n_threads)
     limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
     search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
     root = Leaf(0, 0, 0, chosen, packed.sums(None if rows is None else chosen))

@@ -115,7 +115,7 @@ class Grower:
 
     def _may_split(self, leaf: Leaf) -> bool:
         """Mark a leaf as one to be searched, if it is large and high enough."""
-        enough = leaf.count >= 2 * self.search.limits.min_samples_leaf
+        enough = self.search.packed.count(leaf.sums) >= 2 * self.search.limits.min_samples_leaf
         if enough and leaf.depth < self.max_depth and self.search.blocks:
             leaf.candidates = self.search.empty_candidates()
         return leaf.candidates is not None

@@ -50,7 +50,7 @@ class PackedGradients:
     Parameters
     ----------
     words : int64 (n, 1) or (n, 2)
-        `gradient * 2**count_bits + 1`, and the hessian where it is not one for every row.
+        `gradient * 2**count_bits + count`, and the hessian where it is not one for every row.
     count_bits : int
         Low bits of (sums of) first words that hold the count.
     gradient_unit, hessian_unit : float
@@ -76,7 +76,7 @@ class PackedGradients:
         return Sums(int(total[0]), 0 if self.unit_hessian else int(total[1]))
 
     def count(self, sums: Sums) -> int:
-        """Rows in a sum."""
+        """Rows in a sum; one that is given several times counts as often."""
         return sums.word & ((1 << self.count_bits) - 1)
 
     def gradient(self, sums: Sums) -> float:
@@ -89,7 +89,11 @@ class PackedGradients:
 
 
 def pack(
-    gradients: NDArray[np.float64], hessians: NDArray[np.float64] | None, *, n_threads: int = 1
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64] | None,
+    counts: NDArray[np.int64] | None = None,
+    *,
+    n_threads: int = 1,
 ) -> PackedGradients:
     """Round gradients and hessians to integers.
 
@@ -99,6 +103,8 @@ def pack(
         First derivatives of the loss.
     hessians : float64 (n,), optional
         Second derivatives, not negative; one for every row if not given.
+    counts : int64 (n,), optional
+        How many rows each one is, positive; one if not given. If given, hessians must be too.
     n_threads : int
         Does not change the result.
 
@@ -110,7 +116,7 @@ def pack(
     from costframe.trees.packing_kernels import pack_gradients, pack_hessians
 
     n_rows = len(gradients)
-    count_bits = n_rows.bit_length()
+    count_bits = (n_rows if counts is None else int(counts.sum())).bit_length()
     gradient_bits = min(_EXACT_BITS, 62 - count_bits)
     gradient_scale = _scale("gradients", gradients, gradient_bits)
     hessian_scale = 1.0
@@ -125,6 +131,8 @@ def pack(
         pack_gradients(gradients[rows], gradient_scale, count_bits, words[rows])
         if hessians is not None:
             pack_hessians(hessians[rows], hessian_scale, words[rows])
+        if counts is not None:
+            words[rows, 0] += counts[rows] - 1
 
     run_parallel(pack_part, range(0, n_rows, _ROWS_PER_PART), n_threads)
     exponent = gradient_bits - frexp(gradient_scale)[1] + 1

@@ -95,14 +95,15 @@ def train_cegb(
     n_threads, rows = thread_count(settings.n_threads), data.train
     binned = state.mapper.transform(rows.X, n_threads=n_threads)
     prices, random = state.prices, state.random
-    prices.tradeoff = settings.tradeoff
+    prices.tradeoff, counts = settings.tradeoff, rows.counts
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         drawn, left_out = draw_rows(random, len(rows), settings.subsample)
         tree = grow_tree(
             binned,
             gradients,
-            None if (hessians == 1).all() else hessians,  # a hessian of one is the count, which is quicker
+            None if counts is None and (hessians == 1).all() else hessians,  # one is the count, which is quicker
+            counts=counts,
             rows=drawn,
             features=draw_columns(random, rows.X.shape[1], settings.column_share),
             prices=prices,

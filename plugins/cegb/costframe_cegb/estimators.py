@@ -158,7 +158,7 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     growth : {"best", "breadth"}, optional
         Always the leaf whose split is worth most (the default), or level by level.
     min_samples_leaf : int, optional
-        Rows in a leaf, however heavy, 20 by default.
+        Rows in a leaf, 20 by default; where sample weights are whole numbers, a row of weight two is two.
     min_hessian_leaf : float, optional
         Sum of hessians in a leaf, 0.001 by default.
     l2_regularization : float, optional

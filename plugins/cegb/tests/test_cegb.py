@@ -189,3 +189,27 @@ def test_a_dear_feature_is_acquired_by_few():
     assert share[0] == 1
     assert share[1] < 0.5
     assert model.score(X, y) > 0.97
+
+
+@pytest.mark.parametrize("n_classes", [0, 2])
+@pytest.mark.parametrize("weights", [(1, 4), (4, 5)])
+def test_whole_weights_are_repetitions_for_the_least_number_of_rows_too(n_classes, weights):
+    rng, X = table(8, 120, missing=0.1)
+    signal = np.nan_to_num(X[:, 0]) + 0.5 * rng.standard_normal(120)
+    weight = rng.integers(*weights, 120)
+    again = np.repeat(np.arange(120), weight)
+    kind, y = (CEGBClassifier, (signal > 0).astype(int)) if n_classes else (CEGBRegressor, signal)
+    for least in (1, 7, 30):
+        settings = {"tradeoff": 1e-3, "n_estimators": 5, "min_samples_leaf": least}
+        weighted, repeated = kind(**settings).fit(X, y, weight), kind(**settings).fit(X[again], y[again])
+        np.testing.assert_allclose(
+            weighted.predictor_.decision_function(X), repeated.predictor_.decision_function(X), rtol=1e-6, atol=1e-6
+        )
+
+
+def test_weights_that_are_not_whole_say_nothing_about_the_number_of_rows():
+    rng, X = table(8, 120)
+    y = X[:, 0] + 0.5 * rng.standard_normal(120)
+    settings = {"tradeoff": 1e-3, "n_estimators": 5, "min_samples_leaf": 10}
+    plain, light = CEGBRegressor(**settings).fit(X, y), CEGBRegressor(**settings).fit(X, y, np.full(120, 0.125))
+    np.testing.assert_allclose(plain.predict(X), light.predict(X), rtol=1e-6)
