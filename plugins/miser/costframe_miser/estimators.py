@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import define, field
 
 from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
@@ -19,43 +21,26 @@ if TYPE_CHECKING:
 __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 
 
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _Miser(CostAwareEstimator):
     """What the three have in common: settings, and training."""
 
-    _usual_step = 0.1
+    _usual_step: ClassVar = 0.1
 
-    def __init__(
-        self,
-        costs: Any = None,
-        tradeoff: float = 1e-3,
-        *,
-        n_estimators: int | None = None,
-        learning_rate: float | None = None,
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_leaf: int | None = None,
-        l2_regularization: float | None = None,
-        max_bins: int | None = None,
-        shrink_recurring: bool | None = None,
-        n_iter_no_change: int | None = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.costs = costs
-        self.tradeoff = tradeoff
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.max_bins = max_bins
-        self.shrink_recurring = shrink_recurring
-        self.n_iter_no_change = n_iter_no_change
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    costs: Any = None
+    tradeoff: float = 1e-3
+    n_estimators: int | None = field(default=None, kw_only=True)
+    learning_rate: float | None = field(default=None, kw_only=True)
+    max_depth: int | None = field(default=None, kw_only=True)
+    max_leaves: int | None = field(default=None, kw_only=True)
+    min_samples_leaf: int | None = field(default=None, kw_only=True)
+    l2_regularization: float | None = field(default=None, kw_only=True)
+    max_bins: int | None = field(default=None, kw_only=True)
+    shrink_recurring: bool | None = field(default=None, kw_only=True)
+    n_iter_no_change: int | None = field(default=None, kw_only=True)
+    scoring: Any = field(default=None, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
         settings, loss = self._settings(data), loss_for(data.n_classes)
@@ -89,6 +74,7 @@ class _Miser(CostAwareEstimator):
         )
 
 
+@define(slots=False, eq=False, repr=False)
 class MiserClassifier(CostAwareClassifier, _Miser):
     """Greedy Miser for two classes (logistic loss) or more (softmax, one tree a class and round).
 
@@ -134,44 +120,9 @@ class MiserClassifier(CostAwareClassifier, _Miser):
     classes_ : ndarray (K,)
     """
 
-    _usual_step = 0.3
+    _usual_step: ClassVar = 0.3
 
-    def __init__(
-        self,
-        costs: Any = None,
-        tradeoff: float = 1e-3,
-        *,
-        n_estimators: int | None = None,
-        learning_rate: float | None = None,
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_leaf: int | None = None,
-        l2_regularization: float | None = None,
-        max_bins: int | None = None,
-        shrink_recurring: bool | None = None,
-        n_iter_no_change: int | None = None,
-        scoring: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            costs,
-            tradeoff,
-            n_estimators=n_estimators,
-            learning_rate=learning_rate,
-            max_depth=max_depth,
-            max_leaves=max_leaves,
-            min_samples_leaf=min_samples_leaf,
-            l2_regularization=l2_regularization,
-            max_bins=max_bins,
-            shrink_recurring=shrink_recurring,
-            n_iter_no_change=n_iter_no_change,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+    class_weight: Any = field(default=None, kw_only=True)
 
 
 class MiserRegressor(CostAwareRegressor, _Miser):
