@@ -39,6 +39,7 @@ def grow_tree(
     rows: ArrayLike | None = None,
     features: ArrayLike | None = None,
     prices: SplitPrices | None = None,
+    signs: NDArray[np.int8] | None = None,
     growth: Literal["breadth", "best"] = "best",
     max_depth: int | None = None,
     max_leaves: int | None = None,
@@ -68,6 +69,10 @@ def grow_tree(
         Features that may be split on; all by default.
     prices : SplitPrices, optional
         What splits cost; nothing by default.
+    signs : int8 (d,), optional
+        Features with which outputs must not fall (1) or not rise (-1), other features being equal and missing values
+        apart. Splits that break this are not made, the middle between two children's values is a bound for all that
+        grows below them, values are clipped to their bounds, and gains are those of the clipped values.
     growth : {"breadth", "best"}
         Level by level, from left to right, at the prices current when a leaf's turn comes; or always the leaf whose
         split is worth most, the oldest of several.
@@ -99,6 +104,7 @@ def grow_tree(
     packed = pack(g, h, counts, n_threads=n_threads)
     limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
     search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
+    search.signs = signs
     root = Leaf(0, 0, 0, chosen, packed.sums(None if rows is None else chosen))
     depth, leaves = (_UNLIMITED if limit is None else limit for limit in (max_depth, max_leaves))
     grower = Grower(search, prices or NoPrices(n_features), root, depth)
@@ -122,7 +128,9 @@ def _outputs(nodes: GrowingNodes, leaves: Sequence[Leaf], sums: NDArray[np.float
     """float64 (nodes,): -G/(H+l2) at leaves; zero where nothing has any weight."""
     outputs = np.zeros(len(nodes.feature))
     weight = sums[:, 1] + l2
-    outputs[[leaf.node for leaf in leaves]] = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
+    bounds = np.array([(leaf.low, leaf.high) for leaf in leaves])
+    values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
+    outputs[[leaf.node for leaf in leaves]] = np.clip(values, bounds[:, 0], bounds[:, 1])
     return outputs
 
 

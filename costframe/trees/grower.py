@@ -10,6 +10,7 @@ import numpy as np
 
 from costframe.trees.finish import GrowingNodes
 from costframe.trees.leaf import Leaf
+from costframe.trees.monotone import bound_children, clipped
 from costframe.trees.packing import Sums
 from costframe.trees.partition import RowSplit, part_rows
 from costframe.trees.scaling import power_of_two
@@ -158,7 +159,17 @@ class Grower:
             Leaf(node, leaf.depth + 1, leaf.begin, leaf.rows[:n_left], left, tested),
             Leaf(node + 1, leaf.depth + 1, leaf.begin + n_left, leaf.rows[n_left:], right, tested),
         )
+        if self.search.signs is not None:
+            self._bound(leaf, *children, test)
         del self._leaves[leaf.node]
         self._leaves.update((child.node, child) for child in children)
         leaf.candidates = None
         return children
+
+    def _bound(self, leaf: Leaf, left: Leaf, right: Leaf, test: RowSplit) -> None:
+        """Keep outputs on both sides of a constrained feature apart, unless the split only tells missing values."""
+        packed, l2 = self.search.packed, self.search.limits.l2
+        among_values = test.bin < self.search.data.mapper.n_bins[test.feature] - 1
+        sign = int(self.search.signs[test.feature]) if among_values else 0  # type: ignore[index] # there are some
+        values = [clipped(packed, child.sums, l2, leaf) for child in (left, right)]
+        bound_children(leaf, left, right, sign, values[0] / 2 + values[1] / 2)

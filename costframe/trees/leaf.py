@@ -44,6 +44,8 @@ class Leaf:
     candidates: Candidates | None = None  # none: not to be split
     feature: int = -1  # the best one at current prices
     value: float = -float("inf")  # and its gain less its price
+    low: float = -float("inf")  # the least and the largest output, where some feature must rise or fall
+    high: float = float("inf")
 
     @property
     def count(self) -> int:

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from costframe.core.threads import run_parallel
+from costframe.trees.scaling import power_of_two
 from costframe.trees.split import Candidates
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class SplitSearch:
         What children must have.
     n_threads : int
         Does not change the result.
+    signs : int8 (d,), optional
+        Features with which outputs must rise (1) or fall (-1).
     """
 
     data: BinnedData
@@ -79,6 +82,7 @@ class SplitSearch:
     wide_blocks: list[ColumnBlock]
     limits: Limits
     n_threads: int
+    signs: NDArray[np.int8] | None = None
     _spare: list[NDArray[np.int64]] = attrs.field(factory=list, init=False)
 
     def search(self, families: Sequence[Family]) -> None:
@@ -115,7 +119,10 @@ class SplitSearch:
         if family.large is not None:
             subtract(family.large.histogram[block.place], small, block.n_bins)  # type: ignore[index] # likewise
         for leaf in family.leaves:
-            self._search_leaf(block, leaf, numbers)
+            if self.signs is None:
+                self._search_leaf(block, leaf, numbers)
+            else:
+                self._search_monotone(block, leaf, numbers, self.signs)
 
     def _add(self, rows: NDArray[np.int32], block: ColumnBlock, histogram: NDArray[np.int64]) -> None:
         from costframe.trees.histogram_kernels import add_rows
@@ -150,6 +157,18 @@ class SplitSearch:
             total = np.array([leaf.sums.word, leaf.sums.hessian_word], np.int64)
             find_splits(
                 leaf.histogram[block.place], block.n_bins, block.columns, total, *numbers,
+                found.gain, found.bin, found.missing_left, found.left,
+            )  # fmt: skip
+
+    def _search_monotone(self, block: ColumnBlock, leaf: Leaf, numbers: _Numbers, signs: NDArray[np.int8]) -> None:
+        from costframe.trees.monotone_kernels import find_monotone_splits
+
+        found = leaf.candidates
+        if found is not None and leaf.histogram is not None:
+            total = np.array([leaf.sums.word, leaf.sums.hessian_word], np.int64)
+            bounds = np.array([leaf.low, leaf.high]) * power_of_two(-self.packed.gradient_exponent)
+            find_monotone_splits(
+                leaf.histogram[block.place], block.n_bins, block.columns, total, *numbers, signs, bounds,
                 found.gain, found.bin, found.missing_left, found.left,
             )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import thread_count
@@ -14,7 +15,6 @@ from costframe.trees.grow import grow_tree
 if TYPE_CHECKING:
     from typing import Literal
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.predictor import StageTree
@@ -44,6 +44,7 @@ class CEGBSettings:
     max_bins: int
     subsample: float
     column_share: float
+    monotone_constraints: tuple[int, ...] | None
     random_state: int
     n_threads: int | None
     verbose: int
@@ -96,6 +97,7 @@ def train_cegb(
     binned = state.mapper.transform(rows.X, n_threads=n_threads)
     prices, random = state.prices, state.random
     prices.tradeoff, counts = settings.tradeoff, rows.counts
+    signs = None if settings.monotone_constraints is None else np.array(settings.monotone_constraints, np.int8)
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         drawn, left_out = draw_rows(random, len(rows), settings.subsample)
@@ -107,6 +109,7 @@ def train_cegb(
             rows=drawn,
             features=draw_columns(random, rows.X.shape[1], settings.column_share),
             prices=prices,
+            signs=signs,
             growth=settings.growth,
             max_depth=settings.max_depth,
             max_leaves=settings.max_leaves,

@@ -12,6 +12,7 @@ from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, Co
 from costframe.core.training import check_flag, check_number, given_or
 from costframe.trees.losses import loss_for
 from costframe.trees.monitor import monitor_for
+from costframe.trees.monotone import read_signs
 from costframe.trees.path import AnnealedPath, PathWatcher, falling_tradeoffs
 from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes
@@ -45,6 +46,7 @@ class _CEGB(CostAwareEstimator):
     max_bins: int | None = field(default=None, kw_only=True)
     subsample: float | None = field(default=None, kw_only=True)
     column_share: float | None = field(default=None, kw_only=True)
+    monotone_constraints: Any = field(default=None, kw_only=True)
     n_iter_no_change: int | None = field(default=None, kw_only=True)
     scoring: Any = field(default=None, kw_only=True)
     warm_start: bool = field(default=False, kw_only=True)
@@ -109,6 +111,12 @@ class _CEGB(CostAwareEstimator):
     def _loss(self, data: TrainingData) -> Loss:
         return loss_for(data.n_classes)
 
+    def _signs(self, data: TrainingData) -> tuple[int, ...] | None:
+        signs = read_signs(self.monotone_constraints, data.feature_names)
+        if signs is not None and data.n_classes > 2:
+            raise ParameterError("monotone_constraints: expected None for more than two classes, which have no order")
+        return signs
+
     def _labels(self) -> list[object]:
         return list(np.asarray(getattr(self, "classes_", ())).tolist())
 
@@ -129,6 +137,7 @@ class _CEGB(CostAwareEstimator):
             max_bins=given_or("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
             subsample=given_or("subsample", self.subsample, 1.0, strict=True, high=1),
             column_share=given_or("column_share", self.column_share, 1.0, strict=True, high=1),
+            monotone_constraints=self._signs(data),
             random_state=check_number(
                 "random_state", 0 if self.random_state is None else self.random_state, whole=True
             ),
@@ -167,6 +176,9 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         Distinct values a feature is cut into, 255 by default (and at most).
     subsample, column_share : float, optional
         Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
+    monotone_constraints : sequence of int (d,), or dict of names to int, optional
+        1 for features with which scores must not fall, -1 for those with which they must not rise, other features being
+        equal and missing values apart; not for more than two classes.
     n_iter_no_change : int, optional
         Rounds without a better validation value before stopping, 30 by default; needs X_val.
     scoring : "loss", name of a score, or callable, optional
@@ -174,8 +186,8 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     warm_start : bool
         True continues the trees of the last `fit`, up to `n_estimators` rounds in all, as if they had been one: what
         rows have paid for stays paid. Other rows than before have paid for what the trees so far acquire for them.
-        Prices, features, classes, `learning_rate`, `max_bins` and `random_state` must be as before. Validation data
-        judge earlier rounds anew; if they would have stopped there, no round is added.
+        Prices, features, classes, constraints, `learning_rate`, `max_bins` and `random_state` must be as before.
+        Validation data judge earlier rounds anew; if they would have stopped there, no round is added.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kept", "State"]
 
-_KEPT = ("learning_rate", "max_bins", "random_state")  # settings that say what is already there
+_KEPT = ("learning_rate", "max_bins", "monotone_constraints", "random_state")  # settings that say what is already there
 
 
 @define(eq=False)
