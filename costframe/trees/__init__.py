@@ -9,15 +9,18 @@ from costframe.trees.finish import GrownTree
 from costframe.trees.grow import grow_tree
 from costframe.trees.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from costframe.trees.prices import NoPrices, OncePrices, SplitPrices
+from costframe.trees.ranking import LambdaRankLoss, PairwiseLoss
 
 __all__ = [
     "BinMapper",
     "BinnedData",
     "GrownTree",
+    "LambdaRankLoss",
     "LogisticLoss",
     "Loss",
     "NoPrices",
     "OncePrices",
+    "PairwiseLoss",
     "SoftmaxLoss",
     "SplitPrices",
     "SquaredLoss",
