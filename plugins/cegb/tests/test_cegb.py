@@ -213,3 +213,14 @@ def test_weights_that_are_not_whole_say_nothing_about_the_number_of_rows():
     settings = {"tradeoff": 1e-3, "n_estimators": 5, "min_samples_leaf": 10}
     plain, light = CEGBRegressor(**settings).fit(X, y), CEGBRegressor(**settings).fit(X, y, np.full(120, 0.125))
     np.testing.assert_allclose(plain.predict(X), light.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [([1.0, 1.0], None), ([1.0, 2.0], [1, 2]), ([2.0, 2.0], [2, 2]), ([1.0, 1.5], None), ([1.0, 1e6], None)],
+)
+def test_weights_count_rows_where_they_are_whole_and_not_huge(weight, expected):
+    from costframe.core.training import Rows
+
+    counts = Rows(np.zeros((2, 1)), np.zeros(2), np.array(weight)).counts
+    assert (counts if counts is None else counts.tolist()) == expected
