@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,12 @@ class PrefixCost:
         self._every = np.arange(X.shape[1])
         feature, resource = np.nonzero(prices.needs)
         self._resource_masks = bit_sets(resource, feature, len(prices.resource_cost), words)
+
+    def fork(self) -> PrefixCost:
+        """Return a copy that goes its own way."""
+        other = copy(self)
+        other._masks, other._computed = self._masks.copy(), self._computed.copy()  # noqa: SLF001 - the copy's own
+        return other
 
     def add(self, table: TreeTable) -> NDArray[np.float64]:
         """Add trees of one output each, with e_t = 1, and return their values: float64 (rows, trees)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.predictor import StageTree
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from costframe.core.training import Rows
     from costframe.trees.finish import GrownTree
-    from costframe.trees.losses import Loss
+    from costframe.trees.losses import Loss, RowLoss
     from costframe.trees.monitor import Watcher
 
     Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
@@ -50,6 +50,16 @@ class Ensemble:
     tables: list[TreeTable] = field(factory=list)
     outputs: list[int] = field(factory=list)
     rounds: list[int] = field(factory=list)
+
+    def append(self, trees: list[tuple[int, TreeTable]]) -> None:
+        """Add a round's trees, each with the output it adds to."""
+        self.tables += [table for _, table in trees]
+        self.outputs += [k for k, _ in trees]
+        self.rounds.append(len(self.tables))
+
+    def fork(self) -> Ensemble:
+        """Return a copy that goes its own way; trees are shared."""
+        return evolve(self, tables=self.tables.copy(), outputs=self.outputs.copy(), rounds=self.rounds.copy())
 
     def of_round(self, number: int) -> list[tuple[int, TreeTable]]:
         """Return the trees of a round, each with the output it adds to."""
@@ -84,6 +94,29 @@ class Boosted:
         """Start at the loss's optimal constant."""
         ensemble = Ensemble(loss.baseline(rows.y, rows.weight), step, loss.link)
         return cls(ensemble, np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T)
+
+    def fork(self) -> Boosted:
+        """Return a copy that goes its own way; trees are shared."""
+        return Boosted(self.ensemble.fork(), self.scores.copy(order="F"))
+
+    def grow_round(
+        self, rows: Rows, row_loss: RowLoss, grow: Grow, *, n_threads: int = 1
+    ) -> list[tuple[int, TreeTable]]:
+        """Grow a tree for each output from one set of gradients, add those that split to the scores, and return them.
+
+        The ensemble does not have them yet; `Ensemble.append` is the caller's.
+        """
+        gradients, hessians = row_loss.gradients(rows.y, self.scores, n_threads=n_threads)
+        weight = rows.uneven_weight
+        if weight is not None:
+            gradients, hessians = gradients * weight[:, np.newaxis], hessians * weight[:, np.newaxis]
+        added = []
+        for k in range(self.scores.shape[1]):
+            tree = grow(gradients[:, k], hessians[:, k])
+            if tree.n_leaves > 1:
+                tree.add_to(self.scores[:, k], self.ensemble.step)
+                added.append((k, tree.table))
+        return added
 
 
 def boost(
@@ -139,21 +172,15 @@ def boost(
     """
     check_sizes(rows)
     boosted = Boosted.constant(rows, loss, step) if boosted is None else boosted
-    ensemble, scores = boosted.ensemble, boosted.scores
-    weight, row_loss = rows.uneven_weight, loss.for_rows(rows)
+    ensemble, row_loss = boosted.ensemble, loss.for_rows(rows)
     begin = n_rounds if monitor and _replay(ensemble, monitor) else len(ensemble.rounds)
     for number in track(range(begin, n_rounds), title, verbose=verbose):
         if before_round:
             before_round(number)
-        gradients, hessians = row_loss.gradients(rows.y, scores, n_threads=n_threads)
-        if weight is not None:
-            gradients, hessians = gradients * weight[:, np.newaxis], hessians * weight[:, np.newaxis]
-        added = _grow_round(grow, gradients, hessians, scores, step)
+        added = boosted.grow_round(rows, row_loss, grow, n_threads=n_threads)
         if not added and end_when_idle:
             break
-        ensemble.tables += [table for _, table in added]
-        ensemble.outputs += [k for k, _ in added]
-        ensemble.rounds.append(len(ensemble.tables))
+        ensemble.append(added)
         if monitor and monitor.add(added, step):
             break
     return ensemble, monitor.best_round if monitor else len(ensemble.rounds)
@@ -166,20 +193,3 @@ def _replay(ensemble: Ensemble, monitor: Watcher) -> bool:
     for number in range(len(ensemble.rounds)):
         stop = monitor.add(ensemble.of_round(number), ensemble.step)
     return stop
-
-
-def _grow_round(
-    grow: Grow,
-    gradients: NDArray[np.floating],
-    hessians: NDArray[np.floating],
-    scores: NDArray[np.float64],
-    step: float,
-) -> list[tuple[int, TreeTable]]:
-    """Grow a tree for each output, add those that split to the scores, and return them with their outputs."""
-    added = []
-    for k in range(scores.shape[1]):
-        tree = grow(gradients[:, k], hessians[:, k])
-        if tree.n_leaves > 1:
-            tree.add_to(scores[:, k], step)
-            added.append((k, tree.table))
-    return added

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -64,11 +65,25 @@ class LazyPrices:
         self._marks = np.zeros((n_rows, word_count(items)), np.uint64)
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
+        self._seen = self._cost  # what growth is charged: less than rows pay, where something is waived
         self._bits = _item_bits(prices.needs, self._marks.shape[1])
         self._n_items = items
         self._items = [np.append(np.flatnonzero(needs) + d, f) for f, needs in enumerate(prices.needs)]
         self._d, self._once_paid = d, np.zeros(d, np.bool_)
         self._paid: dict[int, NDArray[np.float64]] = {}  # by open leaf: weight of its rows that have each item
+
+    def fork(self) -> LazyPrices:
+        """Return a copy that goes its own way; between trees."""
+        other = copy(self)
+        other._marks, other._once_paid = self._marks.copy(), self._once_paid.copy()  # noqa: SLF001 - the copy's own
+        other._paid = {}  # noqa: SLF001
+        return other
+
+    def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+        """Charge splits no more for these features (d,) and resources (R,); what rows pay is counted all the same."""
+        waived = np.concatenate([features, resources])
+        self._seen = self._seen.copy()
+        self._seen[: self._n_items][waived] = 0.0
 
     def begin_tree(self) -> None:
         """Forget the leaves of the last tree; what is paid stays paid."""
@@ -76,14 +91,14 @@ class LazyPrices:
 
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): what a split of this leaf on each feature costs now."""
-        money = self._per_row(leaf) + np.where(self._once_paid, 0.0, self._prices.once)
+        money = self._per_row(leaf, self._seen) + np.where(self._once_paid, 0.0, self._prices.once)
         return in_loss(self.tradeoff, money)
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
         """Mark the feature and its resources in the leaf's rows; True if a once-per-batch price was paid by it."""
         from costframe.trees.marks_kernels import mark_rows
 
-        self.spent += float(self._per_row(leaf)[feature])
+        self.spent += float(self._per_row(leaf, self._cost)[feature])
         paid, weight, items = self._paid[leaf.node], self._leaf_weight(leaf), self._items[feature]
         if (paid[items] != weight).any():  # else all rows have them
             mark_rows(self._marks, leaf.rows, self._bits[feature])
@@ -153,16 +168,16 @@ class LazyPrices:
                 tested[child] = tested[node] | {feature}
         return items, comparisons, np.array([len(features) for features in tested], np.float64)
 
-    def _per_row(self, leaf: Leaf) -> NDArray[np.float64]:
-        """float64 (d,): weight times money that the leaf's rows would pay."""
+    def _per_row(self, leaf: Leaf, cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (d,): weight times money that the leaf's rows would pay, at these costs of the items."""
         if leaf.node not in self._paid:
             self._paid[leaf.node] = self._count(leaf)
         prices, weight = self._prices, self._leaf_weight(leaf)
         paid = self._paid[leaf.node]
-        owed = weight - paid
-        money = prices.split * weight + prices.cost * owed[: self._d]
+        owed = cost * (weight - paid)
+        money = prices.split * weight + owed[: self._d]
         if len(prices.resource_cost):
-            money += prices.needs @ (prices.resource_cost * owed[self._d : self._d + len(prices.resource_cost)])
+            money += prices.needs @ owed[self._d : self._n_items]
         if prices.reuse:
             again = prices.reuse * paid[: self._d]
             again[list(leaf.tested)] = 0.0  # this tree has used it on these rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
-__all__ = ["Monitor", "Running", "Watcher", "monitor_for"]
+__all__ = ["Monitor", "Running", "Watcher", "monitor_for", "scorer"]
 
 
 class Watcher(Protocol):
@@ -48,6 +49,12 @@ class Running:
         self.rows, self._loss, self._link = rows, loss.for_rows(rows), loss.link
         self._cost = PrefixCost(rows.X, rows.weight, prices)
         self.scores = np.empty((len(rows), 0))
+
+    def fork(self) -> Running:
+        """Return a copy that goes its own way."""
+        other = copy(self)
+        other.scores, other._cost = self.scores.copy(), self._cost.fork()  # noqa: SLF001 - the copy's own
+        return other
 
     def begin(self, baseline: NDArray[np.float64]) -> None:
         """Start from the constant model, float64 (K,)."""
@@ -104,7 +111,7 @@ class Monitor:
     ) -> None:
         self._tradeoff, self._patience = tradeoff, patience
         self._with_cost = scoring is None
-        self._score = _score_function(scoring)
+        self._score = scorer(scoring)
         self._running = Running(rows, loss, prices)
         self._best, self.best_round, self._round = np.inf, 0, 0
 
@@ -127,18 +134,26 @@ class Monitor:
         now = self._running
         if self._score is None:
             return now.loss + (self._tradeoff * now.cost if self._with_cost else 0.0)
-        return -_checked(self._score(now.rows, now.predictions))
+        return -self._score(now)
 
 
-def _score_function(scoring: Scoring) -> Callable[[Rows, NDArray[np.float64]], object] | None:
+def scorer(scoring: Scoring) -> Callable[[Running], float] | None:
+    """Return the score of validation rows, more is better; None where it is the loss that counts.
+
+    Raises
+    ------
+    ParameterError
+        If `scoring` is neither None, "loss", the name of a score nor a callable; calling it, if what it gives is NaN
+        or no number.
+    """
     if scoring is None or scoring == "loss":
         return None
     if isinstance(scoring, str):
         named = score_named(scoring)
-        return lambda rows, predictions: named(rows.y, predictions, rows.weight, rows.qid)
+        return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.weight, now.rows.qid))
     if not callable(scoring):
         raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {scoring!r}")
-    return lambda rows, predictions: scoring(rows.y, predictions)
+    return lambda now: _checked(scoring(now.rows.y, now.predictions))
 
 
 def _checked(score: object) -> float:

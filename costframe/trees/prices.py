@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from costframe.core.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.trees.finish import GrownTree
     from costframe.trees.leaf import Leaf
 
 __all__ = ["NoPrices", "OncePrices", "SplitPrices", "in_loss"]
@@ -82,7 +84,8 @@ class NoPrices:
 class OncePrices:
     """Greedy Miser's prices: a feature or a resource is paid for by the first split that needs it, and free for good.
 
-    One object serves all trees of an ensemble, or of several ensembles that share what they pay.
+    One object serves all trees of an ensemble, or of several ensembles that share what they pay. All prices are those
+    at a tradeoff of one.
 
     Parameters
     ----------
@@ -100,6 +103,8 @@ class OncePrices:
         Paid at a tree's first split on a feature that an earlier tree has bought.
     row_weight : float64 (n,), optional
         Weights of the training rows, for `split_price`; one each if not given.
+    tradeoff : float
+        Multiplies all prices; may be changed between trees.
 
     Raises
     ------
@@ -117,7 +122,9 @@ class OncePrices:
         root_price: float = 0.0,
         reuse_price: float = 0.0,
         row_weight: ArrayLike | None = None,
+        tradeoff: float = 1.0,
     ) -> None:
+        self.tradeoff = tradeoff
         self.feature_price = _prices("feature_price", feature_price)
         self.resource_price = _prices("resource_price", resource_price)
         n_features, n_resources = len(self.feature_price), len(self.resource_price)
@@ -139,6 +146,15 @@ class OncePrices:
         self._used = np.zeros(n_features, bool)  # by the tree that is being grown
         self._once = self._once_prices()
 
+    def fork(self) -> OncePrices:
+        """Return a copy that goes its own way; between trees."""
+        return deepcopy(self, {id(self.row_weight): self.row_weight})
+
+    def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+        """Take these features (d,) and resources (R,) as paid for."""
+        self.feature_paid |= features
+        self.resource_paid |= resources
+
     def begin_tree(self) -> None:
         """Forget which features the last tree used; what is paid stays paid."""
         self._used[:] = False
@@ -151,7 +167,7 @@ class OncePrices:
             prices = prices + self.split_price * self._weight(leaf)
         if leaf.depth == 0 and self.root_price:
             prices = prices + self.root_price
-        return prices
+        return in_loss(self.tradeoff, prices)
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
         """Mark the feature and its resources as paid."""
@@ -167,6 +183,9 @@ class OncePrices:
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
         """Do nothing: prices do not depend on rows beyond their weight."""
+
+    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Do nothing: what is paid does not depend on rows."""
 
     def _once_prices(self) -> NDArray[np.float64]:
         reuse = np.where(self._used, 0.0, self.reuse_price)

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.binning import BinMapper
     from costframe.trees.boosting import Ensemble
     from costframe.trees.grow import GrownTree
+    from costframe.trees.line import GrowAt, LinePrices
     from costframe.trees.losses import Loss
     from costframe.trees.monitor import Watcher
     from costframe_cegb.state import State
 
-__all__ = ["CEGBSettings", "Trained", "train_cegb"]
+__all__ = ["CEGBSettings", "Trained", "train_cegb", "tree_grower"]
 
 
 @frozen
@@ -81,7 +83,6 @@ def train_cegb(
     settings: CEGBSettings,
     monitor: Watcher | None,
     state: State,
-    tradeoffs: NDArray[np.float64] | None = None,
 ) -> Trained:
     """Train by second-order boosting.
 
@@ -90,16 +91,44 @@ def train_cegb(
         1/2 [ G_l^2/(H_l+reg) + G_r^2/(H_r+reg) - G_p^2/(H_p+reg) ] - price of (p, f)
 
     at `LazyPrices`, and a leaf's value is -G/(H+reg). The open leaf whose best split is worth most is split next, as
-    long as one is worth anything. Goes on from `state`, which is changed. `tradeoffs`, float64 (rounds,), takes the
-    place of the settings' one lambda.
+    long as one is worth anything. Goes on from `state`, which is changed.
     """
-    n_threads, rows = thread_count(settings.n_threads), data.train
-    binned = state.mapper.transform(rows.X, n_threads=n_threads)
-    prices, random = state.prices, state.random
-    prices.tradeoff, counts = settings.tradeoff, rows.counts
-    signs = None if settings.monotone_constraints is None else np.array(settings.monotone_constraints, np.int8)
+    rows, prices, random = data.train, state.prices, state.random
+    prices.tradeoff = settings.tradeoff
+    grow_at = tree_grower(data, settings, state.mapper)
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+        return grow_at(gradients, hessians, prices, random)
+
+    ensemble, best = boost(
+        rows,
+        loss,
+        grow,
+        n_rounds=settings.n_estimators,
+        step=settings.learning_rate,
+        monitor=monitor,
+        boosted=state.boosted,
+        end_when_idle=settings.subsample == 1 and settings.column_share == 1,
+        n_threads=thread_count(settings.n_threads),
+        verbose=settings.verbose,
+        title="CEGB",
+    )
+    predictor = ensemble.finish(data.feature_names, best)
+    return Trained(predictor, ensemble, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
+
+
+def tree_grower(data: TrainingData, settings: CEGBSettings, mapper: BinMapper) -> GrowAt:
+    """Return what grows one tree on the training rows, at prices that keep account of what is paid."""
+    n_threads, rows = thread_count(settings.n_threads), data.train
+    binned, counts = mapper.transform(rows.X, n_threads=n_threads), rows.counts
+    signs = None if settings.monotone_constraints is None else np.array(settings.monotone_constraints, np.int8)
+
+    def grow(
+        gradients: NDArray[np.floating],
+        hessians: NDArray[np.floating],
+        prices: LinePrices,
+        random: np.random.Generator,
+    ) -> GrownTree:
         drawn, left_out = draw_rows(random, len(rows), settings.subsample)
         tree = grow_tree(
             binned,
@@ -122,22 +151,4 @@ def train_cegb(
             prices.passed(tree, left_out)
         return tree
 
-    def anneal(number: int) -> None:
-        prices.tradeoff = settings.tradeoff if tradeoffs is None else float(tradeoffs[number])
-
-    ensemble, best = boost(
-        rows,
-        loss,
-        grow,
-        n_rounds=settings.n_estimators,
-        step=settings.learning_rate,
-        monitor=monitor,
-        boosted=state.boosted,
-        before_round=anneal,
-        end_when_idle=settings.subsample == 1 and settings.column_share == 1 and tradeoffs is None,
-        n_threads=n_threads,
-        verbose=settings.verbose,
-        title="CEGB",
-    )
-    predictor = ensemble.finish(data.feature_names, best)
-    return Trained(predictor, ensemble, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
+    return grow

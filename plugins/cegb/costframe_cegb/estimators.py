@@ -10,12 +10,13 @@ from attrs import define, field
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe.core.training import check_flag, check_number, given_or
+from costframe.trees.anneal import Annealer
 from costframe.trees.losses import loss_for
-from costframe.trees.monitor import monitor_for
+from costframe.trees.monitor import monitor_for, scorer
 from costframe.trees.monotone import read_signs
-from costframe.trees.path import AnnealedPath, PathWatcher, falling_tradeoffs
 from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes
+from costframe_cegb.annealing import anneal_cegb
 from costframe_cegb.cegb import CEGBSettings, train_cegb
 from costframe_cegb.state import Kept, State
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
     from costframe.trees.losses import Loss
+    from costframe.trees.path import AnnealedPath
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
+
+_PATH_ROUNDS = 1000
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -77,35 +81,35 @@ class _CEGB(CostAwareEstimator):
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
         tradeoffs: tuple[float, float] | None = None,
+        scoring: Any = None,
     ) -> AnnealedPath:
-        """Train once with a falling tradeoff, and return all prefixes as models with their exact validation cost.
+        """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
 
-        The estimator becomes the prefix that is best at its own `tradeoff`.
+        The estimator becomes the model that is best at its own `tradeoff`.
 
         Parameters
         ----------
         X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for `fit`.
+            As for `fit`. Trees of `max_leaves` and of a quarter of them are tried.
         tradeoffs : (float, float), optional
-            lambda of the first and of the last round, with a geometric fall between; by default from where hardly
-            anything is bought to where prices hardly count.
+            lambda of the first and of the last level, with a geometric fall between; by default from where hardly
+            anything is bought to where prices do not count.
+        scoring : "loss", name of a score, or callable, optional
+            The score of points, of which more is better; minus the validation loss by default.
+        n_estimators is the most rounds that a model may have, 1000 by default.
         """
         for name in ("n_iter_no_change", "scoring", "warm_start"):
             if getattr(self, name) is not None and getattr(self, name) is not False:
-                raise ParameterError(f"{name}: has no effect on a path, which keeps every round")
+                raise ParameterError(f"{name}: has no effect on a path")
         data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
         settings, loss = self._settings(data), self._loss(data)
-        constant = loss.baseline(data.train.y, data.train.weight)
-        start = loss.for_rows(data.train).mean(data.train.y, np.tile(constant, (len(data.train), 1)), data.train.weight)
-        fall = falling_tradeoffs(start, data.prices, settings.n_estimators, tradeoffs)
-        watcher = PathWatcher(data.valid, loss, data.prices, fall)
-        trained = train_cegb(data, loss, settings, watcher, State.begin(data, loss, settings), fall)
-        path = AnnealedPath(tuple(watcher.points), trained.ensemble, data.costs, data.feature_names)
-        self.n_iter_, self.n_grown_ = path.at(settings.tradeoff).n_rounds, trained.n_grown
-        self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
-        self._keep(path.predictor(self.n_iter_), data.costs)
+        most = _PATH_ROUNDS if self.n_estimators is None else settings.n_estimators
+        path = anneal_cegb(data, loss, settings, Annealer(most, scorer(scoring)), tradeoffs)
+        point = path.at(settings.tradeoff)
+        self.n_iter_ = point.n_rounds
+        self._keep(path.predictor(point), data.costs)
         return path
 
     def _loss(self, data: TrainingData) -> Loss:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.trees.losses import Loss
     from costframe_cegb.cegb import CEGBSettings
 
-__all__ = ["Kept", "State"]
+__all__ = ["Kept", "State", "bins_of"]
 
 _KEPT = ("learning_rate", "max_bins", "monotone_constraints", "random_state")  # settings that say what is already there
 
@@ -49,7 +49,7 @@ class State:
     def begin(cls, data: TrainingData, loss: Loss, settings: CEGBSettings) -> State:
         """Know no trees, and have paid nothing."""
         return cls(
-            _bins(data.train, settings),
+            bins_of(data.train, settings),
             Boosted.constant(data.train, loss, settings.learning_rate),
             _unpaid(data, settings),
             np.random.default_rng(settings.random_state),
@@ -64,7 +64,7 @@ class State:
             leaves = WeakLearnerBank.from_trees(table, data.feature_names).leaves(rows.X)[:, 0]
             prices.walked(table, leaves, everyone)
             scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
-        return State(_bins(rows, settings), evolve(self.boosted, scores=scores), prices, self.random)
+        return State(bins_of(rows, settings), evolve(self.boosted, scores=scores), prices, self.random)
 
 
 @define(eq=False)
@@ -142,7 +142,8 @@ def _fingerprint(rows: Rows) -> bytes:
     return told.digest()
 
 
-def _bins(rows: Rows, settings: CEGBSettings) -> BinMapper:
+def bins_of(rows: Rows, settings: CEGBSettings) -> BinMapper:
+    """Learn bins from rows."""
     return BinMapper.fit(
         rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=thread_count(settings.n_threads)
     )

@@ -1,8 +1,8 @@
-"""One annealed fit: every prefix is a model, and its loss and cost are exactly what the path says."""
+"""An annealed fit: every point is a model, and its loss and cost are exactly what the path says."""
 
 import numpy as np
 import pytest
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 
 import costframe as cf
 from costframe_cegb import CEGBClassifier, CEGBRegressor
@@ -26,34 +26,65 @@ def rows():
     return X, y
 
 
-def fitted(rows, **settings):
+def fitted(rows, scoring=None, **settings):
     X, y = rows
-    model = CEGBClassifier(COSTS, 0.01, n_estimators=40, max_leaves=8, **settings)
-    return model, model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    model = CEGBClassifier(COSTS, 0.01, max_leaves=8, **settings)
+    return model, model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], scoring=scoring)
 
 
-def test_every_prefix_costs_and_loses_what_the_path_says(rows):
+@pytest.fixture(scope="module")
+def path(rows):
+    return fitted(rows)[1]
+
+
+def some(path):
+    return path.points[:: max(1, len(path.points) // 40)]
+
+
+def test_every_point_costs_and_loses_what_the_path_says(rows, path):
     X, y = rows
-    _, path = fitted(rows)
-    assert len(path.points) == 41
-    for point in path.points[::5]:
-        model = path.predictor(point.n_rounds)
+    assert len(path.points) > 100
+    for point in some(path):
+        model = path.predictor(point)
         assert model.cost(X[400:]).mean == pytest.approx(point.cost, rel=1e-12)
         assert log_loss(y[400:], model.predict(X[400:])) == pytest.approx(point.loss, rel=1e-9)
-    assert path.points[0].cost == 0.0
-    tradeoffs = [point.tradeoff for point in path.points[1:]]
-    assert tradeoffs == sorted(tradeoffs, reverse=True)
-    assert path.points[-1].cost > 5 > path.points[1].cost  # from hardly anything to nearly all
+        assert point.score == -point.loss
+    constant = path.points[0]
+    assert (constant.n_rounds, constant.cost) == (0, 0.0)
 
 
-def test_the_frontier_is_what_nothing_beats(rows):
-    _, path = fitted(rows)
+def test_points_run_from_nothing_bought_to_everything(path):
+    costs = [point.cost for point in path.frontier()]
+    assert costs[0] == 0.0
+    assert costs[-1] > 4
+    assert any(0 < cost < 1 for cost in costs)
+    assert {0.0} < {point.tradeoff for point in path.points}
+
+
+def test_subsamples_are_drawn_anew_by_every_fork(rows):
+    X, _ = rows
+    _, path = fitted(rows, subsample=0.6, random_state=3, n_estimators=25)
+    _, again = fitted(rows, subsample=0.6, random_state=3, n_estimators=25, n_jobs=2)
+    assert path.points == again.points
+    assert max(point.n_rounds for point in path.points) == 25
+    for point in some(path):
+        assert path.predictor(point).cost(X[400:]).mean == pytest.approx(point.cost, rel=1e-12)
+
+
+def test_points_have_the_score_that_was_asked_for(rows):
+    X, y = rows
+    _, path = fitted(rows, "roc_auc")
+    for point in some(path):
+        assert roc_auc_score(y[400:], path.predictor(point).predict(X[400:])) == pytest.approx(point.score)
+
+
+def test_the_frontier_is_what_nothing_beats(path):
     front = path.frontier()
     assert [point.cost for point in front] == sorted(point.cost for point in front)
     for point in path.points:
-        assert any(kept.cost <= point.cost and kept.loss <= point.loss for kept in front)
+        assert any(kept.cost <= point.cost and kept.score >= point.score for kept in front)
     for kept in front:
-        assert not any(other.cost <= kept.cost and other.loss < kept.loss for other in path.points)
+        assert not any(other.cost <= kept.cost and other.score > kept.score for other in path.points)
 
 
 def test_points_are_chosen_by_tradeoff_and_by_budget(rows):
@@ -65,19 +96,16 @@ def test_points_are_chosen_by_tradeoff_and_by_budget(rows):
     assert all(best.loss + 0.01 * best.cost <= point.loss + 0.01 * point.cost for point in path.points)
     affordable = path.within(3.0)
     assert affordable.cost <= 3.0
-    assert affordable.loss == min(point.loss for point in path.points if point.cost <= 3.0)
-    with pytest.raises(cf.CostframeError, match=r"no prefix costs -1.0 or less, the cheapest costs 0"):
+    assert affordable.score == max(point.score for point in path.points if point.cost <= 3.0)
+    with pytest.raises(cf.CostframeError, match=r"no model costs -1.0 or less, the cheapest costs 0"):
         path.within(-1.0)
 
 
-def test_a_fall_from_one_tradeoff_to_the_same_is_a_plain_fit(rows):
+def test_given_tradeoffs_are_kept_to(rows):
     X, y = rows
-    _, path = fitted(rows)
-    X_val, y_val = X[400:], y[400:]
     model = CEGBClassifier(COSTS, 0.02, n_estimators=15, max_leaves=8)
-    path = model.fit_path(X[:400], y[:400], X_val=X_val, y_val=y_val, tradeoffs=(0.02, 0.02))
-    plain = CEGBClassifier(COSTS, 0.02, n_estimators=15, max_leaves=8).fit(X[:400], y[:400])
-    np.testing.assert_array_equal(path.predictor(15).predict(X), plain.predictor_.predict(X))
+    path = model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], tradeoffs=(0.02, 0.02))
+    assert {point.tradeoff for point in path.points} == {0.0, 0.02}  # and of the line that knows no prices
 
 
 def test_free_features_and_constant_labels_make_flat_paths(rows):
@@ -89,13 +117,44 @@ def test_free_features_and_constant_labels_make_flat_paths(rows):
     assert {(point.cost, point.loss) for point in path.points} == {(0.0, 0.0)}
 
 
+def bureau(seed, n=1500):
+    """Ten features behind one dear report, each of little use alone; one cheap feature of its own."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 11))
+    y = X[:, 0] + 0.8 * X[:, 1:].sum(axis=1) + 0.3 * rng.standard_normal(n)
+    return X, (y > 0).astype(int)
+
+
+BUREAU = {
+    "features": {"cheap": 1.0} | {f"report{f}": {"cost": 0.0, "needs": ["bureau"]} for f in range(10)},
+    "resources": {"bureau": 20.0},
+}
+
+
+def test_a_dear_resource_is_bought_when_its_features_together_repay_it():
+    X, y = bureau(0)
+    tradeoff = 0.004  # the report costs 0.08 of loss: more than any one split gains by it, less than all together do
+    train, valid = {"X": X[:1000], "y": y[:1000]}, {"X_val": X[1000:], "y_val": y[1000:]}
+    greedy = CEGBClassifier(BUREAU, tradeoff, max_leaves=4, min_samples_leaf=5).fit(**train, **valid)
+    assert greedy.cost(X).mean <= 1.0
+    ahead = CEGBClassifier(BUREAU, tradeoff, max_leaves=4, min_samples_leaf=5)
+    path = ahead.fit_path(**train, **valid, tradeoffs=(0.1, tradeoff))
+    priced = [point for point in path.points if point.tradeoff >= tradeoff]  # without the line that knows no prices
+    best = min(priced, key=lambda point: point.loss + tradeoff * point.cost)
+    assert best.cost == pytest.approx(21.0)
+    value = log_loss(y[1000:], greedy.predictor_.predict(X[1000:])) + tradeoff * greedy.cost(X[1000:]).mean
+    assert best.loss + tradeoff * best.cost < 0.6 * value
+
+
 @pytest.mark.parametrize(
     ("settings", "keywords", "message"),
     [
         ({"n_iter_no_change": 5}, {}, "n_iter_no_change: has no effect on a path"),
         ({"scoring": "loss"}, {}, "scoring: has no effect on a path"),
+        ({"warm_start": True}, {}, "warm_start: has no effect on a path"),
         ({}, {"tradeoffs": (0.1, 0.2)}, "tradeoffs: expected two numbers"),
         ({}, {"tradeoffs": (0.1, 0.0)}, "tradeoffs: expected two numbers"),
+        ({}, {"scoring": 3}, "scoring: expected None"),
         ({}, {"X_val": None, "y_val": None}, "X_val: a path needs validation data"),
     ],
 )
@@ -103,6 +162,11 @@ def test_bad_settings_are_named(rows, settings, keywords, message):
     X, y = rows
     with pytest.raises(cf.CostframeError, match=message):
         CEGBClassifier(COSTS, **settings).fit_path(X, y, **{"X_val": X, "y_val": y} | keywords)
-    _, path = fitted(rows)
-    with pytest.raises(cf.CostframeError, match="n_rounds: expected a number from 0 to 40"):
-        path.predictor(41)
+
+
+def test_points_of_elsewhere_are_refused(path):
+    from costframe.trees.path import PathPoint
+
+    for branch, n_rounds in ((len(path.branches), 0), (-1, 0), (0, 10**6)):
+        with pytest.raises(cf.CostframeError, match="point: expected one of this path's"):
+            path.predictor(PathPoint(branch, n_rounds, 0.0, 0.0, 0.0, 0.0))

@@ -57,7 +57,7 @@ def test_early_stopping_and_the_path_watch_rankings(objective):
     path = CEGBRanker(COSTS, 1e-3, **settings).fit_path(X, y, qid=qid, **valid)
     cheap, best = path.within(0.5), path.within(10.0)
     assert cheap.loss > 1.2 * best.loss
-    assert path.predictor(best.n_rounds).cost(X_val).mean == pytest.approx(best.cost)
+    assert path.predictor(best).cost(X_val).mean == pytest.approx(best.cost)
 
 
 def test_a_sweep_of_a_ranking_table_takes_it_in():

@@ -97,21 +97,21 @@ def train_miser(
 
 
 def once_prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
-    """Prices in the units of the objective's sum form: lambda n c_f + lambda once_f, lambda n C_r, and what recurs.
+    """Prices in the units of the objective's sum form: lambda times n c_f + once_f, n C_r, and what recurs.
 
     What recurs with every tree (comparisons, learners, reuse) meets gains of which a step of eta takes only the share
     eta (2 - eta); with `shrink_recurring` it is divided by that share.
     """
-    batch = settings.tradeoff
-    row = batch * data.train.total_weight
+    row = data.train.total_weight
     share = settings.learning_rate * (2 - settings.learning_rate) if settings.shrink_recurring else 1.0
     prices = data.prices
     return OncePrices(
-        in_loss(row, prices.cost) + in_loss(batch, prices.once),
+        in_loss(row, prices.cost) + prices.once,
         resource_price=in_loss(row, prices.resource_cost),
         needs=prices.needs,
-        split_price=in_loss(batch / share, prices.split),
+        split_price=in_loss(1 / share, prices.split),
         root_price=float(in_loss(row / share, prices.learner)),
         reuse_price=float(in_loss(row / share, prices.reuse)),
         row_weight=data.train.uneven_weight,
+        tradeoff=settings.tradeoff,
     )

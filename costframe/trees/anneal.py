@@ -1,0 +1,194 @@
+"""Annealing: the tradeoff falls level by level while an ensemble grows, and every prefix is a model worth noting.
+
+At each level rounds are added as long as validation loss + tradeoff * cost falls, and the next level goes on from the
+best of them. Greedy growth buys a feature or resource only if one split repays it. So each level also looks ahead: for
+every resource a fork is grown for which it is waived, and if the whole, at its true cost, is better, the line goes on
+from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field, frozen
+
+from costframe.core.errors import ParameterError
+from costframe.trees.path import PathPoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.price_arrays import PriceArrays
+    from costframe.trees.boosting import Ensemble
+    from costframe.trees.line import Line
+    from costframe.trees.monitor import Running
+
+__all__ = ["Annealer", "Bundle", "bundles", "falling_tradeoffs"]
+
+_LEVELS = 24  # at most; a level is half of the one before unless there would be more
+_PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
+_LEVEL_ROUNDS = 100  # rounds of a level, at most
+_NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
+
+
+@frozen(eq=False)
+class Bundle:
+    """What is bought together: a resource, the resources that its features need as well, and perhaps the features.
+
+    Attributes
+    ----------
+    features : bool (d,)
+    resources : bool (R,)
+    """
+
+    features: NDArray[np.bool_]
+    resources: NDArray[np.bool_]
+
+
+def bundles(prices: PriceArrays) -> list[Bundle]:
+    """List, for each resource that some feature needs, the resource alone and, if priced, its features too."""
+    found = []
+    for needed in prices.needs.T:
+        if not needed.any():
+            continue
+        resources = prices.needs[needed].all(axis=0)
+        found.append(Bundle(np.zeros(len(needed), np.bool_), resources))
+        if prices.cost[needed].any():
+            found.append(Bundle(needed, resources))
+    return found
+
+
+def falling_tradeoffs(
+    loss: float, full: float, prices: PriceArrays, limits: tuple[float, float] | None
+) -> NDArray[np.float64]:
+    """float64 (levels,): falls geometrically, by default from where little is bought down to 0.
+
+    Parameters
+    ----------
+    loss : float
+        What the best constant loses more than the best model, more than which nothing can gain.
+    full : float
+        Cost per row of the model that knows no prices, or of all features if that is more.
+    prices : PriceArrays
+    limits : (float, float), optional
+        The first and the last.
+    """
+    if limits is not None:
+        high, low = limits
+        if not (np.isfinite([high, low]).all() and high >= low > 0):
+            raise ParameterError(f"tradeoffs: expected two numbers, the first not below the second > 0, got {limits!r}")
+        return np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(np.log2(high / low)))))
+    if not (full > 0 and loss > 0):
+        return np.zeros(1)
+    each = prices.cost + prices.needs @ prices.resource_cost
+    high = loss / min(full, each[each > 0].min(initial=np.inf))
+    low = 1e-3 * loss / full
+    return np.append(np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(np.log2(high / low))))), 0.0)
+
+
+@define(eq=False)
+class Annealer:
+    """Grows lines and notes every model on the way.
+
+    Attributes
+    ----------
+    most_rounds : int
+        Rounds of a model, at most.
+    score : callable, optional
+        Of validation rows; minus their loss by default.
+    points, branches : list
+        What was found so far; as in `AnnealedPath`.
+    """
+
+    most_rounds: int
+    score: Callable[[Running], float] | None = None
+    told: Callable[[], None] | None = None
+    points: list[PathPoint] = field(factory=list, init=False)
+    branches: list[Ensemble] = field(factory=list, init=False)
+
+    def settle(self, line: Line, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS) -> Line:
+        """Add rounds as long as validation loss + tradeoff * cost falls, and return the best line."""
+        return self._extend(line, tradeoff, tradeoff, patience, rounds)
+
+    def plain(self, line: Line) -> Line:
+        """Grow a line that knows no prices to its best."""
+        return self._extend(line, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
+
+    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle]) -> Line:
+        """Settle at each tradeoff in turn, looking ahead for these bundles."""
+        waiting = _Waiting(ahead)
+        for tradeoff in tradeoffs[:-1].tolist():
+            line = self.settle(line, tradeoff)
+            line = self._look_ahead(line, tradeoff, waiting)
+        return self.settle(line, float(tradeoffs[-1]), patience=_LAST_PATIENCE, rounds=self.most_rounds)
+
+    def _look_ahead(self, line: Line, tradeoff: float, waiting: _Waiting) -> Line:
+        """Go over to the best fork for which a bundle is waived, as long as one is better at its true cost."""
+        while True:
+            best, best_place = line, -1
+            for place in waiting.due(tradeoff):
+                fork = line.fork()
+                fork.prices.waive(waiting.ahead[place].features, waiting.ahead[place].resources)
+                fork = self._extend(fork, tradeoff, 0.0, _PATIENCE, _LEVEL_ROUNDS)
+                waiting.tried(place, tradeoff, line, fork)
+                if _value(fork, tradeoff) < _value(best, tradeoff):
+                    best, best_place = fork, place
+            if best is line:
+                return line
+            line = best
+            waiting.taken(best_place, tradeoff)
+
+    def _extend(self, line: Line, tradeoff: float, judged_at: float, patience: int, rounds: int) -> Line:
+        """Add rounds at a tradeoff as long as loss + judged_at * cost falls; return the best line."""
+        best, value, since = line, _value(line, judged_at), 0
+        growing, branch = line.fork(), len(self.branches)
+        self.branches.append(growing.boosted.ensemble)
+        if not self.points:
+            self._note(growing, branch, tradeoff)
+        for _ in range(min(rounds, self.most_rounds - line.n_rounds)):
+            if not growing.add_round(tradeoff):
+                break
+            self._note(growing, branch, tradeoff)
+            now, since = _value(growing, judged_at), since + 1
+            if now < value:
+                best, value, since = growing.fork(), now, 0
+            elif since >= patience:
+                break
+        return best
+
+    def _note(self, line: Line, branch: int, tradeoff: float) -> None:
+        running = line.running
+        score = -running.loss if self.score is None else self.score(running)
+        self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
+        if self.told is not None:
+            self.told()
+
+
+@define(eq=False)
+class _Waiting:
+    """Bundles that are not taken, and the tradeoff below which each may pay: what its last fork gained per cost."""
+
+    ahead: list[Bundle]
+    pays: list[float] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.pays = [np.inf] * len(self.ahead)
+
+    def due(self, tradeoff: float) -> list[int]:
+        return [place for place, pays in enumerate(self.pays) if tradeoff <= _NEAR * pays]
+
+    def tried(self, place: int, tradeoff: float, line: Line, fork: Line) -> None:
+        gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
+        self.pays[place] = gained / cost if cost > 0 and gained > 0 else tradeoff / 4
+
+    def taken(self, place: int, tradeoff: float) -> None:
+        """Others may pay together with it."""
+        self.pays = [max(pays, tradeoff) for pays in self.pays]
+        self.pays[place] = -1.0
+
+
+def _value(line: Line, tradeoff: float) -> float:
+    return line.running.loss + tradeoff * line.running.cost

@@ -1,0 +1,106 @@
+"""An ensemble under way that can be forked, so that what would happen otherwise can be tried."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import define, evolve
+
+from costframe.trees.prices import SplitPrices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.training import Rows
+    from costframe.trees.boosting import Boosted
+    from costframe.trees.grow import GrownTree
+    from costframe.trees.losses import RowLoss
+    from costframe.trees.monitor import Running
+
+    GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], "LinePrices", np.random.Generator], GrownTree]
+
+__all__ = ["Line", "LinePrices"]
+
+
+class LinePrices(SplitPrices, Protocol):
+    """Prices at a tradeoff that changes between trees."""
+
+    tradeoff: float
+
+    def fork(self) -> Self:
+        """Return a copy that goes its own way."""
+
+    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Charge rows that a tree was not grown on, but that pass through it as well."""
+
+    def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+        """Charge splits no more for these features (d,) and resources (R,); what rows pay is counted all the same."""
+
+
+@define(eq=False)
+class Line:
+    """One ensemble under way.
+
+    Attributes
+    ----------
+    rows : Rows
+        Training rows.
+    loss : RowLoss
+        Theirs.
+    grow : callable
+        (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
+    boosted : Boosted
+    prices : LinePrices
+        What splits cost the training rows.
+    running : Running
+        Loss and exact cost on validation rows.
+    random : Generator
+    n_threads : int
+        Does not change the result.
+    """
+
+    rows: Rows
+    loss: RowLoss
+    grow: GrowAt
+    boosted: Boosted
+    prices: LinePrices
+    running: Running
+    random: np.random.Generator
+    n_threads: int
+
+    def __attrs_post_init__(self) -> None:
+        if not self.boosted.ensemble.rounds:
+            self.running.begin(self.boosted.ensemble.intercept)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of boosting."""
+        return len(self.boosted.ensemble.rounds)
+
+    def fork(self) -> Line:
+        """Return a copy that goes its own way."""
+        return evolve(
+            self,
+            boosted=self.boosted.fork(),
+            prices=self.prices.fork(),
+            running=self.running.fork(),
+            random=deepcopy(self.random),
+        )
+
+    def add_round(self, tradeoff: float) -> bool:
+        """Grow a round at this tradeoff; False if no tree of it splits, which adds none."""
+        self.prices.tradeoff = tradeoff
+
+        def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+            return self.grow(gradients, hessians, self.prices, self.random)
+
+        added = self.boosted.grow_round(self.rows, self.loss, grow, n_threads=self.n_threads)
+        if added:
+            self.boosted.ensemble.append(added)
+            self.running.add(added, self.boosted.ensemble.step)
+        return bool(added)
