@@ -1,4 +1,4 @@
-"""Tests for categories as lookups: a value's code is its rank among the categories, and a node has a bit for each code."""
+"""Tests for categories as lookups: a value's code is its rank among them, and a node has a bit for each code."""
 
 from __future__ import annotations
 

@@ -119,13 +119,24 @@ def _walk_tree_by_category(at: U4, codes: U4, row: U8, count: int, root: int, de
             test = word[node]
             named, rank = test >> NAMED_AT, test & RANK_BITS
             code = np.uint64(codes[row[i] + ((test >> COLUMN_AT) & COLUMN_BITS)])
-            bit = (sets[named * (rank + (code >> six))] >> (code & low)) & one  # at another node, the first word is read
+            bit = (
+                sets[named * (rank + (code >> six))] >> (code & low)
+            ) & one  # at another node, the first word is read
             right = (bit & named) | (np.uint64(code > rank) & (named ^ one))
             below = np.uint32(node + np.uint32((test >> STEPS_AT) & STEPS_BITS) + np.uint32(right))
             moved |= below ^ node
             at[i] = below
         if moved == 0 and level >= STEADY:
             break
+
+
+@kernel
+def _walk(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, word: U8, sets: U8, by_category: bool) -> None:
+    """Take a block's rows from the root to a leaf."""
+    if by_category:
+        _walk_tree_by_category(at, codes, row, count, root, depth, word, sets)
+    else:
+        _walk_tree(at, codes, row, count, root, depth, word)
 
 
 @kernel
@@ -239,10 +250,7 @@ def score_rows(
             targets = target[target_first[use] : target_first[use + 1]]
             first = payload_first[use]
             if kind[use] == TREE:
-                if by_category[use]:
-                    _walk_tree_by_category(at, flat, code_at, count, place[use], depth[use], word, sets)
-                else:
-                    _walk_tree(at, flat, code_at, count, place[use], depth[use], word)
+                _walk(at, flat, code_at, count, place[use], depth[use], word, sets, by_category[use])
                 _add_leaves(sums, targets, payload, first, at, place[use])
             elif kind[use] == COLUMN:
                 _add_column(sums, targets, payload, first, X, block, place[use], fill[use])
@@ -267,9 +275,6 @@ def walk_leaves(codes: U4, word: U8, sets: U8, root: I8, depth: I4, by_category:
         for i in range(count):
             code_at[i] = (start + i) * codes.shape[1]
         for tree in range(root.shape[0]):
-            if by_category[tree]:
-                _walk_tree_by_category(at, flat, code_at, count, root[tree], depth[tree], word, sets)
-            else:
-                _walk_tree(at, flat, code_at, count, root[tree], depth[tree], word)
+            _walk(at, flat, code_at, count, root[tree], depth[tree], word, sets, by_category[tree])
             for i in range(count):
                 leaves[start + i, tree] = at[i]

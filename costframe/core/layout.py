@@ -92,7 +92,9 @@ class _Uses:
     def __init__(self, bank: WeakLearnerBank, nodes: NodeLayout, tree_place: dict[int, int]) -> None:
         self.bank, self.nodes, self.tree_place = bank, nodes, tree_place
         self.node_end = np.append(nodes.root[1:], len(nodes.word))
-        self.columns: dict[str, list[float]] = {name: [] for name in ("kind", "place", "depth", "by_category", "width", "fill")}
+        self.columns: dict[str, list[float]] = {
+            name: [] for name in ("kind", "place", "depth", "by_category", "width", "fill")
+        }
         self.targets: list[NDArray[np.int64]] = []
         self.payloads: list[NDArray[np.float64]] = []
         self.opaque_first: dict[int, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,10 +50,9 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
             bit, below, above = 1 << feature[node], left[node], right[node]
             reads[node] = bit | reads[below] | reads[above]
             certain[node] = bit | (certain[below] & certain[above])
-    first, flat = trees.category_first.tolist(), trees.categories.tolist()
-    none = frozenset[float]()
+    flat, none = trees.categories.tolist(), frozenset[float]()
     categories = [
-        frozenset(flat[begin:end]) if end > begin else none for begin, end in zip(first[:-1], first[1:], strict=True)
+        frozenset(flat[begin:end]) if end > begin else none for begin, end in pairwise(trees.category_first.tolist())
     ]
     columns = bank.F.tocsc()
     learner_reads = [
@@ -60,8 +60,8 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
     ]
     return StagePlan(
         bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
-        feature, trees.threshold.tolist(), trees.missing_left.tolist(), categories, left, right, trees.first[:-1].tolist(),
-        reads, certain, learner_reads,
+        feature, trees.threshold.tolist(), trees.missing_left.tolist(), categories, left, right,
+        trees.first[:-1].tolist(), reads, certain, learner_reads,
     )  # fmt: skip
 
 

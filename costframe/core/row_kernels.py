@@ -61,6 +61,15 @@ def _code_categories(row: F8, used: I8, category_first: I8, category: F8, column
 
 
 @kernel
+def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
+    """Return 1 if a code goes right at a node, else 0."""
+    rank = test & RANK_BITS
+    if test >> NAMED_AT != 0:
+        return np.uint64((sets[rank + (code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1))
+    return np.uint64(code > rank)
+
+
+@kernel
 def walk_row(
     X: F8,
     used: I8,
@@ -103,11 +112,7 @@ def walk_row(
                 node = np.uint64(place[use])
                 test = word[node]
                 while test >> STEPS_AT != 0:
-                    code, rank = np.uint64(codes[0, (test >> COLUMN_AT) & COLUMN_BITS]), test & RANK_BITS
-                    if test >> NAMED_AT != 0:
-                        right = (sets[rank + (code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1)
-                    else:
-                        right = np.uint64(code > rank)
+                    right = _goes_right(test, np.uint64(codes[0, (test >> COLUMN_AT) & COLUMN_BITS]), sets)
                     node += ((test >> STEPS_AT) & STEPS_BITS) + right
                     test = word[node]
                 first += (np.int64(node) - place[use]) * targets

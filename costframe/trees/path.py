@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.trees.monitor import Running
@@ -13,6 +13,7 @@ from costframe.trees.monitor import Running
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.categories import Categories
     from costframe.core.costs import CostModel
     from costframe.core.predictor import StageTree
     from costframe.core.price_arrays import PriceArrays
@@ -58,12 +59,14 @@ class AnnealedPath:
     ensemble: Ensemble
     costs: CostModel
     feature_names: tuple[str, ...]
+    categories: Categories = field(factory=dict)
 
     def predictor(self, n_rounds: int) -> StageTree:
         """Return the model of the first `n_rounds` rounds."""
         if not 0 <= n_rounds < len(self.points):
             raise ParameterError(f"n_rounds: expected a number from 0 to {len(self.points) - 1}, got {n_rounds!r}")
-        return self.ensemble.finish(self.feature_names, n_rounds).with_costs(self.costs)
+        model = self.ensemble.finish(self.feature_names, n_rounds)
+        return model.with_categories(self.categories).with_costs(self.costs)
 
     def frontier(self) -> tuple[PathPoint, ...]:
         """Return the points that no other beats in loss at no more cost, by ascending cost."""

@@ -92,7 +92,13 @@ def train_cegb(
     long as one is worth anything. `tradeoffs`, float64 (rounds,), takes the place of the settings' one lambda.
     """
     n_threads, rows = thread_count(settings.n_threads), data.train
-    mapper = BinMapper.fit(rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=n_threads)
+    mapper = BinMapper.fit(
+        rows.X,
+        max_bins=settings.max_bins,
+        sample_weight=rows.weight,
+        categorical=data.categorical,
+        n_threads=n_threads,
+    )
     binned = mapper.transform(rows.X, n_threads=n_threads)
     prices = LazyPrices(data.prices, settings.tradeoff, len(rows), rows.uneven_weight)
     random = np.random.default_rng(settings.random_state)

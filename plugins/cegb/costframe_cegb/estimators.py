@@ -27,6 +27,8 @@ __all__ = ["CEGBClassifier", "CEGBRegressor"]
 class _CEGB(CostAwareEstimator):
     """What both have in common: settings, and training."""
 
+    _takes_categories = True
+
     def __init__(
         self,
         costs: Any = None,
@@ -41,6 +43,7 @@ class _CEGB(CostAwareEstimator):
         min_hessian_leaf: float | None = None,
         l2_regularization: float | None = None,
         max_bins: int | None = None,
+        categorical_features: Any = None,
         subsample: float | None = None,
         column_share: float | None = None,
         n_iter_no_change: int | None = None,
@@ -60,6 +63,7 @@ class _CEGB(CostAwareEstimator):
         self.min_hessian_leaf = min_hessian_leaf
         self.l2_regularization = l2_regularization
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.subsample = subsample
         self.column_share = column_share
         self.n_iter_no_change = n_iter_no_change
@@ -110,7 +114,7 @@ class _CEGB(CostAwareEstimator):
         fall = falling_tradeoffs(start, data.prices, settings.n_estimators, tradeoffs)
         watcher = PathWatcher(data.valid, loss, data.prices, fall)
         trained = train_cegb(data, loss, settings, watcher, fall)
-        path = AnnealedPath(tuple(watcher.points), trained.ensemble, data.costs, data.feature_names)
+        path = AnnealedPath(tuple(watcher.points), trained.ensemble, data.costs, data.feature_names, data.categories)
         self.n_iter_, self.n_grown_ = path.at(settings.tradeoff).n_rounds, trained.n_grown
         self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
         self._keep(path.predictor(self.n_iter_), data.costs)
@@ -168,6 +172,10 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         0 by default.
     max_bins : int, optional
         Distinct values a feature is cut into, 255 by default (and at most).
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
+        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
+        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
     subsample, column_share : float, optional
         Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
     n_iter_no_change : int, optional
@@ -208,6 +216,7 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         min_hessian_leaf: float | None = None,
         l2_regularization: float | None = None,
         max_bins: int | None = None,
+        categorical_features: Any = None,
         subsample: float | None = None,
         column_share: float | None = None,
         n_iter_no_change: int | None = None,
@@ -229,6 +238,7 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
             min_hessian_leaf=min_hessian_leaf,
             l2_regularization=l2_regularization,
             max_bins=max_bins,
+            categorical_features=categorical_features,
             subsample=subsample,
             column_share=column_share,
             n_iter_no_change=n_iter_no_change,

@@ -23,6 +23,7 @@ class _Miser(CostAwareEstimator):
     """What the three have in common: settings, and training."""
 
     _usual_step = 0.1
+    _takes_categories = True
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class _Miser(CostAwareEstimator):
         min_samples_leaf: int | None = None,
         l2_regularization: float | None = None,
         max_bins: int | None = None,
+        categorical_features: Any = None,
         shrink_recurring: bool | None = None,
         n_iter_no_change: int | None = None,
         scoring: Any = None,
@@ -51,6 +53,7 @@ class _Miser(CostAwareEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.l2_regularization = l2_regularization
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.shrink_recurring = shrink_recurring
         self.n_iter_no_change = n_iter_no_change
         self.scoring = scoring
@@ -112,6 +115,10 @@ class MiserClassifier(CostAwareClassifier, _Miser):
         0 by default.
     max_bins : int, optional
         Distinct values a feature is cut into, 255 by default (and at most).
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
+        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
+        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
     shrink_recurring : bool, optional
         Divide prices that recur with every tree (learner, split, reuse) by eta (2 - eta), the share of a gain that a
         step of eta takes; False by default, as in the paper.
@@ -148,6 +155,7 @@ class MiserClassifier(CostAwareClassifier, _Miser):
         min_samples_leaf: int | None = None,
         l2_regularization: float | None = None,
         max_bins: int | None = None,
+        categorical_features: Any = None,
         shrink_recurring: bool | None = None,
         n_iter_no_change: int | None = None,
         scoring: Any = None,
@@ -165,6 +173,7 @@ class MiserClassifier(CostAwareClassifier, _Miser):
             min_samples_leaf=min_samples_leaf,
             l2_regularization=l2_regularization,
             max_bins=max_bins,
+            categorical_features=categorical_features,
             shrink_recurring=shrink_recurring,
             n_iter_no_change=n_iter_no_change,
             scoring=scoring,
