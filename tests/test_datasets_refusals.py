@@ -133,11 +133,10 @@ def test_no_value_is_shown_as_python_writes_it(table):
             read_table(path, "y", ignore=[other for other in frame.columns[:-1] if other != name])
         said[name] = str(caught.value).partition(f"column {name!r}: ")[2]
     assert said == {
-        "digits": "a feature is a column of numbers, got texts such as '1'",
-        "kind": "a feature is a column of numbers, got categories such as 'u'",
+        "digits": "a feature that is not named categorical is a column of numbers, got texts such as '1'",
         "bytes": "expected text in UTF-8, got text in another encoding",
-        "lists": "a feature is a column of numbers, got lists such as [1, 2]",
-        "days": "a feature is a column of numbers, got dates such as 2020-01-02",
+        "lists": "a feature that is not named categorical is a column of numbers, got lists such as [1, 2]",
+        "days": "a feature that is not named categorical is a column of numbers, got dates such as 2020-01-02",
     }
 
 

@@ -170,7 +170,7 @@ def _build(model: object, arrays: _Arrays, functions: OpaqueFunctions) -> StageT
     if not all(isinstance(name, str) for name in names):
         raise StorageError("malformed model: expected texts as feature names")
     if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
-        raise StorageError(f"malformed model: expected categories of {len(names)} features, a list for each")
+        raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
     read = arrays.take_all("bank", _BANK)
     _within("bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))

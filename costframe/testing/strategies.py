@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 try:
     from hypothesis import strategies as st
@@ -43,6 +44,7 @@ NASTY = (
     -np.inf,
     np.nan,
 )
+LABELS = ("zero", "one", "two")  # of features whose categories are texts
 FEW = (-0.0, 3.0, 1e300)  # categories beside the values, some of which no row has
 WEIGHTS = (0.0, 1.0, -1.0, 0.1, 0.75, 3.0)
 PRICES = (0.0, 0.0, 1.0, 2.5, 0.1, 1e6)
@@ -77,7 +79,7 @@ def tree_tables(draw: st.DrawFn, n_features: int, most: int = 5, widths: Sequenc
 
 @st.composite
 def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> WeakLearnerBank:
-    """Draw a bank of mixed kinds in mixed order, with evaluation weights."""
+    """Draw a bank of mixed kinds in mixed order, with evaluation weights, some of its features with labels."""
     parts = [WeakLearnerBank.from_trees(draw(tree_tables(len(names))), names)]
     column = st.sets(st.integers(0, len(names) - 1), max_size=3).map(sorted)
     columns = draw(column)
@@ -90,7 +92,8 @@ def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> Weak
     bank = WeakLearnerBank.concatenate(parts)
     bank = bank.restrict(np.array(draw(st.permutations(range(len(bank)))), np.int64))
     weights = draw(st.lists(st.sampled_from((0.0, 1.0, 2.5)), min_size=len(bank), max_size=len(bank)))
-    return bank.weighted(weights)
+    labeled = draw(st.sets(st.sampled_from(names)))
+    return evolve(bank.weighted(weights), categories={name: LABELS for name in names if name in labeled})
 
 
 @st.composite

@@ -172,6 +172,7 @@ class BinMapper:
         padded = np.full((self.n_features, MISSING_BIN + 1), np.inf)
         for row, thresholds in zip(padded, self.thresholds, strict=True):
             row[: len(thresholds)] = thresholds
+        padded[self.categorical] = np.where(np.isinf(padded[self.categorical]), np.nan, padded[self.categorical])
         return padded
 
     @cached_property

@@ -32,7 +32,7 @@ def mark_unknown(
     X : float64 (n, d)
         Values, row after row.
     categories : float64 (d, 256)
-        Those of each feature, ascending, padded with +inf.
+        Those of each feature, ascending, padded with NaN.
     features : int64 (k,)
         The categorical ones.
     bins, columns : uint8 (n, d), uint8 (d, more rows)
