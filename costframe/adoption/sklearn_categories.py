@@ -67,4 +67,4 @@ class ModelCategories:
 def _members(bits: NDArray[np.uint32], count: int) -> NDArray[np.bool_]:
     """Bool (count,): which codes are in a set."""
     codes = np.arange(count)
-    return (bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1).astype(np.bool_)
+    return np.asarray(bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1, np.bool_)

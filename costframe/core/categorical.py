@@ -81,7 +81,7 @@ def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalCol
         said = _said(given, names)
         chosen[list(said)] = True
     labels = {
-        names[f]: said[f] if said.get(f) is not None else _labels(X, f, names[f], explained=isinstance(given, Mapping))
+        names[f]: said[f] if said.get(f) is not None else _labels(X, f, names[f])
         for f in np.flatnonzero(chosen).tolist()
     }
     categories = as_categories({name: each for name, each in labels.items() if each is not None})
@@ -113,12 +113,12 @@ def _place(column: object, names: Sequence[str]) -> int:
     )
 
 
-def _labels(X: Any, f: int, name: str, *, explained: bool) -> tuple[str, ...] | None:
+def _labels(X: Any, f: int, name: str) -> tuple[str, ...] | None:
     """Return the labels of a column; None if its categories are numbers."""
     if column_names(X) is not None:
         return find_labels(X[name], name)
     if is_pandas(X):
         return find_labels(X.iloc[:, f], name)
-    if explained or (hasattr(X, "dtype") and X.dtype.kind in "fiub") or hasattr(X, "toarray"):
+    if hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
         return None
     return find_labels(np.array(X, dtype=object)[:, f], name)

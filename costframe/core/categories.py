@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError
-from costframe.core.frames import check_names, column_names, is_pandas
+from costframe.core.frames import check_names, column_names, is_numeric, is_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +63,8 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     DataError
         If some categories are texts and others not, or of another kind.
     """
+    if is_numeric(getattr(column, "dtype", "")):
+        return None
     declared = _declared(column)
     values = _listed(column) if declared is None else declared
     present = [value for value in values if not is_missing(value)]

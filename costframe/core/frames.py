@@ -9,7 +9,10 @@ from costframe.core.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["category_columns", "check_names", "column_names", "is_pandas", "listed"]
+__all__ = ["category_columns", "check_names", "column_names", "is_numeric", "is_pandas", "listed"]
+
+
+_NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and polars' numeric types begin
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -24,6 +27,11 @@ def category_columns(X: Any) -> list[int]:
     """Return the columns of a category dtype: pandas' "category", polars' Categorical or Enum."""
     dtypes = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
     return [f for f, dtype in enumerate(dtypes) if str(dtype).startswith(("category", "Categorical", "Enum"))]
+
+
+def is_numeric(dtype: object) -> bool:
+    """Whether a column's dtype is one of numbers or truth values, told by its name."""
+    return str(dtype).lower().startswith(_NUMBERS)
 
 
 def is_pandas(X: Any) -> bool:

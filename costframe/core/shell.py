@@ -156,20 +156,21 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _find_categorical(self, X: Any) -> CategoricalColumns:
         """Find the columns that are to be split by categories; refuse them if the algorithm does not do so."""
-        given, of_dtype = getattr(self, "categorical_features", None), category_columns(X)
-        if given is None and not of_dtype:
+        given = getattr(self, "categorical_features", None) if self._takes_categories else None
+        if given is None and not category_columns(X):
             return CategoricalColumns()
-        width = np.shape(X)[1] if np.ndim(X) == 2 else 0
-        names = column_names(X) or tuple(f"x{f}" for f in range(width))
+        names = column_names(X)
+        if names is None:
+            width = np.shape(X)[1] if np.ndim(X) == 2 else 0
+            names = tuple(f"x{f}" for f in range(width))
+            priced = CostModel.of(self.costs, names).names
+            names = priced if len(priced) == width else names
         if not self._takes_categories:
+            named, kind = names[category_columns(X)[0]], type(self).__name__
             raise DataError(
-                f"X: column {names[of_dtype[0]]!r} is of a category dtype, and {type(self).__name__} does not split by "
-                "categories; give numbers"
+                f"X: column {named!r} is of a category dtype, and {kind} does not split by categories; give numbers"
             )
-        costs = CostModel.of(self.costs, names)
-        return find_categorical(
-            given, X, costs.names if column_names(X) is None and len(costs.names) == width else names
-        )
+        return find_categorical(given, X, names)
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
         """Name X's columns: a frame's own names, else those of a cost model of as many features, else x0, x1, ..."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from costframe.core.categories import encode
 from costframe.core.errors import DataError
-from costframe.core.frames import check_names, column_names, is_pandas, listed
+from costframe.core.frames import check_names, column_names, is_numeric, is_pandas, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,11 +32,8 @@ def refuse_text(X: Any, what: str = "the data", hint: str = "") -> None:
         return
     check_names(names, what)
     for name, kind in zip(names, X.dtypes, strict=True):
-        if not str(kind).lower().startswith(NUMBERS) and _has_text(X[name]):
+        if not is_numeric(kind) and _has_text(X[name]):
             raise DataError(f"{what}: column {name!r} holds text ({kind}), expected numbers{hint}")
-
-
-NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and polars' numeric types begin
 
 
 def _has_text(values: Any) -> bool:
