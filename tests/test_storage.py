@@ -95,7 +95,7 @@ def refusal(path, content=None, **options):
 @st.composite
 def cases(draw):
     names = draw(feature_names())
-    tree = draw(stage_trees(draw(banks(names))))
+    tree = draw(stage_trees(draw(banks(names, labels=True))))
     own = draw(st.none() | cost_models(names))
     return (
         tree.with_costs(own),

@@ -131,15 +131,6 @@ def _walk_tree_by_category(at: U4, codes: U4, row: U8, count: int, root: int, de
 
 
 @kernel
-def _walk(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, word: U8, sets: U8, by_category: bool) -> None:
-    """Take a block's rows from the root to a leaf."""
-    if by_category:
-        _walk_tree_by_category(at, codes, row, count, root, depth, word, sets)
-    else:
-        _walk_tree(at, codes, row, count, root, depth, word)
-
-
-@kernel
 def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: int) -> None:
     """Add what each row's leaf gives to each target."""
     if targets.shape[0] == 1:
@@ -179,19 +170,11 @@ def _add_opaque(sums: F8, targets: I8, payload: F8, first: int, opaque: F8, bloc
 
 
 @kernel
-def _mark_leaves(masks: U8, block: I8, node_mask: U8, at: U4) -> None:
-    """Note what was read on the way to each row's leaf."""
+def _note_reading(masks: U8, block: I8, node_mask: U8, at: U4, read: U8, by_leaf: bool) -> None:
+    """Note what was read on the way to each row's leaf, or what a learner reads, for all rows."""
     for i in range(block.shape[0]):
         for w in range(masks.shape[1]):
-            masks[block[i], w] |= node_mask[at[i], w]
-
-
-@kernel
-def _mark_use(masks: U8, block: I8, read: U8) -> None:
-    """Note what a learner reads, for all rows."""
-    for i in range(block.shape[0]):
-        for w in range(masks.shape[1]):
-            masks[block[i], w] |= read[w]
+            masks[block[i], w] |= node_mask[at[i], w] if by_leaf else read[w]
 
 
 @kernel
@@ -250,7 +233,10 @@ def score_rows(
             targets = target[target_first[use] : target_first[use + 1]]
             first = payload_first[use]
             if kind[use] == TREE:
-                _walk(at, flat, code_at, count, place[use], depth[use], word, sets, by_category[use])
+                if by_category[use]:
+                    _walk_tree_by_category(at, flat, code_at, count, place[use], depth[use], word, sets)
+                else:
+                    _walk_tree(at, flat, code_at, count, place[use], depth[use], word)
                 _add_leaves(sums, targets, payload, first, at, place[use])
             elif kind[use] == COLUMN:
                 _add_column(sums, targets, payload, first, X, block, place[use], fill[use])
@@ -258,10 +244,7 @@ def score_rows(
                 _add_opaque(sums, targets, payload, first, opaque, block, place[use], width[use])
             if notes == SCORES:
                 continue
-            if kind[use] == TREE:
-                _mark_leaves(masks, block, node_mask, at)
-            else:
-                _mark_use(masks, block, use_mask[use])
+            _note_reading(masks, block, node_mask, at, use_mask[use], kind[use] == TREE)
             if notes == SPENDING and fresh[use]:
                 _note_spending(spent, block, node_spent, at, use_spent[use], kind[use] == TREE)
 
@@ -275,6 +258,9 @@ def walk_leaves(codes: U4, word: U8, sets: U8, root: I8, depth: I4, by_category:
         for i in range(count):
             code_at[i] = (start + i) * codes.shape[1]
         for tree in range(root.shape[0]):
-            _walk(at, flat, code_at, count, root[tree], depth[tree], word, sets, by_category[tree])
+            if by_category[tree]:
+                _walk_tree_by_category(at, flat, code_at, count, root[tree], depth[tree], word, sets)
+            else:
+                _walk_tree(at, flat, code_at, count, root[tree], depth[tree], word)
             for i in range(count):
                 leaves[start + i, tree] = at[i]

@@ -29,7 +29,7 @@ def categories_are_split_or_refused(case: Case) -> None:
 
     table = case.table
     try:
-        estimator = fit(case.make(), evolve(table, X=_colored(table.X, COLORS)))
+        estimator = fit(case.make(tradeoff=0.0), evolve(table, X=_colored(table.X, COLORS)))
     except CostframeError as error:
         expect("cheap" in str(error), f"a category column is refused without naming it: {error}")
         return
@@ -62,10 +62,11 @@ def _expect_same_everywhere(case: Case, estimator: Any, rows: pd.DataFrame) -> N
 
 
 def _colored(X: Any, order: tuple[str, ...]) -> pd.DataFrame:
-    """Make a frame whose column "cheap" holds colors: what it tells is not in the order of the labels."""
+    """Make a frame whose column "cheap" holds colors: they alone tell something, but not in the order of the labels."""
     import pandas as pd
 
     frame = pd.DataFrame(np.asarray(X), columns=list(COSTS.names))
     band = np.digitize(frame["cheap"], (-1.0, -0.3, 0.3, 1.0))  # a missing value is in the last
     colors = np.array(["green", "red", "gray", "blue", "pink", "teal"])[band]
+    frame = frame.assign(**dict.fromkeys(("free", "iron", "sugar", "scan"), 0.0))
     return frame.assign(cheap=pd.Categorical(colors, categories=list(order)))

@@ -78,8 +78,8 @@ def tree_tables(draw: st.DrawFn, n_features: int, most: int = 5, widths: Sequenc
 
 
 @st.composite
-def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> WeakLearnerBank:
-    """Draw a bank of mixed kinds in mixed order, with evaluation weights, some of its features with labels."""
+def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True, labels: bool = False) -> WeakLearnerBank:
+    """Draw a bank of mixed kinds in mixed order, with evaluation weights; some features with labels, if asked to."""
     parts = [WeakLearnerBank.from_trees(draw(tree_tables(len(names))), names)]
     column = st.sets(st.integers(0, len(names) - 1), max_size=3).map(sorted)
     columns = draw(column)
@@ -92,7 +92,7 @@ def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> Weak
     bank = WeakLearnerBank.concatenate(parts)
     bank = bank.restrict(np.array(draw(st.permutations(range(len(bank)))), np.int64))
     weights = draw(st.lists(st.sampled_from((0.0, 1.0, 2.5)), min_size=len(bank), max_size=len(bank)))
-    labeled = draw(st.sets(st.sampled_from(names)))
+    labeled = draw(st.sets(st.sampled_from(names))) if labels else ()
     return evolve(bank.weighted(weights), categories={name: LABELS for name in names if name in labeled})
 
 

@@ -87,19 +87,20 @@ def _sorted_cells(
 
 @kernel
 def _score(
-    left: NDArray[np.int64],
+    word: np.int64,
+    hessian_word: np.int64,
     total: NDArray[np.int64],
     count_bits: int,
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
     with_hessians: bool,
 ) -> float:
-    """Return G_l^2/(H_l+l2) + G_r^2/(H_r+l2), or -1 if it breaks the limits."""
+    """Return G_l^2/(H_l+l2) + G_r^2/(H_r+l2) for the words that go left, or -1 if it breaks the limits."""
     mask = (1 << count_bits) - 1
-    n_left, n_all = left[0] & mask, total[0] & mask
-    g_left = (left[0] >> count_bits) * units[0]
-    g_right = ((total[0] - left[0]) >> count_bits) * units[0]
-    h_left = left[1] * units[1] if with_hessians else np.float64(n_left)
+    n_left, n_all = word & mask, total[0] & mask
+    g_left = (word >> count_bits) * units[0]
+    g_right = ((total[0] - word) >> count_bits) * units[0]
+    h_left = hessian_word * units[1] if with_hessians else np.float64(n_left)
     h_right = (total[1] * units[1] if with_hessians else np.float64(n_all)) - h_left
     a, b = h_left + limits[0], h_right + limits[0]
     if (
@@ -127,19 +128,19 @@ def _best_prefix(
 ) -> tuple[float, int, int]:
     """Find the first largest score above `least` by length, then by way; length 0 if there is none. Sets `left`."""
     best, length, best_way = least, 0, 0
-    words = sums.shape[1]
-    some_missing = sums[_MISSING, 0] != 0
-    prefix, tried = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    pairs = sums.shape[1] == 2
+    missing, missing_hessian = sums[_MISSING, 0], sums[_MISSING, 1] if pairs else np.int64(0)
+    ways = 2 if missing != 0 else 1
+    word, hessian = np.int64(0), np.int64(0)
     for at in range(cells.shape[0]):
-        prefix[:words] += sums[cells[at]]
-        for way in range(2 if some_missing else 1):
-            tried[:] = prefix
-            if way == 1:
-                tried[:words] += sums[_MISSING]
-            score = _score(tried, total, count_bits, units, limits, words == 2)
+        word += sums[cells[at], 0]
+        hessian += sums[cells[at], 1] if pairs else np.int64(0)
+        for way in range(ways):
+            here, here_hessian = word + way * missing, hessian + way * missing_hessian
+            score = _score(here, here_hessian, total, count_bits, units, limits, pairs)
             if score > best:
                 best, length, best_way = score, at + 1, way
-                left[:] = tried
+                left[0], left[1] = here, here_hessian
     return best, length, best_way
 
 
