@@ -38,7 +38,7 @@ def same(model, other, X, X_other):
     assert np.array_equal(model.predictor_.decision_function(X), other.predictor_.decision_function(X_other))
 
 
-@hypothesis.settings(max_examples=40)
+@hypothesis.settings(max_examples=30)
 @given(
     st.integers(0, 10_000),
     cost_models(NAMES),
