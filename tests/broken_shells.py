@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 from broken_base import BROKEN, StumpsClassifier, StumpsRegressor, breaks
 
+from costframe.core.categorical import CategoricalColumns
 from costframe.hooks import Algorithm
 
 BROKEN.append(
@@ -172,3 +173,15 @@ class IgnoresSettings(StumpsRegressor):
 class IgnoresValidationWeights(StumpsRegressor):
     def fit(self, *data, X_val=None, sample_weight_val=None, **more):
         return super().fit(*data, X_val=X_val, sample_weight_val=None if X_val is None else sample_weight_val, **more)
+
+
+@breaks(categories_are_split_or_refused="another order of categories changes the predictions")
+class ReadsTheCodesOfTheFrame(StumpsRegressor):
+    def _find_categorical(self, _X):
+        return CategoricalColumns()
+
+    def _checked(self, X, name, *, reset):
+        if hasattr(X, "dtypes"):
+            for column in X.columns[X.dtypes == "category"]:
+                X = X.assign(**{column: X[column].cat.codes.astype(float)})
+        return super()._checked(X, name, reset=reset)

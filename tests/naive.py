@@ -18,7 +18,13 @@ def tree_walk(trees, tree, row):
         f = int(trees.feature[at])
         tested.append(f)
         x = row[f]
-        left = bool(trees.missing_left[at]) if math.isnan(x) else x <= trees.threshold[at]
+        begin = int(sum(trees.category_count[:at]))
+        categories = [float(c) for c in trees.categories[begin : begin + int(trees.category_count[at])]]
+        if categories:
+            against = any(x == c for c in categories)
+            left = not trees.missing_left[at] if against else bool(trees.missing_left[at])
+        else:
+            left = bool(trees.missing_left[at]) if math.isnan(x) else x <= trees.threshold[at]
         node = int(trees.left[at]) if left else int(trees.right[at])
     return node, tested
 

@@ -47,6 +47,9 @@ def bin_of(x, cuts):
 
 
 def goes_left(cell, bin_, missing_left):
+    """bin_ is the highest bin that goes left, or the set of those that do."""
+    if isinstance(bin_, frozenset):
+        return cell in bin_
     return missing_left if cell == MISSING else cell <= bin_
 
 
@@ -71,6 +74,39 @@ def best_split(cells, n_bins, g, h, *, l2, min_rows, min_hessian):
     if best is None or not 0.5 * (best[0] - parent) > 1e-12 * parent:
         return None
     return 0.5 * (best[0] - parent), best[1], best[2]
+
+
+def best_category_split(cells, g, h, *, l2, min_rows, min_hessian, smoothing=10.0):
+    """(gain, bins that go left, missing left) of one categorical column over the rows of a leaf, or None."""
+    rows = range(len(cells))
+    G, H = sum(g), sum(h)
+    parent = G * G / (H + l2) if H + l2 > 0 else 0.0
+    known = sorted(
+        {cell for cell in cells if cell != MISSING},
+        key=lambda cell: (
+            sum(g[i] for i in rows if cells[i] == cell) / (sum(h[i] for i in rows if cells[i] == cell) + smoothing),
+            cell,
+        ),
+    )
+    best = None
+    for length in range(1, len(known) + 1):
+        for missing_left in (False, True) if MISSING in cells else (False,):
+            chosen = set(known[:length]) | ({MISSING} if missing_left else set())
+            left = [i for i in rows if cells[i] in chosen]
+            right = [i for i in rows if i not in left]
+            if min(len(left), len(right)) < min_rows:
+                continue
+            Gl, Hl, Gr, Hr = (sum(of[i] for i in side) for side in (left, right) for of in (g, h))
+            if min(Hl, Hr) < min_hessian or min(Hl, Hr) + l2 <= 0:
+                continue
+            score = Gl * Gl / (Hl + l2) + Gr * Gr / (Hr + l2)
+            if score > parent and (best is None or score > best[0]):
+                best = score, length, missing_left if MISSING in cells else Hl >= Hr
+    if best is None or not 0.5 * (best[0] - parent) > 1e-12 * parent:
+        return None
+    score, length, missing_left = best
+    bins = frozenset(range(256)) - set(known[length:]) if missing_left else frozenset(known[:length])
+    return 0.5 * (score - parent), bins, missing_left
 
 
 class Prices:
@@ -115,7 +151,25 @@ class Free:
 class Tree:
     """A tree grown with every leaf and feature looked at anew before every split."""
 
-    def __init__(self, bins, n_bins, g, h, prices, *, rows, features, growth, depth, leaves, min_rows, min_hessian, l2):
+    def __init__(
+        self,
+        bins,
+        n_bins,
+        g,
+        h,
+        prices,
+        *,
+        rows,
+        features,
+        growth,
+        depth,
+        leaves,
+        min_rows,
+        min_hessian,
+        l2,
+        categorical=(),
+    ):
+        self.categorical = categorical
         self.bins, self.n_bins, self.g, self.h, self.prices = bins, n_bins, g, h, prices
         self.features, self.limits = features, {"l2": l2, "min_rows": min_rows, "min_hessian": min_hessian}
         self.max_depth, self.max_leaves = depth, leaves
@@ -135,8 +189,11 @@ class Tree:
         best = None
         for f in self.features if depth < self.max_depth else []:
             cells = [self.bins[i][f] for i in rows]
-            found = best_split(
-                cells, self.n_bins[f], [self.g[i] for i in rows], [self.h[i] for i in rows], **self.limits
+            g, h = [self.g[i] for i in rows], [self.h[i] for i in rows]
+            found = (
+                best_category_split(cells, g, h, **self.limits)
+                if f in self.categorical
+                else best_split(cells, self.n_bins[f], g, h, **self.limits)
             )
             if found is not None:
                 worth = found[0] - self.prices.price(depth, rows, f)

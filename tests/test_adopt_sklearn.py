@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
+from costframe.adoption import stage_tree
 from costframe.adoption.sklearn_trees import adopt_sklearn, is_sklearn_tree
 from costframe.core.errors import AdoptionError
 
@@ -212,13 +213,42 @@ def test_bad_names_are_refused(names, message):
         adopt_sklearn(DecisionTreeRegressor(max_depth=2).fit(WHOLE, SIGNAL), names)
 
 
-def colors():
-    codes = RNG.integers(0, 3, N_ROWS)
-    return pd.DataFrame({"size": WHOLE[:, 0], "color": pd.Categorical.from_codes(codes, ["red", "blue", "green"])})
+def colored(kind, missing):
+    """Rows with a categorical column between numbers: texts, numbers that are not their own codes, or truth values."""
+    n = 2000  # scikit-learn sorts no category of fewer than ten rows
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, {"texts": 40, "numbers": 70, "truth": 2}[kind], n)
+    values = {
+        "texts": np.array([f"k{c}" for c in codes], object), "numbers": 3.5 - 2.0 * codes, "truth": codes == 1,
+    }[kind]  # fmt: skip
+    frame = pd.DataFrame({"size": rng.standard_normal(n), "color": pd.Series(values), "age": rng.standard_normal(n)})
+    if missing:
+        frame["color"] = frame["color"].astype(object).where(rng.random(n) > 0.1)
+    signal = 3.0 * rng.standard_normal(80)[codes] + frame["size"]
+    return frame.astype({"color": "category"}), signal
 
 
-def fitted_histogram_with_colors():
-    return HistGradientBoostingRegressor(max_iter=2, categorical_features="from_dtype").fit(colors(), SIGNAL)
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kind", ["texts", "numbers", "truth"])
+@pytest.mark.parametrize("estimator", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_categories_of_histogram_boosting(estimator, kind, missing):
+    frame, signal = colored(kind, missing)
+    model = estimator(max_iter=6, max_leaf_nodes=8, min_samples_leaf=3, categorical_features="from_dtype")
+    model.fit(frame, signal if estimator is HistGradientBoostingRegressor else signal > 0)
+    adopted = stage_tree(adopt_sklearn(model))
+    assert adopted.bank.trees.category_count.any()
+    assert ("color" in adopted.categories) == (kind == "texts")
+    unseen = pd.Categorical(["violet" if kind == "texts" else 1e6] * len(frame))
+    for rows in (frame, frame.assign(color=pd.Series([None] * len(frame), dtype=frame["color"].dtype))):
+        assert np.array_equal(adopted.decision_function(rows), raw_scores(model, rows).ravel())
+    rows = frame.assign(color=unseen)
+    assert np.array_equal(adopted.decision_function(rows), raw_scores(model, rows).ravel())
+
+
+def fitted_histogram_with_nothing_as_a_category():
+    colors = np.array(["red", None], object)[RNG.integers(0, 2, N_ROWS)]
+    X = np.stack([WHOLE[:, 0].astype(object), colors], axis=1)
+    return HistGradientBoostingRegressor(max_iter=2, categorical_features=[1]).fit(X, SIGNAL)
 
 
 REFUSED = {
@@ -253,7 +283,7 @@ REFUSED = {
         lambda: HistGradientBoostingRegressor(max_iter=2, loss="gamma").fit(WHOLE, np.abs(SIGNAL) + 1),
         "loss='gamma' cannot be adopted",
     ),
-    "categories": (fitted_histogram_with_colors, r"has categorical features \(color\)"),
+    "categories": (fitted_histogram_with_nothing_as_a_category, "the categories of 'f1' are neither all texts nor all"),
 }
 
 

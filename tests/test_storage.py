@@ -40,7 +40,10 @@ def half(X):
 def small(opaque=True):
     """Two trees, a column, an opaque learner; a route to two answers."""
     tree = TreeTable.single([0, -1, -1], [np.nan, 0, 0], [True, False, False], [1, -1, -1], [2, -1, -1], np.arange(3.0))
-    parts = [WeakLearnerBank.from_trees(TreeTable.concatenate([tree, tree]), ("a", "b"))]
+    named = TreeTable.single(
+        [0, -1, -1], [np.nan, 0, 0], [True, False, False], [1, -1, -1], [2, -1, -1], np.arange(3.0), {0: [1.0]}
+    )
+    parts = [WeakLearnerBank.from_trees(TreeTable.concatenate([tree, named]), ("a", "b"))]
     parts.append(WeakLearnerBank.columns(("a", "b"), [1], fill=np.nan))
     if opaque:
         parts.append(WeakLearnerBank.opaque(("a", "b"), [OpaqueLearner("half", half, (1,))]))
@@ -65,7 +68,7 @@ def sealed(body):
     return body + hashlib.sha256(body).digest()
 
 
-def forged(header, payload, version=1):
+def forged(header, payload, version=2):
     text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
     return sealed(HEAD.pack(b"\x89costframe\r\n", version, len(text)) + text + payload)
 
@@ -92,7 +95,7 @@ def refusal(path, content=None, **options):
 @st.composite
 def cases(draw):
     names = draw(feature_names())
-    tree = draw(stage_trees(draw(banks(names))))
+    tree = draw(stage_trees(draw(banks(names, labels=True))))
     own = draw(st.none() | cost_models(names))
     return (
         tree.with_costs(own),
@@ -136,6 +139,7 @@ def test_the_loaded_predictor_is_the_saved_one(tmp_path_factory, case):
     content = path.read_bytes()
     again = load(path, {learner.name: learner.function for learner in tree.bank.opaques})
     assert again.costs == tree.costs
+    assert again.categories == tree.categories
     assert same_bytes(again.predict(X), tree.predict(X))
     assert same_bytes(again.decision_function(X), tree.decision_function(X))
     assert same_bytes(again.exits(X), tree.exits(X))
@@ -158,7 +162,7 @@ def test_every_byte_is_a_number_or_plain_text(tmp_path_factory, case):
     assert sealed(content[:-32]) == content
     header, payload = parts_of(content)
     assert header.keys() == {"arrays", "model"}
-    assert header["model"].keys() == {"feature_names", "opaques", "stages", "costs"}
+    assert header["model"].keys() == {"feature_names", "categories", "opaques", "stages", "costs"}
     assert all(each.keys() == {"name", "features", "width"} for each in header["model"]["opaques"])
     at = 0
     for entry in header["arrays"]:
@@ -293,9 +297,9 @@ def test_a_foreign_file_is_not_read_to_its_end():
 def test_a_newer_file_says_so(saved):
     header, payload = parts_of(saved.read_bytes())
     text = refusal(saved, forged(header, payload, version=7))
-    assert text == "written by a newer costframe (format 7), this one reads up to 1"
-    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=2))
-    assert "expected format 1, got 0" in refusal(saved, forged(header, payload, version=0))
+    assert text == "written by a newer costframe (format 7), this one reads up to 2"
+    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=3))
+    assert "expected format 2, got 0" in refusal(saved, forged(header, payload, version=0))
 
 
 # --- forged files: whole, with a valid checksum, and impossible ------------------------------------------------------
@@ -394,7 +398,7 @@ FORGED = {
     "names of no list": (set_model("ab", "feature_names"), "expected a list"),
     "names of no texts": (set_model([1, 2], "feature_names"), "expected texts"),
     "a name twice": (set_model(["a", "a"], "feature_names"), "distinct"),
-    "too few names": (set_model(["a"], "feature_names"), "reads column 1, there are 1"),
+    "too few names": (set_model(["a"], "feature_names"), "for each of 1 features"),
     "stages of no table": (set_model([1, 2, 3], "stages"), "malformed stage 0"),
     "no stages": (set_model([], "stages"), "at least one answer"),
     "unknown link": (set_model("cubic", "stages", 1, "link"), "link: expected"),
@@ -428,6 +432,25 @@ FORGED = {
     "outputs of infinity": (set_array("trees.values", [0, np.inf, 0, 0]), "finite"),
     "huge width": (set_array("trees.width", [1, 2**31 - 1]), "no outputs"),
     "half a truth": (set_array("trees.missing_left", [2, 0, 0, 0, 0, 0]), "'trees.missing_left': expected 0 to 1"),
+    "categories of no list": (set_model({}, "categories"), "expected a list"),
+    "categories of too few features": (set_model([[]], "categories"), "for each of 2 features"),
+    "categories of no texts": (set_model([[1], []], "categories"), "categories of 'a': expected distinct texts"),
+    "a label twice": (set_model([["u", "u"], []], "categories"), "categories of 'a': expected distinct texts"),
+    "negative count of categories": (
+        set_array("trees.category_count", [-1, 0, 0, 1, 0, 0]),
+        "'trees.category_count': expected 0 to 1",
+    ),
+    "a huge count of categories": (
+        set_array("trees.category_count", [2**31 - 1, 0, 0, 1, 0, 0]),
+        "'trees.category_count': expected 0 to 1",
+    ),
+    "more categories than there are": (
+        set_array("trees.category_count", [1, 0, 0, 1, 0, 0]),
+        "'categories' must have shape (2,), got (1,)",
+    ),
+    "categories of a leaf": (set_array("trees.category_count", [0, 1, 0, 0, 0, 0]), "node 1: is no test and has"),
+    "categories and a threshold": (set_array("trees.threshold", [np.nan, 0, 0, 1, 0, 0]), "tree 1, node 0: has both"),
+    "category of infinity": (set_array("trees.categories", [np.inf]), "tree 1, node 0: must have categories"),
     "unknown learner": (set_array("stage.1.learners", [1, 3]), "uses learner 3"),
     "learners out of order": (set_array("stage.1.learners", [2, 1]), "ascending"),
     "weight of NaN": (set_array("stage.1.weights", [[np.nan], [1]]), "weights: expected finite"),
@@ -449,7 +472,7 @@ def test_forging_nothing_gives_a_file_that_loads(saved):
 
 
 def test_a_header_longer_than_the_file_is_refused(saved):
-    body = HEAD.pack(b"\x89costframe\r\n", 1, 2**63) + b"{}"
+    body = HEAD.pack(b"\x89costframe\r\n", 2, 2**63) + b"{}"
     assert "does not fit" in refusal(saved, sealed(body))
 
 

@@ -166,11 +166,7 @@ def test_constant_and_missing_columns():
         ({"X": np.zeros((2, 1)), "sample_weight": [1.0, -1.0]}, DataError, "not negative"),
         ({"X": np.zeros((2, 1)), "sample_weight": [1.0, nan]}, DataError, "finite"),
         ({"X": np.zeros((2, 1)), "sample_weight": [0.0, 0.0]}, DataError, "at least one row"),
-        (
-            {"X": np.zeros((2, 1)), "categorical_features": ["color", 3]},
-            ParameterError,
-            r"categorical splits are not supported by this engine yet \(categorical_features: 'color', 3\)",
-        ),
+        ({"X": [[np.inf], [1.0]], "categorical": np.ones(1, bool)}, DataError, "categories must be finite numbers"),
     ],
 )
 def test_bad_input_is_refused(arguments, error, text):
@@ -185,7 +181,3 @@ def test_other_columns_or_too_many_rows_are_refused(monkeypatch):
     monkeypatch.setattr(binning, "MAX_ROWS", 2)
     with pytest.raises(DataError, match="fewer than 2 rows"):
         mapper.transform(np.zeros((2, 3)))
-
-
-def test_no_categorical_features_are_no_error():
-    assert BinMapper.fit([[1.0], [2.0]], categorical_features=[]).n_features == 1

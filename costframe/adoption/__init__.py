@@ -69,4 +69,5 @@ def stage_tree(adopted: AdoptedTrees) -> StageTree:
     from costframe.core.stages import Answer
 
     bank = WeakLearnerBank.from_trees(adopted.table, adopted.feature_names)
-    return StageTree(bank, (Answer(np.arange(len(bank)), adopted.weights, adopted.intercept, adopted.link),))
+    answer = Answer(np.arange(len(bank)), adopted.weights, adopted.intercept, adopted.link)
+    return StageTree(bank, (answer,)).with_categories(adopted.categories)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.categories import Categories
     from costframe.core.tree_table import TreeTable
 
 __all__ = ["LINKS", "AdoptedTrees", "choose_names"]
@@ -46,6 +47,8 @@ class AdoptedTrees:
         "identity", "sigmoid" or "softmax": what turns the scores into the original's prediction.
     classes : tuple or None
         Class labels as Python scalars where the original knows them, ascending as in its probabilities.
+    categories : mapping of str to tuple of str
+        Labels of features whose categories are texts.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class AdoptedTrees:
     intercept: NDArray[np.float64] = field(converter=_float64)
     link: str = "identity"
     classes: tuple[object, ...] | None = None
+    categories: Categories = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         expected = (int(self.table.width.sum()), self.intercept.size)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from costframe.adoption.adopted import AdoptedTrees
+from costframe.adoption.sklearn_categories import ModelCategories
 from costframe.core.errors import AdoptionError
 from costframe.core.tree_table import TreeTable
 
@@ -18,38 +19,37 @@ _LOG_LINKS = ("poisson", "gamma")
 def adopt_hist_boosting(model: Any, names: tuple[str, ...]) -> AdoptedTrees:
     """Take over a fitted HistGradientBoostingClassifier or HistGradientBoostingRegressor.
 
-    It tests `x <= threshold` in float64, as trees here do, and its leaves already hold the learning rate.
+    It tests `x <= threshold` in float64, as trees here do, and its leaves already hold the learning rate. A category
+    that it never saw goes the missing way, as here.
 
     Raises
     ------
     AdoptionError
-        If it has categorical features or a loss with a logarithmic link.
+        If it has a loss with a logarithmic link, or categories that are neither all texts nor all numbers.
     """
     kind = type(model).__name__
     if model.loss in _LOG_LINKS:
         raise AdoptionError(f"{kind}: loss={model.loss!r} cannot be adopted, its logarithmic link is unsupported")
-    if model.is_categorical_ is not None:
-        categorical = [name for name, flag in zip(names, model.is_categorical_, strict=True) if flag]
-        raise AdoptionError(
-            f"{kind}: has categorical features ({', '.join(categorical)}); categorical splits cannot be adopted"
-        )
+    categories = ModelCategories.of(model, names)
     rounds = model._predictors  # noqa: SLF001 - no public name holds the trees
     n_scores = model.n_trees_per_iteration_
-    table = TreeTable.concatenate([_tree(predictor.nodes) for predictors in rounds for predictor in predictors])
+    table = TreeTable.concatenate([_tree(predictor, categories) for predictors in rounds for predictor in predictors])
     classes = tuple(model.classes_.tolist()) if hasattr(model, "classes_") else None
     link = "identity" if classes is None else "sigmoid" if n_scores == 1 else "softmax"
     weights = np.tile(np.eye(n_scores), (len(rounds), 1))
     baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - nor the constant
-    return AdoptedTrees(table, names, weights, baseline, link, classes)
+    return AdoptedTrees(table, names, weights, baseline, link, classes, categories.labels)
 
 
-def _tree(nodes: Any) -> TreeTable:
-    leaf = nodes["is_leaf"].astype(bool)
+def _tree(predictor: Any, categories: ModelCategories) -> TreeTable:
+    nodes = predictor.nodes
+    leaf, named = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
     return TreeTable.single(
-        np.where(leaf, -1, nodes["feature_idx"]),
-        np.where(leaf, np.nan, nodes["num_threshold"]),
+        np.where(leaf, -1, categories.column[nodes["feature_idx"]]),
+        np.where(leaf | named, np.nan, nodes["num_threshold"]),
         nodes["missing_go_to_left"].astype(bool),
         np.where(leaf, -1, nodes["left"].astype(np.int64)),
         np.where(leaf, -1, nodes["right"].astype(np.int64)),
         nodes["value"],
+        {int(node): categories.against(predictor, nodes[node]) for node in np.flatnonzero(named)},
     )

@@ -53,7 +53,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
     AdoptionError
         If the class is not supported, the model is not fitted, or it holds what cannot be adopted exactly: several
         outputs of a classifier, an `init` estimator that depends on the row, the exponential loss, a loss with a
-        logarithmic link, categorical features.
+        logarithmic link, categories that are neither all texts nor all numbers.
     """
     name = _sklearn_class(model)
     _check_supported(model, name)

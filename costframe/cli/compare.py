@@ -52,6 +52,7 @@ def compare(
     target: str | None,
     task: str | None,
     ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
     seed: int,
     algorithms: str | None,
     budget: float | None,
@@ -72,7 +73,7 @@ def compare(
     wanted = split_names(algorithms)
     check_fit(wanted, task, score)
     check_directory(output, FILES)
-    dataset = open_data(data, costs, target, task, ignore, seed)
+    dataset = open_data(data, costs, target, task, ignore, categorical, seed)
     names, score = check_algorithms(dataset.task, wanted), check_score(dataset, score)
     say_broken()
     console, failures = make_console(), Failures()

@@ -96,13 +96,17 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
     if is_file(data):
         from costframe.datasets.tables import read_rows
 
-        return read_rows(data, predictor.feature_names, part, reader=model)
+        return read_rows(data, predictor.feature_names, part, categories=predictor.categories, reader=model)
     from costframe.datasets import load
+    from costframe.datasets.wording import listed
 
     dataset = load(data)
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
     if missing:
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
+    for name, labels in predictor.categories.items():
+        if dataset.categorical.get(name) != labels:
+            raise DataError(f"{data}: feature {name!r} has not the labels that {model} knows: {listed(labels)}")
     X = dataset.X if part is None else dataset.part(part).X
     return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
 

@@ -44,6 +44,7 @@ def fit(
     target: str | None,
     task: str | None,
     ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
     seed: int,
     algorithm: str,
     tradeoff: float | None,
@@ -64,7 +65,7 @@ def fit(
     check_one_of(tradeoff, budget)
     check_fit([algorithm], task, score)
     check_file(output)
-    dataset = open_data(data, costs, target, task, ignore, seed)
+    dataset = open_data(data, costs, target, task, ignore, categorical, seed)
     console = make_console()
     for note in dataset.notes:
         console.print(note, style="dim", markup=False)

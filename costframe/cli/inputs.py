@@ -24,7 +24,13 @@ def is_file(data: str) -> bool:
 
 
 def open_data(
-    data: str | None, costs: str | None, target: str | None, task: str | None, ignore: tuple[str, ...], seed: int
+    data: str | None,
+    costs: str | None,
+    target: str | None,
+    task: str | None,
+    ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
+    seed: int,
 ) -> Dataset:
     """Return the data set that DATA and its options stand for."""
     from costframe.datasets import load, names, read_table
@@ -33,13 +39,13 @@ def open_data(
     if is_file(name):
         if target is None:
             raise ParameterError(f"{name}: say with --target which column to predict")
-        return read_table(name, target, costs, task=task, ignore=ignore, seed=seed)
+        return read_table(name, target, costs, task=task, ignore=ignore, categorical=categorical, seed=seed)
     if name not in names():
         raise DataError(
             f"{name}: no such file, and no data set has this name{suggestion(name, names())}; "
             f"files end in .csv or .parquet, data sets are {', '.join(names())}"
         )
-    given = {"--target": target, "--task": task, "--ignore": ignore}
+    given = {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical}
     for option, value in given.items():
         if value:
             raise ParameterError(f"{option} is for files; the data set {name} says itself what to predict")

@@ -60,6 +60,11 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--ignore", metavar="COL", type=text, multiple=True, help="A column to leave out; may be repeated."
         ),
         click.option(
+            "--categorical", metavar="COL", type=text, multiple=True,
+            help="A feature to split by categories, texts or numbers; may be repeated. Those that a Parquet file "
+            "stores as categories need not be named.",
+        ),
+        click.option(
             "--seed", type=click.IntRange(0), default=0, show_default=True,
             help="Splits the rows, unless a column split says train, valid or test.",
         ),

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 from scipy import sparse
 
+from costframe.core.categories import as_categories, check_features
 from costframe.core.errors import BankError
 from costframe.core.opaque import OpaqueLearner, as_columns
 from costframe.core.tables import as_names, as_rows
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.categories import Categories
 
 __all__ = ["COLUMN", "OPAQUE", "TREE", "WeakLearnerBank"]
 
@@ -47,6 +50,8 @@ class WeakLearnerBank:
     column_feature, column_fill : int32 (C,), float64 (C,)
         Column read, and the value that stands in for NaN (NaN: stays NaN).
     opaques : tuple of OpaqueLearner
+    categories : mapping of str to tuple of str
+        For features whose categories are texts, the labels: the number of a label in X is its position.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)
@@ -57,6 +62,7 @@ class WeakLearnerBank:
     column_feature: NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
     column_fill: NDArray[np.float64] = field(factory=lambda: np.empty(0, np.float64))
     opaques: tuple[OpaqueLearner, ...] = field(default=(), converter=_as_learners)
+    categories: Categories = field(factory=dict, converter=as_categories)
 
     def __attrs_post_init__(self) -> None:
         _check_bank(self)
@@ -128,6 +134,7 @@ class WeakLearnerBank:
             np.concatenate([bank.column_feature for bank in aligned]),
             np.concatenate([bank.column_fill for bank in aligned]),
             tuple(learner for bank in aligned for learner in bank.opaques),
+            _joined(banks),
         )
 
     def with_features(self, names: Sequence[str]) -> WeakLearnerBank:
@@ -149,6 +156,7 @@ class WeakLearnerBank:
             trees=self.trees.remap_features(columns),
             column_feature=columns[self.column_feature],
             opaques=moved,
+            categories={name: labels for name, labels in self.categories.items() if name in place},
         )
 
     def restrict(self, learners: ArrayLike) -> WeakLearnerBank:
@@ -179,6 +187,7 @@ class WeakLearnerBank:
             self.column_feature[old[COLUMN]],
             self.column_fill[old[COLUMN]],
             tuple(self.opaques[i] for i in old[OPAQUE]),
+            self.categories,
         )
 
     def weighted(self, evaluation: ArrayLike) -> WeakLearnerBank:
@@ -213,13 +222,27 @@ class WeakLearnerBank:
         """Evaluate all learners: H(x), float64 (rows, sum of K_t), columns in learner order."""
         from costframe.core.evaluate import bank_outputs
 
-        return bank_outputs(self, as_rows(X, self.feature_names))
+        return bank_outputs(self, as_rows(X, self.feature_names, self.categories))
 
     def leaves(self, X: Any) -> NDArray[np.int32]:
         """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
         from costframe.core.evaluate import tree_leaves
 
-        return tree_leaves(self.trees, as_rows(X, self.feature_names))
+        return tree_leaves(self.trees, as_rows(X, self.feature_names, self.categories))
+
+
+def _joined(banks: Sequence[WeakLearnerBank]) -> Categories:
+    """Return the labels of all banks; one that reads a feature must know the labels that another has for it."""
+    joined = {name: labels for bank in banks for name, labels in bank.categories.items()}
+    for bank in banks:
+        for f in np.flatnonzero(np.diff(bank.F.indptr)):
+            name = bank.feature_names[f]
+            if bank.categories.get(name) != joined.get(name):
+                raise BankError(
+                    f"concatenate: feature {name!r} has the labels {joined[name]} in one bank, "
+                    f"{bank.categories.get(name)} in another"
+                )
+    return joined
 
 
 def _of_one_kind(
@@ -240,6 +263,7 @@ def _check_bank(bank: WeakLearnerBank) -> None:
     names, d = bank.feature_names, len(bank.feature_names)
     if len(set(names)) < d or not all(isinstance(name, str) for name in names):
         raise BankError(f"feature_names: expected distinct strings, got {names}")
+    check_features(bank.categories, names)
     if not (bank.kind.shape == bank.index.shape == bank.evaluation.shape == (len(bank),)):
         raise BankError("kind, index, evaluation: expected one entry a learner")
     if not np.isfinite(bank.evaluation).all() or (bank.evaluation < 0).any():

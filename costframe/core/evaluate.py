@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     B = TypeVar("B")
 
-__all__ = ["CHUNK", "StageRunner", "bank_outputs", "code_values", "over_chunks", "predict_rows", "tree_leaves"]
+__all__ = ["CHUNK", "StageRunner", "bank_outputs", "layout_leaves", "over_chunks", "predict_rows", "tree_leaves"]
 
 CHUNK = 4096  # rows that one thread takes at a time
 
@@ -61,8 +61,8 @@ class StageRunner:
         scores = np.empty((len(rows), len(intercept)))
         notes = kernels.SCORES if marks is None else marks.notes
         kernels.score_rows(
-            self.X, self.codes, rows, layout.nodes.word, begin, end,
-            layout.kind, layout.place, layout.depth, layout.width, layout.fill,
+            self.X, self.codes, rows, layout.nodes.word, layout.nodes.categories.sets, begin, end,
+            layout.kind, layout.place, layout.depth, layout.by_category, layout.width, layout.fill,
             layout.target_first, layout.target, layout.payload_first, layout.payload, intercept, self.opaque, scores,
             notes, layout.fresh, *(marks.arrays if marks else _no_marks()), self.masks, self.spent,
         )  # fmt: skip
@@ -118,12 +118,12 @@ def predict_rows(
 
 
 def _predict_one(layout: StageLayout, X: NDArray[np.float64], scores: NDArray[np.float64]) -> int:
-    from costframe.core import kernels
+    from costframe.core.row_kernels import walk_row
 
-    nodes = layout.nodes
-    return kernels.walk_row(
-        np.ascontiguousarray(X), layout.used,
-        nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, nodes.word,
+    nodes, categories = layout.nodes, layout.nodes.categories
+    return walk_row(
+        np.ascontiguousarray(X), layout.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing,
+        categories.first, categories.category, categories.column, categories.sets, nodes.word,
         layout.stage_first, layout.kind, layout.place, layout.fill,
         layout.target_first, layout.target, layout.payload_first, layout.payload,
         layout.intercept, layout.threshold, layout.below, layout.above, scores,
@@ -136,19 +136,28 @@ def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int6
 
     codes = np.empty((len(X), len(nodes.column_missing)), np.uint32)
     kernels.code_rows(X, used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, codes)
+    known = nodes.categories
+    if len(known.category):
+        kernels.code_categories(X, used, known.first, known.category, known.column, codes)
     return codes
+
+
+def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
+    """Set leaves, int32 (rows, trees), to the node of the layout that each float64 row, C-contiguous, ends at."""
+    from costframe.core import kernels
+
+    codes = code_values(nodes, X, np.arange(X.shape[1]))
+    sets = nodes.categories.sets
+    kernels.walk_leaves(codes, nodes.word, sets, nodes.root, nodes.depth, nodes.by_category, leaves)
 
 
 def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
     """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
-    from costframe.core import kernels
-
-    nodes, every = lay_out_nodes(trees, X.shape[1]), np.arange(X.shape[1])
+    nodes = lay_out_nodes(trees, X.shape[1])
     found = np.empty((len(X), len(trees)), np.int32)
 
     def chunk(part: slice) -> None:
-        codes = code_values(nodes, np.ascontiguousarray(X[part], np.float64), every)
-        kernels.walk_leaves(codes, nodes.word, nodes.root, nodes.depth, found[part])
+        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found[part])
 
     over_chunks(chunk, len(X), n_jobs)
     return trees.node_positions.astype(np.int32)[nodes.origin][found]

@@ -88,7 +88,7 @@ class ExpectedCost:
         n_jobs : int, optional
             Threads; None takes all there are. The result does not depend on it.
         """
-        rows = as_rows(X, predictor.feature_names)
+        rows = as_rows(X, predictor.feature_names, predictor.categories)
         weight = _weights(sample_weight, len(rows))
         model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)

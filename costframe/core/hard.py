@@ -63,7 +63,7 @@ def _price(
     layout: StageLayout, prices: PriceArrays, masks: NDArray[np.uint64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Price features and resources: by row (rows,), and the weight of the rows that bought each, (U,) and (R,)."""
-    from costframe.core import kernels
+    from costframe.core.price_kernels import price_rows
 
     feature, resource = np.nonzero(prices.needs[layout.used])
     resource_masks = bit_sets(resource, feature, len(prices.resource_cost), masks.shape[1])
@@ -71,5 +71,5 @@ def _price(
     resources = np.zeros(len(prices.resource_cost))
     cost = np.ascontiguousarray(prices.cost[layout.used])
     resource_cost = np.array(prices.resource_cost)
-    kernels.price_rows(masks, cost, resource_masks, resource_cost, weight, per_row, features, resources)
+    price_rows(masks, cost, resource_masks, resource_cost, weight, per_row, features, resources)
     return per_row, features, resources

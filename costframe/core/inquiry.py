@@ -7,10 +7,11 @@ joins the two; every driver, and every replay of a cost, is a loop over it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
+from costframe.core.categories import encode_value
 from costframe.core.errors import InquiryError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from costframe.core.categories import Categories
     from costframe.core.price_arrays import PriceArrays
 
 __all__ = ["Inquiry", "Ledger", "Prediction", "Walker"]
@@ -113,11 +115,14 @@ class Inquiry:
     but missing. A refused call raises `InquiryError` and changes nothing.
     """
 
-    def __init__(self, walker: Walker, names: Sequence[str], ledger: Ledger) -> None:
+    def __init__(
+        self, walker: Walker, names: Sequence[str], ledger: Ledger, categories: Categories | None = None
+    ) -> None:
         self._walker = walker
         self._names = tuple(names)
         self._column = {name: f for f, name in enumerate(self._names)}
         self._ledger = ledger
+        self._categories = categories or {}
         self._rounds = 0
 
     @property
@@ -135,8 +140,10 @@ class Inquiry:
         """What the row has been charged so far."""
         return self._ledger.total(self._walker.evaluated)
 
-    def supply(self, values: Mapping[str, float]) -> None:
-        """Give the values of exactly the features in `needs`.
+    def supply(self, values: Mapping[str, Any]) -> None:
+        """Give the values of exactly the features in `needs`: numbers, or labels where categories are texts.
+
+        A label that is none of the feature's is a category never seen, and goes the missing way.
 
         Raises
         ------
@@ -152,7 +159,7 @@ class Inquiry:
         surplus = [name for name in values if name not in needs]
         if missing or surplus:
             raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
-        numbers = {self._column[name]: number(name, values[name]) for name in needs}
+        numbers = {self._column[name]: number(name, values[name], self._categories.get(name)) for name in needs}
         self._walker.advance(numbers)
         for feature in numbers:
             self._ledger.buy(feature)
@@ -173,8 +180,10 @@ class Inquiry:
         return Prediction(value, self.cost, self.acquired, self._rounds, leaf)
 
 
-def number(name: str, value: object) -> float:
-    """Return a feature's value as a float, or refuse it by name."""
+def number(name: str, value: object, labels: tuple[str, ...] | None = None) -> float:
+    """Return a feature's value as a float, or refuse it by name; `labels` are those of a feature that has any."""
+    if labels is not None:
+        value = encode_value(value, labels)
     try:
         if isinstance(value, str | bytes) or value is None:
             raise TypeError  # noqa: TRY301 - float("3") would take it

@@ -1,4 +1,4 @@
-"""Compiled loops over rows: traverse trees, sum scores, note what was read, price it.
+"""Compiled loops over rows: traverse trees, sum scores, note what was read.
 
 Rows are taken in blocks whose values fit the nearest cache. Within a block a tree is walked level by level for all rows
 at once: no branch depends on the data, so the processor works on many rows while each of them waits for memory.
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     U8 = NDArray[np.uint64]
     B1 = NDArray[np.bool_]
 
-__all__ = ["SCORES", "SPENDING", "code_rows", "price_rows", "score_rows", "walk_leaves", "walk_row"]
+__all__ = ["READS", "SCORES", "SPENDING", "code_categories", "code_rows", "score_rows", "walk_leaves"]
 
 BLOCK = 64
 STEADY = 5  # levels walked before asking whether every row has come to a leaf
 TREE, COLUMN = 0, 1
 SCORES, READS, SPENDING = 0, 1, 2  # what score_rows notes: nothing more, what was read, and comparisons and uses too
-STEPS_AT, COLUMN_AT = np.uint64(40), np.uint64(24)  # parts of a node's word
-COLUMN_BITS, RANK_BITS = np.uint64(0xFFFF), np.uint64(0xFFFFFF)
+NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(40), np.uint64(24)  # parts of a node's word
+STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.uint64(0xFFFFFF)
 
 
 @kernel
@@ -67,6 +67,24 @@ def code_rows(X: F8, used: I8, cut_first: I8, cut: F8, column_first: I8, column_
 
 
 @kernel
+def code_categories(X: F8, used: I8, category_first: I8, category: F8, column: I8, codes: U4) -> None:
+    """Set the codes of all rows by category: the value's rank, or the number of categories if it is none of them."""
+    value, below = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.int32)
+    for start in range(0, X.shape[0], BLOCK):
+        count = min(BLOCK, X.shape[0] - start)
+        for u in range(used.shape[0]):
+            if column[u] < 0:
+                continue
+            known = category[category_first[u] : category_first[u + 1]]
+            for i in range(count):
+                value[i] = X[start + i, used[u]]
+            _count_below(below, value, count, known)
+            for i in range(count):
+                found = below[i] < known.shape[0] and known[below[i]] == value[i]
+                codes[start + i, column[u]] = below[i] if found else known.shape[0]
+
+
+@kernel
 def _walk_tree(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, word: U8) -> None:
     """Take a block's rows, whose codes begin at row[i], from the root to a leaf, level by level; at a leaf they stay.
 
@@ -82,6 +100,30 @@ def _walk_tree(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, wo
             code = codes[row[i] + ((test >> COLUMN_AT) & COLUMN_BITS)]
             right = np.uint32(code > np.uint32(test & RANK_BITS))
             below = np.uint32(node + np.uint32(test >> STEPS_AT) + right)
+            moved |= below ^ node
+            at[i] = below
+        if moved == 0 and level >= STEADY:
+            break
+
+
+@kernel
+def _walk_tree_by_category(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, word: U8, sets: U8) -> None:
+    """Do as `_walk_tree` does, in a tree some of whose nodes look up the code's bit in `sets`; not empty."""
+    one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
+    for i in range(count):
+        at[i] = root
+    for level in range(depth):
+        moved = np.uint32(0)
+        for i in range(np.uint64(count)):
+            node = at[i]
+            test = word[node]
+            named, rank = test >> NAMED_AT, test & RANK_BITS
+            code = np.uint64(codes[row[i] + ((test >> COLUMN_AT) & COLUMN_BITS)])
+            bit = (
+                sets[named * (rank + (code >> six))] >> (code & low)
+            ) & one  # at another node, the first word is read
+            right = (bit & named) | (np.uint64(code > rank) & (named ^ one))
+            below = np.uint32(node + np.uint32((test >> STEPS_AT) & STEPS_BITS) + np.uint32(right))
             moved |= below ^ node
             at[i] = below
         if moved == 0 and level >= STEADY:
@@ -128,19 +170,11 @@ def _add_opaque(sums: F8, targets: I8, payload: F8, first: int, opaque: F8, bloc
 
 
 @kernel
-def _mark_leaves(masks: U8, block: I8, node_mask: U8, at: U4) -> None:
-    """Note what was read on the way to each row's leaf."""
+def _note_reading(masks: U8, block: I8, node_mask: U8, at: U4, read: U8, by_leaf: bool) -> None:
+    """Note what was read on the way to each row's leaf, or what a learner reads, for all rows."""
     for i in range(block.shape[0]):
         for w in range(masks.shape[1]):
-            masks[block[i], w] |= node_mask[at[i], w]
-
-
-@kernel
-def _mark_use(masks: U8, block: I8, read: U8) -> None:
-    """Note what a learner reads, for all rows."""
-    for i in range(block.shape[0]):
-        for w in range(masks.shape[1]):
-            masks[block[i], w] |= read[w]
+            masks[block[i], w] |= node_mask[at[i], w] if by_leaf else read[w]
 
 
 @kernel
@@ -157,11 +191,13 @@ def score_rows(
     codes: U4,
     rows: I8,
     word: U8,
+    sets: U8,
     begin: int,
     end: int,
     kind: U1,
     place: I8,
     depth: I4,
+    by_category: B1,
     width: I4,
     fill: F8,
     target_first: I8,
@@ -197,7 +233,10 @@ def score_rows(
             targets = target[target_first[use] : target_first[use + 1]]
             first = payload_first[use]
             if kind[use] == TREE:
-                _walk_tree(at, flat, code_at, count, place[use], depth[use], word)
+                if by_category[use]:
+                    _walk_tree_by_category(at, flat, code_at, count, place[use], depth[use], word, sets)
+                else:
+                    _walk_tree(at, flat, code_at, count, place[use], depth[use], word)
                 _add_leaves(sums, targets, payload, first, at, place[use])
             elif kind[use] == COLUMN:
                 _add_column(sums, targets, payload, first, X, block, place[use], fill[use])
@@ -205,68 +244,13 @@ def score_rows(
                 _add_opaque(sums, targets, payload, first, opaque, block, place[use], width[use])
             if notes == SCORES:
                 continue
-            if kind[use] == TREE:
-                _mark_leaves(masks, block, node_mask, at)
-            else:
-                _mark_use(masks, block, use_mask[use])
+            _note_reading(masks, block, node_mask, at, use_mask[use], kind[use] == TREE)
             if notes == SPENDING and fresh[use]:
                 _note_spending(spent, block, node_spent, at, use_spent[use], kind[use] == TREE)
 
 
 @kernel
-def walk_row(
-    X: F8,
-    used: I8,
-    cut_first: I8,
-    cut: F8,
-    column_first: I8,
-    column_missing: U4,
-    word: U8,
-    stage_first: I8,
-    kind: U1,
-    place: I8,
-    fill: F8,
-    target_first: I8,
-    target: I8,
-    payload_first: I8,
-    payload: F8,
-    intercept: F8,
-    threshold: F8,
-    below: I8,
-    above: I8,
-    scores: F8,
-) -> int:
-    """Walk the single row of X through all stages (without opaque learners); fill scores[0] and return the exit."""
-    codes = np.empty((1, column_missing.shape[0]), np.uint32)
-    code_rows(X, used, cut_first, cut, column_first, column_missing, codes)
-    stage = 0
-    while True:
-        for k in range(intercept.shape[1]):
-            scores[0, k] = intercept[stage, k]
-        for use in range(stage_first[stage], stage_first[stage + 1]):
-            first, targets = payload_first[use], target_first[use + 1] - target_first[use]
-            value = 1.0
-            if kind[use] == TREE:
-                node = np.uint64(place[use])
-                test = word[node]
-                while test >> STEPS_AT != 0:
-                    right = np.uint64(codes[0, (test >> COLUMN_AT) & COLUMN_BITS] > (test & RANK_BITS))
-                    node += (test >> STEPS_AT) + right
-                    test = word[node]
-                first += (np.int64(node) - place[use]) * targets
-            else:
-                value = X[0, place[use]]
-                if np.isnan(value):
-                    value = fill[use]
-            for j in range(targets):
-                scores[0, target[target_first[use] + j]] += payload[first + j] * value
-        if below[stage] < 0:
-            return stage
-        stage = above[stage] if scores[0, 0] > threshold[stage] else below[stage]
-
-
-@kernel
-def walk_leaves(codes: U4, word: U8, root: I8, depth: I4, leaves: I4) -> None:
+def walk_leaves(codes: U4, word: U8, sets: U8, root: I8, depth: I4, by_category: B1, leaves: I4) -> None:
     """Set leaves[i, t] to the node that row i ends at in tree t."""
     at, code_at, flat = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint64), codes.reshape(-1)
     for start in range(0, codes.shape[0], BLOCK):
@@ -274,27 +258,9 @@ def walk_leaves(codes: U4, word: U8, root: I8, depth: I4, leaves: I4) -> None:
         for i in range(count):
             code_at[i] = (start + i) * codes.shape[1]
         for tree in range(root.shape[0]):
-            _walk_tree(at, flat, code_at, count, root[tree], depth[tree], word)
+            if by_category[tree]:
+                _walk_tree_by_category(at, flat, code_at, count, root[tree], depth[tree], word, sets)
+            else:
+                _walk_tree(at, flat, code_at, count, root[tree], depth[tree], word)
             for i in range(count):
                 leaves[start + i, tree] = at[i]
-
-
-@kernel
-def price_rows(
-    masks: U8, cost: F8, resource_mask: U8, resource_cost: F8, weight: F8, per_row: F8, features: F8, resources: F8
-) -> None:
-    """Add to per_row what marked features and their resources cost; sum the weights of the rows that bought each."""
-    for i in range(masks.shape[0]):
-        total = 0.0
-        for u in range(cost.shape[0]):
-            bought = np.float64((masks[i, u >> 6] >> np.uint64(u & 63)) & np.uint64(1))
-            total += bought * cost[u]
-            features[u] += bought * weight[i]
-        for r in range(resource_cost.shape[0]):
-            needed = np.uint64(0)
-            for w in range(masks.shape[1]):
-                needed |= masks[i, w] & resource_mask[r, w]
-            if needed != 0:
-                total += resource_cost[r]
-                resources[r] += weight[i]
-        per_row[i] += total

@@ -33,6 +33,7 @@ class StageLayout:
     kind: NDArray[np.uint8]  # (L,)
     place: NDArray[np.int64]  # (L,) root node, column of X, or first opaque column
     depth: NDArray[np.int32]  # (L,)
+    by_category: NDArray[np.bool_]  # (L,) trees with nodes that test for categories
     width: NDArray[np.int32]  # (L,)
     fill: NDArray[np.float64]  # (L,)
     target_first: NDArray[np.int64]  # (L + 1,)
@@ -91,7 +92,9 @@ class _Uses:
     def __init__(self, bank: WeakLearnerBank, nodes: NodeLayout, tree_place: dict[int, int]) -> None:
         self.bank, self.nodes, self.tree_place = bank, nodes, tree_place
         self.node_end = np.append(nodes.root[1:], len(nodes.word))
-        self.columns: dict[str, list[float]] = {name: [] for name in ("kind", "place", "depth", "width", "fill")}
+        self.columns: dict[str, list[float]] = {
+            name: [] for name in ("kind", "place", "depth", "by_category", "width", "fill")
+        }
         self.targets: list[NDArray[np.int64]] = []
         self.payloads: list[NDArray[np.float64]] = []
         self.opaque_first: dict[int, int] = {}
@@ -107,10 +110,11 @@ class _Uses:
 
     def _add(self, t: int, targets: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         kind, index = int(self.bank.kind[t]), int(self.bank.index[t])
-        place, depth, fill, payload = 0, 0, 0.0, weights
+        place, depth, by_category, fill, payload = 0, 0, False, 0.0, weights
         if kind == TREE:
             tree = self.tree_place[t]
             place, depth = int(self.nodes.root[tree]), int(self.nodes.depth[tree])
+            by_category = bool(self.nodes.by_category[tree])
             payload = self._tree_payload(index, place, int(self.node_end[tree]), weights)
         elif kind == COLUMN:
             place = int(self.bank.column_feature[index])
@@ -120,7 +124,7 @@ class _Uses:
                 self.opaque_first[t] = self.n_opaque
                 self.n_opaque += self.bank.opaques[index].width
             place = self.opaque_first[t]
-        for name, value in zip(self.columns, (kind, place, depth, len(weights), fill), strict=True):
+        for name, value in zip(self.columns, (kind, place, depth, by_category, len(weights), fill), strict=True):
             self.columns[name].append(value)
         self.targets.append(targets)
         self.payloads.append(payload.ravel())
@@ -144,7 +148,10 @@ class _Uses:
         return payload
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        types = {"kind": np.uint8, "place": np.int64, "depth": np.int32, "width": np.int32, "fill": np.float64}
+        types = {
+            "kind": np.uint8, "place": np.int64, "depth": np.int32, "by_category": np.bool_, "width": np.int32,
+            "fill": np.float64,
+        }  # fmt: skip
         sizes = [len(payload) for payload in self.payloads]
         return {
             **{name: np.array(values, types[name]) for name, values in self.columns.items()},

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.bits import word_count
+from costframe.core.category_layout import CategoryCodes
 from costframe.core.errors import StageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class NodeLayout:
     """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
 
     A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A
-    feature has a code column for nodes that send NaN left (code 0) and one for those that send it right (NAN_RIGHT).
+    feature has a code column for nodes that send NaN left (code 0) and one for those that send it right (NAN_RIGHT),
+    and one for nodes that test for categories, whose word holds a mark (the highest bit) and where their bits begin.
     """
 
     root: NDArray[np.int64]  # (trees,)
@@ -37,6 +39,8 @@ class NodeLayout:
     cut: NDArray[np.float64]  # ascending in each feature
     column_first: NDArray[np.int64]  # (features + 1,)
     column_missing: NDArray[np.uint32]  # (code columns,): NaN's code
+    categories: CategoryCodes
+    by_category: NDArray[np.bool_]  # (trees,): whether any node tests for categories
     feature: NDArray[np.int32]  # (nodes,), -1 at leaves
     origin: NDArray[np.int64]  # (nodes,): the node of the TreeTable
     parent: NDArray[np.int64]  # (nodes,): the root is its own
@@ -63,19 +67,31 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     at = origin[tests]
     steps = np.zeros(table.n_nodes, np.int64)
     steps[tests] = place[at - position[at] + table.left[at]] - tests
+    named = table.category_count[at] > 0
+    tests, at, named_tests, named_at = tests[~named], at[~named], tests[named], at[named]
     codes = _Codes.of(table.feature[at], table.threshold[at], table.missing_left[at], n_features)
+    categories = CategoryCodes.of(table, named_at, n_features, len(codes.column_missing))
     column, rank = np.zeros(table.n_nodes, np.int64), np.full(table.n_nodes, NAN_RIGHT, np.int64)
     column[tests], rank[tests] = codes.column, codes.rank
-    if steps.max(initial=0) >= 1 << 23 or column.max(initial=0) >= 1 << 16 or codes.rank.max(initial=0) >= NAN_RIGHT:
-        raise StageError("trees: more than 8 million nodes in one, 65,536 code columns or 16 million cuts of a feature")
+    column[named_tests], rank[named_tests] = categories.test_column, categories.test_word
+    largest = max(codes.rank.max(initial=0), len(categories.sets))
+    if steps.max(initial=0) >= 1 << 23 or column.max(initial=0) >= 1 << 16 or largest >= NAN_RIGHT:
+        raise StageError(
+            "trees: more than 8 million nodes in one, 65,536 code columns, 16 million cuts of a feature, or 16 million "
+            "words for sets of categories"
+        )
+    word = (steps << 40 | column << 24 | rank).astype(np.uint64)
+    word[named_tests] |= np.uint64(1) << np.uint64(63)
     return NodeLayout(
         root=place[table.first[:-1]],
         depth=table.depths(),
-        word=(steps << 40 | column << 24 | rank).astype(np.uint64),
+        word=word,
         cut_first=codes.cut_first,
         cut=codes.cut,
         column_first=codes.column_first,
-        column_missing=codes.column_missing,
+        column_missing=np.concatenate([codes.column_missing, categories.none]),
+        categories=categories,
+        by_category=np.bincount(table.tree_of_node, weights=table.category_count > 0, minlength=len(table)) > 0,
         feature=table.feature[origin],
         origin=origin,
         parent=parent,

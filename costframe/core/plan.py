@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,7 @@ class StagePlan:
     feature: list[int]
     threshold: list[float]
     missing_left: list[bool]
+    categories: list[frozenset[float]]  # those that go against the missing way; none where numbers are compared
     left: list[int]  # nodes are counted over all trees
     right: list[int]
     root: list[int]
@@ -48,14 +50,18 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
             bit, below, above = 1 << feature[node], left[node], right[node]
             reads[node] = bit | reads[below] | reads[above]
             certain[node] = bit | (certain[below] & certain[above])
+    flat, none = trees.categories.tolist(), frozenset[float]()
+    categories = [
+        frozenset(flat[begin:end]) if end > begin else none for begin, end in pairwise(trees.category_first.tolist())
+    ]
     columns = bank.F.tocsc()
     learner_reads = [
         sum(1 << int(f) for f in columns.indices[columns.indptr[t] : columns.indptr[t + 1]]) for t in range(len(bank))
     ]
     return StagePlan(
         bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
-        feature, trees.threshold.tolist(), trees.missing_left.tolist(), left, right, trees.first[:-1].tolist(),
-        reads, certain, learner_reads,
+        feature, trees.threshold.tolist(), trees.missing_left.tolist(), categories, left, right,
+        trees.first[:-1].tolist(), reads, certain, learner_reads,
     )  # fmt: skip
 
 

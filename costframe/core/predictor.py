@@ -26,6 +26,7 @@ from costframe.core.walk import StageWalker
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.categories import Categories
     from costframe.core.expected import CostReport
     from costframe.core.layout import StageLayout
     from costframe.core.plan import StagePlan
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Known", "Predictor", "StageTree", "open_ledger"]
 
-Known = Mapping[str, float] | Iterable[str]
+Known = Mapping[str, Any] | Iterable[str]
 """What is paid for before an inquiry: names of features and resources, or features with their values."""
 
 
@@ -49,6 +50,11 @@ class Predictor(ABC):
     @abstractmethod
     def costs(self) -> CostModel | None:
         """Prices used where none are given; None prices every feature at one."""
+
+    @property
+    def categories(self) -> Categories:
+        """The labels of each feature whose categories are texts, by its name; their numbers are their positions."""
+        return {}
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -68,7 +74,7 @@ class Predictor(ABC):
             None takes the predictor's own.
         acquisition : {"path", "learner"}
             Whether a tree acquires features split by split, or all of them before it is evaluated.
-        known : iterable of str, or mapping of str to float
+        known : iterable of str, or mapping of str to float or label
             Features and resources already paid for. Features that come with their values are not asked for again.
         """
 
@@ -99,7 +105,9 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
     given: dict[int, float] = {}
     if isinstance(known, Mapping):
         column = {name: f for f, name in enumerate(predictor.feature_names)}
-        given = {column[name]: number(name, known[name]) for name in names if name in column}
+        given = {
+            column[name]: number(name, known[name], predictor.categories.get(name)) for name in names if name in column
+        }
     elif isinstance(known, str):
         names = [known]
     return prices, Ledger(prices, names), given
@@ -148,6 +156,11 @@ class StageTree(Predictor):
         return self.bank.feature_names
 
     @property
+    def categories(self) -> Categories:
+        """The labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        return self.bank.categories
+
+    @property
     def n_outputs(self) -> int:
         """K, the number of outputs of every answer."""
         return self.layout.n_outputs
@@ -170,6 +183,10 @@ class StageTree(Predictor):
     def with_costs(self, costs: CostModel | None) -> StageTree:
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)
+
+    def with_categories(self, categories: Categories) -> StageTree:
+        """Return the same model with other labels of its features."""
+        return evolve(self, bank=evolve(self.bank, categories=categories))
 
     def predict(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Predict rows: the link applied to the score of the answer that each row ends at.
@@ -201,12 +218,12 @@ class StageTree(Predictor):
         check_acquisition(acquisition)
         prices, ledger, given = open_ledger(self, costs, known)
         walker = StageWalker(self.plan, prices.split.tolist(), by_path=acquisition == "path", given=given)
-        return Inquiry(walker, self.feature_names, ledger)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
 
     def _scores(self, X: Any, n_jobs: int | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         from costframe.core.evaluate import predict_rows
 
-        return predict_rows(self.bank, self.layout, as_rows(X, self.feature_names), n_jobs)
+        return predict_rows(self.bank, self.layout, as_rows(X, self.feature_names, self.categories), n_jobs)
 
     def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
         """Apply to scores, float64 (rows, K), the link of the answer that each row ended at."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.bits import bit_sets, word_count
-from costframe.core.evaluate import code_values
+from costframe.core.evaluate import layout_leaves
 from costframe.core.node_layout import lay_out_nodes, path_masks, path_prices
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ class PrefixCost:
         words = word_count(X.shape[1])
         self._masks = np.zeros((len(X), words), np.uint64)
         self._computed = np.zeros(len(X))  # learners, comparisons and uses, in money
-        self._every = np.arange(X.shape[1])
         feature, resource = np.nonzero(prices.needs)
         self._resource_masks = bit_sets(resource, feature, len(prices.resource_cost), words)
 
@@ -48,12 +47,9 @@ class PrefixCost:
 
     def add(self, table: TreeTable) -> NDArray[np.float64]:
         """Add trees of one output each, with e_t = 1, and return their values: float64 (rows, trees)."""
-        from costframe.core import kernels
-
         nodes = lay_out_nodes(table, self._X.shape[1])
         leaves = np.empty((len(self._X), len(table)), np.int32)
-        codes = code_values(nodes, self._X, self._every)
-        kernels.walk_leaves(codes, nodes.word, nodes.root, nodes.depth, leaves)
+        layout_leaves(nodes, self._X, leaves)
         masks = path_masks(nodes, self._X.shape[1])
         spent = self._prices.learner + path_prices(nodes, self._prices.split)
         spent += self._prices.reuse * np.bitwise_count(masks).sum(axis=1)
@@ -65,11 +61,11 @@ class PrefixCost:
     @property
     def mean(self) -> float:
         """Weighted mean cost per row of the trees added so far."""
-        from costframe.core import kernels
+        from costframe.core.price_kernels import price_rows
 
         per_row = self._computed - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
         ignored = np.zeros(self._X.shape[1]), np.zeros(len(self._resource_masks))
-        kernels.price_rows(
+        price_rows(
             self._masks,
             self._prices.cost,
             self._resource_masks,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from costframe.core.categorical import CategoricalColumns, find_categorical
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, DataTypeError
+from costframe.core.frames import category_columns, column_names
 from costframe.core.predictor import StageTree
 from costframe.core.stepped import SteppedPredictor
-from costframe.core.tables import column_names, refuse_text
+from costframe.core.tables import refuse_text
 from costframe.core.training import Rows, TrainingData, check_number, check_weights
 
 if TYPE_CHECKING:
@@ -26,14 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["CostAwareEstimator", "check_queries"]
 
-_PRICED = (StageTree, SteppedPredictor)  # predictors that carry prices of their own
+_HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
 
 
 class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Base of all estimators; a subclass has an `__init__` with its parameters and a `_train`.
 
     Parameters every subclass has are `costs` (CostModel, or what makes one; None prices every feature at one) and
-    `tradeoff` (loss accepted per unit of cost per row, >= 0).
+    `tradeoff` (loss accepted per unit of cost per row, >= 0). One that splits by categories sets `_takes_categories`,
+    has a parameter `categorical_features` as `find_categorical` takes it, and minds `TrainingData.categorical`.
 
     Attributes
     ----------
@@ -47,6 +50,8 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     costs: Any
     tradeoff: float
     _ranks = False
+    _takes_categories: ClassVar[bool] = False
+    _columns = CategoricalColumns()
 
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:
@@ -73,7 +78,8 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : float64 (n, d), or data frame
-            May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame, else by position.
+            May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame, else by position. A
+            frame's columns of a category dtype are split by categories, if the algorithm does so.
         y : (n,)
             Labels.
         sample_weight : float64 (n,), optional
@@ -108,6 +114,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and not self._ranks:
                 raise DataError(f"{name}: has no effect, only rankings have queries")
+        self._columns = self._find_categorical(X)
         X = self._checked(X, "X", reset=True)
         names = getattr(self, "feature_names_in_", None)
         costs = CostModel.of(self.costs, self._names(names))
@@ -118,12 +125,18 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(X_val, y_val, sample_weight_val, qid_val)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
-        return TrainingData(train, valid, costs, prices, classes)
+        named = self._columns
+        chosen = named.chosen if named.chosen.any() else None
+        return TrainingData(train, valid, costs, prices, classes, chosen, named.categories)
 
     def _keep(self, predictor: Predictor, costs: CostModel) -> None:
         """Become the fitted estimator of a predictor."""
         self.costs_ = costs
-        self.predictor_ = predictor.with_costs(costs) if isinstance(predictor, _PRICED) else predictor
+        self.predictor_ = (
+            predictor.with_categories(self._columns.categories).with_costs(costs)
+            if isinstance(predictor, StageTree | SteppedPredictor)  # which carry labels and prices of their own
+            else predictor
+        )
 
     @property
     def bank_(self) -> Any:
@@ -140,6 +153,24 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.predictor_.cost(
             table, self.costs_, acquisition=acquisition, sample_weight=sample_weight, rounds=rounds
         )
+
+    def _find_categorical(self, X: Any) -> CategoricalColumns:
+        """Find the columns that are to be split by categories; refuse them if the algorithm does not do so."""
+        given = getattr(self, "categorical_features", None) if self._takes_categories else None
+        if given is None and not category_columns(X):
+            return CategoricalColumns()
+        names = column_names(X)
+        if names is None:
+            width = np.shape(X)[1] if np.ndim(X) == 2 else 0
+            names = tuple(f"x{f}" for f in range(width))
+            priced = CostModel.of(self.costs, names).names
+            names = priced if len(priced) == width else names
+        if not self._takes_categories:
+            named, kind = names[category_columns(X)[0]], type(self).__name__
+            raise DataError(
+                f"X: column {named!r} is of a category dtype, and {kind} does not split by categories; give numbers"
+            )
+        return find_categorical(given, X, names)
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
         """Name X's columns: a frame's own names, else those of a cost model of as many features, else x0, x1, ..."""
@@ -161,13 +192,17 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
         """Let scikit-learn check rows; what it refuses is a DataError that names them."""
-        refuse_text(X, name)
+        X = self._columns.encoded(X, name)
+        refuse_text(X, name, _HINT if self._takes_categories and reset else "")
         try:
-            return np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=reset))
+            rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=reset))
         except TypeError as error:
             raise DataTypeError(f"{name}: {error}") from error
         except ValueError as error:
             raise DataError(f"{name}: {error}") from error
+        if reset:
+            self._columns.check(rows, name)
+        return rows
 
     def _in_training_order(self, X: Any) -> Any:
         """Put a frame's columns in the order of training; what lacks some is left for scikit-learn to refuse."""

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field
 
+from costframe.core.categories import as_categories, check_features
 from costframe.core.errors import CostModelError, DataError, InquiryError
+from costframe.core.frames import check_names
 from costframe.core.inquiry import Inquiry
 from costframe.core.predictor import Known, Predictor, open_ledger
-from costframe.core.tables import as_names, as_rows, check_names
+from costframe.core.tables import as_names, as_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.categories import Categories
     from costframe.core.costs import CostModel
 
 __all__ = ["SteppedPredictor", "Steps"]
@@ -40,22 +43,30 @@ class SteppedPredictor(Predictor):
         Called once a row. A feature may be asked for again; it is bought once.
     costs : CostModel or None
         Prices used where none are given.
+    categories : mapping of str to tuple of str
+        For features whose categories are texts, the labels; the generator is sent the position of a label.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)
     steps: Callable[[], Steps]
     costs: CostModel | None = None
+    categories: Categories = field(factory=dict, converter=as_categories)
 
     def with_costs(self, costs: CostModel | None) -> SteppedPredictor:
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)
 
+    def with_categories(self, categories: Categories) -> SteppedPredictor:
+        """Return the same model with other labels of its features."""
+        return evolve(self, categories=categories)
+
     def __attrs_post_init__(self) -> None:
         check_names(self.feature_names, "features")
+        check_features(self.categories, self.feature_names)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict rows one by one: float64 (rows,) or (rows, K)."""
-        rows = as_rows(X, self.feature_names)
+        rows = as_rows(X, self.feature_names, self.categories)
         values = [self._one(row) for row in rows]
         if len({np.shape(value) for value in values}) > 1:
             raise DataError("the model returned predictions of different lengths")
@@ -73,7 +84,7 @@ class SteppedPredictor(Predictor):
         prices, ledger, given = open_ledger(self, costs, known)
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
-        return Inquiry(StepWalker(self, given), self.feature_names, ledger)
+        return Inquiry(StepWalker(self, given), self.feature_names, ledger, self.categories)
 
     def _one(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})

@@ -33,7 +33,7 @@ __all__ = ["load", "save"]
 _BANK = {"kind": "|u1", "index": "<i4", "evaluation": "<f8", "column_feature": "<i4", "column_fill": "<f8"}
 _TREES = {
     "first": "<i8", "feature": "<i4", "threshold": "<f8", "missing_left": "|u1", "left": "<i4", "right": "<i4",
-    "width": "<i4", "value": "<i8", "values": "<f8",
+    "width": "<i4", "value": "<i8", "values": "<f8", "category_count": "<i4", "categories": "<f8",
 }  # fmt: skip
 _STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
 _CUT = "<f8"  # threshold and steepness of a route
@@ -116,6 +116,7 @@ def _describe(tree: StageTree) -> dict[str, Any]:
             raise StorageError(f"opaque learner {learner.name!r}: expected a text as its name")
     return {
         "feature_names": list(bank.feature_names),
+        "categories": [list(bank.categories.get(name, ())) for name in bank.feature_names],
         "opaques": [{"name": o.name, "features": list(o.features), "width": int(o.width)} for o in bank.opaques],
         "stages": [
             {"link": stage.link} if isinstance(stage, Answer) else {"below": stage.below, "above": stage.above}
@@ -160,16 +161,21 @@ class _Arrays:
 
 
 def _build(model: object, arrays: _Arrays, functions: OpaqueFunctions) -> StageTree:
-    names, opaques, stages, costs = _fields(model, "model", "feature_names", "opaques", "stages", "costs")
-    for part in (names, opaques, stages):
+    names, labels, opaques, stages, costs = _fields(
+        model, "model", "feature_names", "categories", "opaques", "stages", "costs"
+    )
+    for part in (names, labels, opaques, stages):
         if not isinstance(part, list):
             raise StorageError(f"malformed model: expected a list, got {type(part).__name__}")
     if not all(isinstance(name, str) for name in names):
         raise StorageError("malformed model: expected texts as feature names")
+    if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
+        raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
     read = arrays.take_all("bank", _BANK)
     _within("bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))
-    bank = WeakLearnerBank(names, **read, trees=_tree_table(arrays), opaques=learners)
+    categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
+    bank = WeakLearnerBank(names, **read, trees=_tree_table(arrays), opaques=learners, categories=categories)
     parts: Any = [_stage(number, stage, arrays) for number, stage in enumerate(stages)]
     tree = StageTree(bank, parts, None if costs is None else CostModel.from_dict(costs))
     arrays.close()
@@ -182,6 +188,7 @@ def _tree_table(arrays: _Arrays) -> TreeTable:
     _within("trees.first", read["first"], 0, len(read["feature"]))
     _within("trees.value", read["value"], -1, len(read["values"]))
     _within("trees.missing_left", read["missing_left"], 0, 1)
+    _within("trees.category_count", read["category_count"], 0, len(read["categories"]))
     return TreeTable(**read)
 
 

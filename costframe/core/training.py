@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from costframe.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.categories import Categories
     from costframe.core.costs import CostModel
     from costframe.core.price_arrays import PriceArrays
 
@@ -79,6 +80,10 @@ class TrainingData:
         The same in the order of X's columns.
     n_classes : int
         2 or more for classification, else 0.
+    categorical : bool (d,), or None
+        Which columns of X hold categories; None: none does.
+    categories : mapping of str to tuple of str
+        The labels of those whose categories are texts; X holds their positions.
     """
 
     train: Rows
@@ -86,6 +91,8 @@ class TrainingData:
     costs: CostModel
     prices: PriceArrays
     n_classes: int = 0
+    categorical: NDArray[np.bool_] | None = None
+    categories: Categories = field(factory=dict)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from costframe.core.errors import BankError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -43,6 +43,9 @@ def _bool(values: ArrayLike) -> NDArray[np.bool_]:
 class TreeTable:
     """Binary decision trees: a row goes left iff its value is at most the threshold, NaN where `missing_left` says.
 
+    A node that has categories tests for them instead: a value equal to one of them goes against the missing way, and
+    whatever else it may be, a category never seen or NaN, the missing way.
+
     Parameters
     ----------
     first : int64 (trees + 1,)
@@ -50,7 +53,7 @@ class TreeTable:
     feature : int32 (nodes,)
         Column that an inner node tests; -1 at a leaf.
     threshold : float64 (nodes,)
-        `x <= threshold` goes left. NaN: no value passes. Ignored at leaves.
+        `x <= threshold` goes left. NaN: no value passes; so it must be at a node with categories. Ignored at leaves.
     missing_left : bool (nodes,)
         Whether NaN goes left. Ignored at leaves.
     left, right : int32 (nodes,)
@@ -61,6 +64,10 @@ class TreeTable:
         Where a leaf's `width` outputs begin in `values`; -1 at inner nodes.
     values : float64 (any,)
         Outputs of all leaves.
+    category_count : int32 (nodes,)
+        How many categories a node has; zero by default, at leaves and where numbers are compared.
+    categories : float64 (sum of category_count,)
+        Those of all nodes, node by node: finite, and ascending within a node.
 
     Raises
     ------
@@ -77,10 +84,15 @@ class TreeTable:
     width: NDArray[np.int32] = field(converter=_int32)
     value: NDArray[np.int64] = field(converter=_int64)
     values: NDArray[np.float64] = field(converter=_float64)
+    category_count: NDArray[np.int32] = field(
+        converter=_int32, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True)
+    )
+    categories: NDArray[np.float64] = field(converter=_float64, default=())
 
     def __attrs_post_init__(self) -> None:
         _check_shapes(self)
         _check_nodes(self)
+        _check_categories(self)
 
     def __len__(self) -> int:
         """Count the trees."""
@@ -95,6 +107,11 @@ class TreeTable:
     def tree_of_node(self) -> NDArray[np.int64]:
         """int64 (nodes,): the tree that each node belongs to."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    @property
+    def category_first(self) -> NDArray[np.int64]:
+        """int64 (nodes + 1,): where each node's categories begin in `categories`."""
+        return np.concatenate([[0], np.cumsum(self.category_count, dtype=np.int64)])
 
     @classmethod
     def empty(cls) -> TreeTable:
@@ -111,15 +128,23 @@ class TreeTable:
         left: Sequence[int] | NDArray[np.int32],
         right: Sequence[int] | NDArray[np.int32],
         outputs: NDArray[np.float64],
+        categories: Mapping[int, ArrayLike] | None = None,
     ) -> TreeTable:
-        """Make the table of one tree; `outputs` is float64 (nodes,) or (nodes, K), read at the leaves."""
+        """Make the table of one tree.
+
+        `outputs` is float64 (nodes,) or (nodes, K), read at the leaves; `categories` those of each node that has any.
+        """
+        sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
         table = np.asarray(outputs, np.float64)
         table = table.reshape(len(table), -1)
         leaf = np.asarray(feature) < 0
         value = np.where(leaf, (np.cumsum(leaf) - 1) * table.shape[1], -1)
+        count = np.zeros(len(table), np.int32)
+        count[list(sets)] = [len(values) for values in sets.values()]
         return cls(
-            [0, len(table)], feature, threshold, missing_left, left, right, [table.shape[1]], value, table[leaf].ravel()
-        )
+            [0, len(table)], feature, threshold, missing_left, left, right, [table.shape[1]], value,
+            table[leaf].ravel(), count, np.concatenate([np.empty(0), *sets.values()]),
+        )  # fmt: skip
 
     @classmethod
     def concatenate(cls, tables: Sequence[TreeTable]) -> TreeTable:
@@ -140,6 +165,8 @@ class TreeTable:
                 [np.where(table.value < 0, -1, table.value + at) for table, at in zip(tables, outputs, strict=False)]
             ),
             np.concatenate([table.values for table in tables]),
+            np.concatenate([table.category_count for table in tables]),
+            np.concatenate([table.categories for table in tables]),
         )
 
     def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
@@ -151,8 +178,7 @@ class TreeTable:
         leaf = self.feature[nodes] < 0
         widths = np.repeat(self.width[trees], sizes)
         begin = np.cumsum(np.where(leaf, widths, 0)) - widths
-        picked = np.repeat(self.value[nodes][leaf] - begin[leaf], widths[leaf])
-        picked = picked + np.arange(len(picked))
+        counts = self.category_count[nodes]
         return TreeTable(
             first,
             self.feature[nodes],
@@ -162,23 +188,15 @@ class TreeTable:
             self.right[nodes],
             self.width[trees],
             np.where(leaf, begin, -1),
-            self.values[picked],
+            self.values[_ranges(self.value[nodes][leaf], widths[leaf])],
+            counts,
+            self.categories[_ranges(self.category_first[:-1][nodes], counts)],
         )
 
     def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
         """Read column `columns[f]` wherever column f was read."""
         feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
-        return TreeTable(
-            self.first,
-            feature,
-            self.threshold,
-            self.missing_left,
-            self.left,
-            self.right,
-            self.width,
-            self.value,
-            self.values,
-        )
+        return evolve(self, feature=feature)
 
     def depths(self) -> NDArray[np.int32]:
         """int32 (trees,): comparisons on the longest path of each tree."""
@@ -205,13 +223,19 @@ class TreeTable:
         return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
+def _ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
+    """int64 (sum of count,): first[0], first[0] + 1, ..., `count[0]` of them, then those of the next."""
+    before = np.cumsum(count, dtype=np.int64) - count
+    return np.repeat(first - before, count) + np.arange(int(count.sum()))
+
+
 def _check_shapes(table: TreeTable) -> None:
     nodes = len(table.feature)
     if table.first.ndim != 1 or len(table.first) < 1 or table.first[0] != 0 or table.first[-1] != nodes:
         raise BankError(f"trees: 'first' must run from 0 to the number of nodes ({nodes}), got {table.first!r}")
     if (np.diff(table.first) < 1).any():
         raise BankError(f"tree {int(np.argmax(np.diff(table.first) < 1))}: has no node, expected at least a root")
-    for name in ("feature", "threshold", "missing_left", "left", "right", "value"):
+    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "category_count"):
         shape = getattr(table, name).shape
         if shape != (nodes,):
             raise BankError(f"trees: '{name}' must have shape ({nodes},), one entry a node, got {shape}")
@@ -237,6 +261,20 @@ def _check_nodes(table: TreeTable) -> None:
     _refuse(table, leaf & ((table.value < 0) | (table.value > len(table.values) - width)), "has no outputs in 'values'")
     if not np.isfinite(table.values).all():
         raise BankError("trees: 'values' must be finite, got NaN or infinity")
+
+
+def _check_categories(table: TreeTable) -> None:
+    count, categories = table.category_count, table.categories
+    _refuse(table, (count < 0) | ((count > 0) & (table.feature < 0)), "is no test and has categories")
+    if categories.shape != (int(count.sum(dtype=np.int64)),):
+        raise BankError(f"trees: 'categories' must have shape ({int(count.sum())},), got {categories.shape}")
+    if not len(categories):
+        return
+    _refuse(table, (count > 0) & ~np.isnan(table.threshold), "has both categories and a threshold")
+    node = np.repeat(np.arange(table.n_nodes), count)
+    descending = np.append(False, (node[1:] == node[:-1]) & ~(categories[1:] > categories[:-1]))
+    wrong = np.bincount(node, weights=descending | ~np.isfinite(categories), minlength=table.n_nodes)
+    _refuse(table, wrong > 0, "must have categories that are finite and ascending")
 
 
 def _refuse(table: TreeTable, bad: NDArray[np.bool_], what: str) -> None:

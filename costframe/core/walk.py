@@ -243,7 +243,10 @@ class StageWalker:
     def _child(self, node: int, value: float) -> int:
         """Where a value goes; NaN is the value that differs from itself."""
         plan = self._plan
-        left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124
+        if categories := plan.categories[node]:
+            left = (value in categories) != plan.missing_left[node]
+        else:
+            left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124
         return plan.left[node] if left else plan.right[node]
 
     def _filled(self, column: int, value: float) -> float:

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["as_numbers", "as_target", "decoded", "missing_values", "read_columns", "text_values"]
+__all__ = [
+    "as_categories",
+    "as_numbers",
+    "as_target",
+    "decoded",
+    "is_categorical",
+    "missing_values",
+    "read_columns",
+    "text_values",
+]
 
 _BEGIN = 4096  # bytes of a file that tell its encoding
 
@@ -48,7 +57,35 @@ def read_columns(file: Path) -> dict[str, Any]:
 
 def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
     """Return a feature column as float64, missing values as NaN."""
-    return _numbers(column, f"column {name!r}", "a feature is a column of numbers")
+    return _numbers(column, f"column {name!r}", "a feature that is not named categorical is a column of numbers")
+
+
+def is_categorical(column: Any) -> bool:
+    """Whether a column is stored as categories: of a dictionary type."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(column.type))
+
+
+def as_categories(
+    column: Any, name: str, labels: tuple[str, ...] | None = None
+) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """Return a feature's categories as numbers, float64, missing ones as NaN, and their labels.
+
+    Texts become their positions among `labels`, by default their own in alphabetical order; a text that is none of
+    these is missing. Numbers stay what they are, and have no labels.
+    """
+    import pyarrow as pa
+
+    column = decoded(column, f"column {name!r}")
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        if labels is not None:
+            raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {_kind(column.type)}")
+        return as_numbers(column, name), None
+    values = column.to_pylist()
+    known = labels if labels is not None else tuple(sorted({value for value in values if value is not None}))
+    place = {label: float(number) for number, label in enumerate(known)}
+    return np.array([place.get(value, np.nan) for value in values], np.float64), known or None
 
 
 def as_target(column: Any, name: str) -> NDArray[Any]:
@@ -97,10 +134,8 @@ def missing_values(count: int) -> str:
 def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
     import pyarrow as pa
 
+    column = decoded(column, where)
     kind = column.type
-    if not pa.types.is_dictionary(kind):
-        column = decoded(column, where)
-        kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
@@ -165,8 +200,6 @@ def _kind(kind: Any) -> str:
 
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "texts"
-    if pa.types.is_dictionary(kind):
-        return "categories"
     if pa.types.is_date(kind):
         return "dates"
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.costs import CostModel
 from costframe.core.costs_io import suggestion
@@ -66,6 +66,9 @@ class Dataset:
         The query of each row, ascending; for rankings.
     classes : tuple
         The class labels in ascending order; empty for other tasks.
+    categorical : mapping of str to tuple of str or None
+        The features whose values are categories, each with the labels that the numbers in X stand for, None where these
+        are the categories themselves.
     notes : tuple of str
         What was inferred or chosen by costframe, for a person to read.
 
@@ -84,6 +87,7 @@ class Dataset:
     split: NDArray[np.str_]
     qid: NDArray[np.int64] | None = None
     classes: tuple[Any, ...] = ()
+    categorical: Mapping[str, tuple[str, ...] | None] = field(factory=dict)
     notes: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
@@ -97,6 +101,8 @@ class Dataset:
             raise DataError(f"task {self.task!r}; rankings, and only they, have queries (qid)")
         if self.costs.names != self.feature_names:
             raise CostModelError(f"prices {self.costs.names} are not those of the columns, in their order")
+        if unknown := [name for name in self.categorical if name not in self.feature_names]:
+            raise DataError(f"categorical: {unknown[0]!r} is no column; these are {listed(self.feature_names)}")
         self._check_parts()
 
     @classmethod
@@ -112,6 +118,7 @@ class Dataset:
         task: str = "classification",
         name: str = "arrays",
         seed: int = 0,
+        categorical: Mapping[str, tuple[str, ...] | None] | None = None,
         notes: Sequence[str] = (),
     ) -> Dataset:
         """Make a data set of arrays.
@@ -131,6 +138,8 @@ class Dataset:
         task : {"classification", "regression", "ranking"}
         name : str
         seed : int
+        categorical : mapping of str to tuple of str or None, optional
+            Features whose values are categories, with their labels; none by default.
         notes : sequence of str
         """
         rows, labels = np.asarray(X, np.float64), np.asarray(y)
@@ -145,7 +154,8 @@ class Dataset:
             rows, labels, parts, queries = rows[order], labels[order], parts[order], queries[order]
         classes = tuple(np.unique(labels).tolist()) if task == "classification" else ()
         model = ordered(CostModel.of(costs, names), names)
-        return cls(name, rows, labels, names, model, task, parts, queries, classes, (*notes, *said))
+        said = [*notes, *said]
+        return cls(name, rows, labels, names, model, task, parts, queries, classes, categorical or {}, tuple(said))
 
     def part(self, name: str) -> Rows:
         """Return the rows of "train", "valid" or "test"."""

@@ -13,7 +13,16 @@ from attrs import frozen
 from costframe.core.costs import CostModel
 from costframe.core.costs_io import suggestion
 from costframe.core.errors import CostModelError, DataError, ParameterError
-from costframe.datasets.columns import as_numbers, as_target, decoded, missing_values, read_columns, text_values
+from costframe.datasets.columns import (
+    as_categories,
+    as_numbers,
+    as_target,
+    decoded,
+    is_categorical,
+    missing_values,
+    read_columns,
+    text_values,
+)
 from costframe.datasets.dataset import TASKS, Dataset, ordered, source_of
 from costframe.datasets.splits import obey_split
 from costframe.datasets.wording import counted, listed
@@ -22,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from costframe.core.categories import Categories
 
 __all__ = ["read_rows", "read_table"]
 
@@ -36,6 +47,7 @@ def read_table(
     *,
     task: str | None = None,
     ignore: Iterable[str] = (),
+    categorical: Iterable[str] = (),
     seed: int = 0,
 ) -> Dataset:
     """Read a CSV or Parquet file.
@@ -54,6 +66,8 @@ def read_table(
         20 different whole numbers, else regression.
     ignore : iterable of str
         Columns to leave out.
+    categorical : iterable of str
+        Features to split by categories, texts or numbers, beside those that a Parquet file stores as categories.
     seed : int
         For what the file does not split itself.
 
@@ -66,7 +80,7 @@ def read_table(
     """
     file = Path(path)
     prices = CostModel.load(costs) if isinstance(costs, str | os.PathLike) else costs
-    how = _Reading(file.name, target, task, tuple(ignore), seed)
+    how = _Reading(file.name, target, task, tuple(ignore), tuple(categorical), seed)
     table = read_columns(file)
     with _about(file):
         features = _features(table, how)
@@ -79,9 +93,17 @@ def read_table(
 
 
 def read_rows(
-    path: str | os.PathLike[str], feature_names: Sequence[str], part: str | None = None, *, reader: str = "the model"
+    path: str | os.PathLike[str],
+    feature_names: Sequence[str],
+    part: str | None = None,
+    *,
+    categories: Categories | None = None,
+    reader: str = "the model",
 ) -> NDArray[np.float64]:
-    """Read the columns `feature_names` of a CSV or Parquet file, of all rows or of one part: float64 (rows, d)."""
+    """Read the columns `feature_names` of a CSV or Parquet file, of all rows or of one part: float64 (rows, d).
+
+    Labels in `categories` become their positions.
+    """
     file = Path(path)
     table = read_columns(file)
     missing = [name for name in feature_names if name not in table]
@@ -90,7 +112,11 @@ def read_rows(
     if part is not None and SPLIT not in table:
         raise DataError(f"{file}: no column {SPLIT!r} to find the part {part!r} in")
     with _about(file):
-        rows = np.column_stack([as_numbers(table[name], name) for name in feature_names])
+        known = categories or {}
+        rows = np.column_stack([
+            as_categories(table[name], name, known[name])[0] if name in known else as_numbers(table[name], name)
+            for name in feature_names
+        ])  # fmt: skip
         keep = np.ones(len(rows), np.bool_) if part is None else text_values(table[SPLIT], SPLIT) == part
     if not keep.any():
         raise DataError(f"{file}: no row is in the part {part!r}")
@@ -114,6 +140,7 @@ class _Reading:
     target: str
     task: str | None
     ignore: tuple[str, ...]
+    categorical: tuple[str, ...]
     seed: int
 
 
@@ -129,7 +156,9 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
     if SPLIT in table and SPLIT not in how.ignore:
         split, said = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
         notes = notes + said
-    X = np.column_stack([as_numbers(table[name], name) for name in features])
+    X, categorical = _values(table, features, how)
+    if categorical:
+        notes = [*notes, f"split by categories: {listed(categorical)}"]
     return Dataset.from_arrays(
         X,
         y,
@@ -140,14 +169,30 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
         task=task,
         name=how.name,
         seed=how.seed,
+        categorical=categorical,
         notes=notes,
     )
 
 
+def _values(
+    table: dict[str, Any], features: tuple[str, ...], how: _Reading
+) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...] | None]]:
+    """Return float64 (n, d), and the labels of the features that are split by categories."""
+    columns: list[NDArray[np.float64]] = []
+    categorical: dict[str, tuple[str, ...] | None] = {}
+    for name in features:
+        if name in how.categorical or is_categorical(table[name]):
+            values, categorical[name] = as_categories(table[name], name)
+        else:
+            values = as_numbers(table[name], name)
+        columns.append(values)
+    return np.column_stack(columns), categorical
+
+
 def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
-    for name in (how.target, *how.ignore):
+    for name in (how.target, *how.ignore, *how.categorical):
         if name not in table:
-            what = "target column" if name == how.target else "column to ignore:"
+            what = "target column" if name == how.target else "column"
             raise DataError(f"no {what} {name!r}{suggestion(name, table)}; the columns are {listed(table)}")
     if how.target in {SPLIT, QID}:
         raise DataError(f"the column {how.target!r} has a meaning of its own and cannot be the target")
@@ -156,6 +201,8 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
     features = tuple(name for name in table if name not in {how.target, SPLIT, QID, *how.ignore})
     if not features:
         raise DataError("no column is left to be a feature")
+    if absent := [name for name in how.categorical if name not in features]:
+        raise DataError(f"the column {absent[0]!r} is to be split by categories, and is no feature")
     return features
 
 

@@ -52,8 +52,8 @@ def sweep(
     found: list[Fitted] = []
     errors: dict[str, CostframeError] = {}
     for number, name in enumerate(names):
-        trial = _trial(data, name, score, parameters)
         try:
+            trial = _trial(data, name, score, parameters)
             found += _fit_one(trial, tradeoffs, points, budget, _counted(progress or silent, len(found), total))
         except CostframeError as error:
             if failed is None:
@@ -179,11 +179,24 @@ def check_algorithms(task: str, wanted: Iterable[str] | None) -> list[str]:
 
 
 def _trial(data: Dataset, name: str, score: str, parameters: Mapping[str, Any]) -> Trial:
+    given = dict(parameters)
+    if data.categorical:
+        given["categorical_features"] = dict(data.categorical)
+        _check_categories(data, name)
+
     def make(tradeoff: float) -> Any:
-        return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **parameters)
+        return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
 
     train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
     return Trial(name, make, train, valid, test, score, functools.partial(blaming, name))
+
+
+def _check_categories(data: Dataset, name: str) -> None:
+    """Refuse an algorithm that does not split by categories."""
+    if "categorical_features" not in estimator(name, data.task).get_params():
+        raise ParameterError(
+            f"{name}: does not split by categories, and column {next(iter(data.categorical))!r} has some"
+        )
 
 
 def _counted(told: Progress, before: int, least: int) -> Progress:

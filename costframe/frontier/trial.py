@@ -158,8 +158,7 @@ def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
 
 
 def _mean_rounds(model: Any, X: Any) -> float:
-    names = model.predictor_.feature_names
-    rows = as_rows(X, names)
+    rows = as_rows(X, model.predictor_.feature_names, model.predictor_.categories)
     some = rows[:: max(1, len(rows) // ROWS_REPLAYED)]
     report = ExpectedCost(model.costs_).evaluate(model.predictor_, some, rounds=True)
     return float(np.mean(report.rounds)) if report.rounds is not None and len(report.rounds) else 0.0

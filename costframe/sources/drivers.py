@@ -28,7 +28,8 @@ def predict_one(
     predictor : Predictor
     source : mapping of str to float, array-like (d,), or callable
         Values by name, or by position of ``predictor.feature_names``; or ``fetch(names) -> {name: value}``, called once
-        a round, which must return exactly what it is asked for. NaN is a value: acquired, but missing.
+        a round, which must return exactly what it is asked for. NaN is a value: acquired, but missing. Where categories
+        are texts, so are their values; the number of a label will do, too.
     costs : CostModel, or what makes one
         None takes the predictor's own.
     acquisition : {"path", "learner"}
@@ -44,7 +45,7 @@ def predict_one(
     Raises
     ------
     InquiryError
-        If the source lacks a needed feature or returns anything but numbers for what it was asked for.
+        If the source lacks a needed feature or returns anything but numbers and labels for what it was asked for.
     DataError
         If the source is an array of another shape.
 
@@ -57,7 +58,7 @@ def predict_one(
     while names := inquiry.needs:
         with annotated(f"fetching {listed(names)}", [inquiry]):
             reply = fetch(names)
-            values = checked_reply(reply, names)
+            values = checked_reply(reply, names, predictor.categories)
         _supply(inquiry, values)
     return inquiry.answer
 
@@ -71,7 +72,7 @@ async def predict_one_async(
     while names := inquiry.needs:
         with annotated(f"fetching {listed(names)}", [inquiry]):
             reply = fetch(names)
-            values = checked_reply(await reply if inspect.isawaitable(reply) else reply, names)
+            values = checked_reply(await reply if inspect.isawaitable(reply) else reply, names, predictor.categories)
         _supply(inquiry, values)
     return inquiry.answer
 
@@ -112,7 +113,7 @@ def predict_many(
     ParameterError
         If keys are missing, not hashable, not distinct, or given for a table.
     """
-    order, fetch = many_rows(source, keys, predictor.feature_names)
+    order, fetch = many_rows(source, keys, predictor.feature_names, predictor.categories)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
     inquiries = {key: predictor.inquire(prices, acquisition, paid) for key in order}
@@ -121,7 +122,9 @@ def predict_many(
         unfinished = {key: inquiries[key] for key in requests}
         names = dict.fromkeys(name for each in requests.values() for name in each)
         with annotated(f"fetching {listed(names)} for {listed(requests)}", inquiries.values()):
-            replies = checked_replies(fetch(dict(requests)), requests)  # a source may take its copy apart
+            replies = checked_replies(
+                fetch(dict(requests)), requests, predictor.categories
+            )  # a source may take its copy apart
         for key, values in replies.items():
             _supply(inquiries[key], values, f" {key!r}")
     return [inquiry.answer for inquiry in inquiries.values()]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from costframe.core.errors import DataError, InquiryError, ParameterError
 from costframe.core.tables import as_rows
+
+if TYPE_CHECKING:
+    from costframe.core.categories import Categories
 
 __all__ = ["FetchMany", "FetchOne", "many_rows", "one_row"]
 
@@ -40,7 +43,7 @@ def one_row(source: Any, feature_names: Sequence[str]) -> FetchOne:
 
 
 def many_rows(
-    source: Any, keys: Iterable[Hashable] | None, feature_names: Sequence[str]
+    source: Any, keys: Iterable[Hashable] | None, feature_names: Sequence[str], categories: Categories
 ) -> tuple[tuple[Any, ...], FetchMany]:
     """Return the keys of the rows, and a function that fetches values of many rows.
 
@@ -52,6 +55,8 @@ def many_rows(
         Distinct; given if and only if `source` is a callable.
     feature_names : sequence of str
         Names of the d columns.
+    categories : mapping of str to tuple of str
+        Labels of features whose categories are texts.
 
     Raises
     ------
@@ -64,16 +69,17 @@ def many_rows(
         return _distinct(keys), source
     if keys is not None:
         raise ParameterError("keys: are for a callable source; the rows of a table are numbered from 0")
-    rows = [_lookup(row, feature_names, f"row {i} of the source") for i, row in enumerate(_rows(source, feature_names))]
+    table = _rows(source, feature_names, categories)
+    rows = [_lookup(row, feature_names, f"row {i} of the source") for i, row in enumerate(table)]
     return tuple(range(len(rows))), lambda requests: {key: rows[key](names) for key, names in requests.items()}
 
 
-def _rows(source: Any, feature_names: Sequence[str]) -> Iterable[Any]:
+def _rows(source: Any, feature_names: Sequence[str], categories: Categories) -> Iterable[Any]:
     if isinstance(source, Mapping):
         raise DataError("the source: expected a table of rows, got one mapping; one row goes to predict_one")
     if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
         return source
-    return as_rows(source, feature_names)
+    return as_rows(source, feature_names, categories)
 
 
 def _distinct(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:

@@ -11,26 +11,36 @@ from costframe.core.errors import InquiryError
 from costframe.core.inquiry import number
 
 if TYPE_CHECKING:
+    from costframe.core.categories import Categories
     from costframe.core.inquiry import Inquiry
 
 __all__ = ["annotated", "checked_replies", "checked_reply", "listed"]
 
 
-def checked_reply(reply: object, names: tuple[str, ...], whose: str = "the source") -> dict[str, float]:
-    """Return a source's values of exactly `names`; anything else is an `InquiryError` that tells of the source."""
+def checked_reply(
+    reply: object, names: tuple[str, ...], categories: Categories, whose: str = "the source"
+) -> dict[str, float]:
+    """Return a source's values of exactly `names`; anything else is an `InquiryError` that tells of the source.
+
+    Labels in `categories` become their numbers.
+    """
     table = _mapping(reply, whose, f"values of {listed(names)} by name")
     _check_keys(table, names, whose)
     try:
-        return {name: number(name, table[name]) for name in names}
+        return {name: number(name, table[name], categories.get(name)) for name in names}
     except InquiryError as error:
         raise InquiryError(f"{whose}: {error}") from None
 
 
-def checked_replies(reply: object, requests: Mapping[Any, tuple[str, ...]]) -> dict[Any, dict[str, float]]:
+def checked_replies(
+    reply: object, requests: Mapping[Any, tuple[str, ...]], categories: Categories
+) -> dict[Any, dict[str, float]]:
     """Return a source's values for exactly the keys of `requests`; errors name the key."""
     table = _mapping(reply, "the source", "a mapping of values for each key")
     _check_keys(table, requests, "the source")
-    return {key: checked_reply(table[key], names, f"the source, key {key!r}") for key, names in requests.items()}
+    return {
+        key: checked_reply(table[key], names, categories, f"the source, key {key!r}") for key, names in requests.items()
+    }
 
 
 @contextmanager

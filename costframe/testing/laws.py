@@ -37,6 +37,11 @@ def law(check: Callable[[Case], None]) -> Callable[[Case], None]:
 
 def laws() -> dict[str, Law]:
     """Return all laws by name."""
-    from costframe.testing import laws_of_cost, laws_of_shell, laws_of_training  # noqa: F401 - they register themselves
+    from costframe.testing import (  # noqa: F401 - they register themselves
+        laws_of_categories,
+        laws_of_cost,
+        laws_of_shell,
+        laws_of_training,
+    )
 
     return dict(_LAWS)

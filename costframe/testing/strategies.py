@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 try:
     from hypothesis import strategies as st
@@ -43,6 +44,8 @@ NASTY = (
     -np.inf,
     np.nan,
 )
+LABELS = ("zero", "one", "two")  # of features whose categories are texts
+FEW = (-0.0, 3.0, 1e300)  # categories beside the values, some of which no row has
 WEIGHTS = (0.0, 1.0, -1.0, 0.1, 0.75, 3.0)
 PRICES = (0.0, 0.0, 1.0, 2.5, 0.1, 1e6)
 
@@ -70,13 +73,13 @@ def cost_models(draw: st.DrawFn, names: Sequence[str]) -> CostModel:
 
 @st.composite
 def tree_tables(draw: st.DrawFn, n_features: int, most: int = 5, widths: Sequence[int] = (1, 1, 2, 3)) -> TreeTable:
-    """Draw zero to `most` trees of up to five splits."""
+    """Draw zero to `most` trees of up to five splits, by thresholds and by categories."""
     return TreeTable.concatenate([draw(_trees(n_features, widths)) for _ in range(draw(st.integers(0, most)))])
 
 
 @st.composite
-def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> WeakLearnerBank:
-    """Draw a bank of mixed kinds in mixed order, with evaluation weights."""
+def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True, labels: bool = False) -> WeakLearnerBank:
+    """Draw a bank of mixed kinds in mixed order, with evaluation weights; some features with labels, if asked to."""
     parts = [WeakLearnerBank.from_trees(draw(tree_tables(len(names))), names)]
     column = st.sets(st.integers(0, len(names) - 1), max_size=3).map(sorted)
     columns = draw(column)
@@ -89,7 +92,8 @@ def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True) -> Weak
     bank = WeakLearnerBank.concatenate(parts)
     bank = bank.restrict(np.array(draw(st.permutations(range(len(bank)))), np.int64))
     weights = draw(st.lists(st.sampled_from((0.0, 1.0, 2.5)), min_size=len(bank), max_size=len(bank)))
-    return bank.weighted(weights)
+    labeled = draw(st.sets(st.sampled_from(names))) if labels else ()
+    return evolve(bank.weighted(weights), categories={name: LABELS for name in names if name in labeled})
 
 
 @st.composite
@@ -133,13 +137,22 @@ def rows(n_features: int, most: int = 5) -> st.SearchStrategy[NDArray[np.float64
 
 @st.composite
 def _trees(draw: st.DrawFn, n_features: int, widths: Sequence[int]) -> TreeTable:
-    splits = draw(st.lists(st.tuples(st.integers(0, n_features - 1), st.sampled_from((*VALUES, np.inf, np.nan)),
-                                     st.booleans(), st.integers(0, 100)), max_size=5))  # fmt: skip
+    categories = st.sets(st.sampled_from((*VALUES, *FEW)), min_size=1, max_size=4).map(sorted) | many_categories()
+    test = st.sampled_from((*VALUES, np.inf, np.nan)) | categories
+    splits = draw(
+        st.lists(
+            st.tuples(st.integers(0, n_features - 1), test, st.booleans(), st.integers(0, 100)),
+            max_size=5,
+        )
+    )
     width = draw(st.sampled_from(list(widths)))
     feature, threshold, missing_left, left, right, leaves = [-1], [0.0], [False], [-1], [-1], [0]
+    named: dict[int, list[float]] = {}
     for tested, cut, missing, pick in splits:
         node = leaves.pop(pick % len(leaves))
-        feature[node], threshold[node], missing_left[node] = tested, cut, missing
+        feature[node], missing_left[node] = tested, missing
+        threshold[node] = np.nan if isinstance(cut, list) else cut
+        named |= {node: cut} if isinstance(cut, list) else {}
         left[node], right[node] = len(feature), len(feature) + 1
         leaves += [len(feature), len(feature) + 1]
         feature += [-1, -1]
@@ -149,7 +162,14 @@ def _trees(draw: st.DrawFn, n_features: int, widths: Sequence[int]) -> TreeTable
         right += [-1, -1]
     outputs = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=width, max_size=width)))
     outputs = outputs + 0.3 * np.arange(len(feature))[:, None]
-    return TreeTable.single(feature, threshold, missing_left, left, right, outputs)
+    return TreeTable.single(feature, threshold, missing_left, left, right, outputs, named)
+
+
+def many_categories() -> st.SearchStrategy[list[float]]:
+    """Draw more categories than one word, or two, has bits; values that rows have are among them or not."""
+    return st.tuples(st.sampled_from((-70, -1, 0, 1)), st.sampled_from((64, 65, 130))).map(
+        lambda drawn: [float(drawn[0] + c) for c in range(drawn[1])]
+    )
 
 
 def _opaque_learner(number: int, features: Sequence[int], width: int) -> OpaqueLearner:

@@ -9,7 +9,8 @@ from attrs import evolve, frozen
 
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.tables import as_rows, column_names
+from costframe.core.frames import column_names
+from costframe.core.tables import as_rows
 from costframe.core.threads import thread_count
 from costframe.core.training import Rows, check_number, check_target, check_weights
 from costframe.trees.scaling import check_sizes

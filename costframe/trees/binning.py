@@ -6,15 +6,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.threads import run_parallel
+from costframe.trees.category_bins import categories_of
 from costframe.trees.distinct import few_values
 from costframe.trees.thresholds import at_quantiles, between_values, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -32,16 +33,22 @@ def _as_tuple(thresholds: Iterable[NDArray[np.float64]]) -> tuple[NDArray[np.flo
 
 @frozen(eq=False)
 class BinMapper:
-    """Where the bins of each feature end.
+    """Where the bins of each feature end, or what the category of each bin is.
 
     Parameters
     ----------
     thresholds : tuple of float64 (n_bins,), one array per feature
         `x <= thresholds[f][b]` exactly if the bin of x is at most b. Strictly ascending; the last one is +inf, so that
-        a split there sends all values one way and missing values the other.
+        a split there sends all values one way and missing values the other. Of a categorical feature: the category of
+        each bin; any other value is missing.
+    categorical : bool (d,)
+        Which features have categories; none by default.
     """
 
     thresholds: tuple[NDArray[np.float64], ...] = field(converter=_as_tuple)
+    categorical: NDArray[np.bool_] = field(
+        default=Factory(lambda self: np.zeros(len(self.thresholds), np.bool_), takes_self=True)
+    )
 
     @property
     def n_features(self) -> int:
@@ -53,6 +60,11 @@ class BinMapper:
         """int64 (d,): bins for values, the missing one not counted; at least one."""
         return np.array([len(each) for each in self.thresholds], np.int64)
 
+    @cached_property
+    def has_categories(self) -> bool:
+        """Whether any feature has categories."""
+        return bool(self.categorical.any())
+
     @classmethod
     def fit(
         cls,
@@ -62,7 +74,7 @@ class BinMapper:
         sample_weight: ArrayLike | None = None,
         subsample: int = 200_000,
         random_state: int = 0,
-        categorical_features: Sequence[int | str] | None = None,
+        categorical: NDArray[np.bool_] | None = None,
         n_threads: int = 1,
     ) -> BinMapper:
         """Choose thresholds: between all values where these are few, else at quantiles.
@@ -78,21 +90,24 @@ class BinMapper:
         subsample : int
             Quantiles of features with more than `max_bins` distinct values come from this many rows, drawn by
             `random_state` and by weight, where there are more.
-        categorical_features : sequence, optional
-            Refused unless empty.
+        categorical : bool (d,), optional
+            Features whose values are categories, finite numbers; none by default. Each has a bin of its own; of more
+            than `max_bins` the heaviest (of equals the lowest) have one, and the others are treated as missing.
         n_threads : int
             Does not change the result.
 
         Raises
         ------
         DataError
-            If `X` is no table of numbers with at least one row of positive weight.
+            If `X` is no table of numbers with at least one row of positive weight, or has infinite categories.
         ParameterError
-            If `max_bins` is out of range, or for categorical features.
+            If `max_bins` is out of range.
         """
-        _check_settings(max_bins, categorical_features)
+        if not 2 <= max_bins <= MISSING_BIN:
+            raise ParameterError(f"max_bins: must lie between 2 and {MISSING_BIN}, got {max_bins!r}")
         table, weight = _drop_unweighted(_as_table(X), sample_weight)
         few = few_values(table, max_bins, n_threads=n_threads)
+        named = np.zeros(table.shape[1], np.bool_) if categorical is None else np.asarray(categorical, np.bool_)
         sample, sampled_weight = table, weight
         if len(table) > subsample:
             drawn = _draw_rows(len(table), weight, subsample, np.random.default_rng(random_state))
@@ -100,6 +115,8 @@ class BinMapper:
 
         def fit_column(feature: int, column: NDArray[np.float64]) -> NDArray[np.float64]:
             known = few[feature]
+            if named[feature]:
+                return categories_of(np.ascontiguousarray(table[:, feature], np.float64), known, weight, max_bins)
             if known is not None:
                 return between_values(known)
             values, masses = distinct(column, sampled_weight)
@@ -112,7 +129,7 @@ class BinMapper:
             return [fit_column(first + at, column) for at, column in enumerate(columns)]
 
         parts = run_parallel(fit_columns, range(0, table.shape[1], _COLUMNS_PER_PART), n_threads)
-        return cls(column for part in parts for column in part)
+        return cls((column for part in parts for column in part), named)
 
     def transform(self, X: ArrayLike, *, n_threads: int = 1) -> BinnedData:
         """Find the bin of every value.
@@ -130,6 +147,7 @@ class BinMapper:
             If `X` is no such table.
         """
         from costframe.trees.binning_kernels import bin_rows
+        from costframe.trees.category_kernels import mark_unknown
 
         table = _as_table(X)
         if table.shape[1] != self.n_features:
@@ -137,11 +155,14 @@ class BinMapper:
                 f"X: must have {self.n_features} columns, as many as the bins were fitted on, got {table.shape[1]}"
             )
         bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
-        thresholds, steps = self._padded, self._steps
+        thresholds, steps, named = self._padded, self._steps, np.flatnonzero(self.categorical)
 
         def bin_part(first: int) -> None:
             rows = slice(first, first + _ROWS_PER_PART)
-            bin_rows(np.ascontiguousarray(table[rows], np.float64), thresholds, steps, bins[rows], columns, first)
+            values = np.ascontiguousarray(table[rows], np.float64)
+            bin_rows(values, thresholds, steps, bins[rows], columns, first)
+            if len(named):
+                mark_unknown(values, thresholds, named, bins[rows], columns, first)
 
         run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
         return BinnedData(bins, columns, self)
@@ -151,6 +172,7 @@ class BinMapper:
         padded = np.full((self.n_features, MISSING_BIN + 1), np.inf)
         for row, thresholds in zip(padded, self.thresholds, strict=True):
             row[: len(thresholds)] = thresholds
+        padded[self.categorical] = np.where(np.isinf(padded[self.categorical]), np.nan, padded[self.categorical])
         return padded
 
     @cached_property
@@ -204,14 +226,6 @@ def _as_table(X: ArrayLike) -> NDArray[np.generic]:
     if len(table) >= MAX_ROWS:
         raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {len(table)}")
     return table
-
-
-def _check_settings(max_bins: int, categorical_features: Sequence[int | str] | None) -> None:
-    if categorical_features is not None and len(categorical_features):
-        named = ", ".join(map(repr, categorical_features))
-        raise ParameterError(f"categorical splits are not supported by this engine yet (categorical_features: {named})")
-    if not 2 <= max_bins <= MISSING_BIN:
-        raise ParameterError(f"max_bins: must lie between 2 and {MISSING_BIN}, got {max_bins!r}")
 
 
 def _draw_rows(

@@ -10,9 +10,10 @@ import numpy as np
 
 from costframe.core.threads import run_parallel
 from costframe.core.tree_table import TreeTable
+from costframe.trees.category_bins import tested_categories
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,7 +35,7 @@ class GrownTree:
     feature : int32 (nodes,)
         Column that an inner node tests; -1 at a leaf.
     threshold : float64 (nodes,)
-        `x <= threshold` goes left.
+        `x <= threshold` goes left. NaN where categories are tested for.
     missing_left : bool (nodes,)
         Whether missing values go left.
     left, right : int32 (nodes,)
@@ -43,6 +44,8 @@ class GrownTree:
         -G/(H+l2) of the training rows at leaves; 0 at inner nodes.
     leaf_of_row : int32 (n,)
         The node in which each training row ends, whether the tree was grown on it or not.
+    categories : mapping of int to float64 (any,)
+        The categories that go against the missing way, of each node that tests for some.
     """
 
     feature: NDArray[np.int32]
@@ -52,11 +55,14 @@ class GrownTree:
     right: NDArray[np.int32]
     outputs: NDArray[np.float64]
     leaf_of_row: NDArray[np.int32]
+    categories: Mapping[int, NDArray[np.float64]] = attrs.field(factory=dict)
 
     @cached_property
     def table(self) -> TreeTable:
         """The tree, ready for a bank."""
-        return TreeTable.single(self.feature, self.threshold, self.missing_left, self.left, self.right, self.outputs)
+        return TreeTable.single(
+            self.feature, self.threshold, self.missing_left, self.left, self.right, self.outputs, self.categories
+        )
 
     @property
     def n_leaves(self) -> int:
@@ -77,9 +83,14 @@ class GrowingNodes:
     missing_left: list[bool] = attrs.field(factory=lambda: [False])
     left: list[int] = attrs.field(factory=lambda: [-1])
     right: list[int] = attrs.field(factory=lambda: [-1])
+    left_bins: dict[int, NDArray[np.bool_]] = attrs.field(factory=dict)  # (256,), of tests for categories
 
-    def split(self, node: int, feature: int, bin_: int, missing_left: bool) -> int:
+    def split(
+        self, node: int, feature: int, bin_: int, missing_left: bool, left_bins: NDArray[np.bool_] | None = None
+    ) -> int:
         """Turn a leaf into an inner node, and return its left child; the right one is the next."""
+        if left_bins is not None:
+            self.left_bins[node] = left_bins
         self.feature[node], self.bin[node], self.missing_left[node] = feature, bin_, missing_left
         child = len(self.feature)
         self.left[node], self.right[node] = child, child + 1
@@ -92,16 +103,34 @@ class GrowingNodes:
 
     def finish(self, mapper: BinMapper, outputs: NDArray[np.float64], leaf_of_row: NDArray[np.int32]) -> GrownTree:
         """Make arrays of it."""
-        tests = zip(self.feature, self.bin, strict=True)
+        thresholds = [
+            mapper.thresholds[feature][cell] if feature >= 0 and not mapper.categorical[feature] else 0.0
+            for feature, cell in zip(self.feature, self.bin, strict=True)
+        ]
+        categories = {
+            node: tested_categories(left, mapper.thresholds[self.feature[node]], missing_left=self.missing_left[node])
+            for node, left in self.left_bins.items()
+        }
+        for node in categories:
+            thresholds[node] = np.nan
         return GrownTree(
             np.array(self.feature, np.int32),
-            np.array([mapper.thresholds[feature][cell] if feature >= 0 else 0.0 for feature, cell in tests]),
+            np.array(thresholds),
             np.array(self.missing_left, np.bool_),
             np.array(self.left, np.int32),
             np.array(self.right, np.int32),
             outputs,
             leaf_of_row,
+            categories,
         )
+
+    def left_by_bin(self) -> NDArray[np.bool_]:
+        """Bool (nodes, 256): whether a row of each bin goes left; nothing that means anything at leaves."""
+        left = np.arange(256) <= np.array(self.bin)[:, np.newaxis]
+        left[:, 255] = self.missing_left
+        for node, bins in self.left_bins.items():
+            left[node] = bins
+        return left
 
 
 def label_leaves(
@@ -139,13 +168,18 @@ def label_leaves(
 
 def route(bins: NDArray[np.uint8], nodes: GrowingNodes, leaf_of_row: NDArray[np.int32], *, n_threads: int = 1) -> None:
     """Send the rows that the tree was not grown on, whose leaf is still negative, through it."""
+    from costframe.trees.category_kernels import route_by_sets
     from costframe.trees.partition_kernels import route_rows
 
     feature, left, right = (np.array(each, np.int32) for each in (nodes.feature, nodes.left, nodes.right))
     cells, missing_left = np.array(nodes.bin, np.uint8), np.array(nodes.missing_left, np.bool_)
+    by_bin = nodes.left_by_bin() if nodes.left_bins else None
 
     def route_part(first: int) -> None:
         here = slice(first, first + _ROWS_PER_PART)
+        if by_bin is not None:
+            route_by_sets(bins[here], feature, by_bin, left, right, leaf_of_row[here])
+            return
         route_rows(bins[here], feature, cells, missing_left, left, right, leaf_of_row[here])
 
     run_parallel(route_part, range(0, len(bins), _ROWS_PER_PART), n_threads)

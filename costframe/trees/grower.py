@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from costframe.trees.category_bins import going_left
 from costframe.trees.finish import GrowingNodes
 from costframe.trees.leaf import Leaf
 from costframe.trees.monotone import bound_children, clipped
@@ -146,12 +147,14 @@ class Grower:
             found = leaf.candidates
             bin_, missing_left = int(found.bin[leaf.feature]), bool(found.missing_left[leaf.feature])  # type: ignore[union-attr]
             scratch = self._scratch[leaf.begin : leaf.begin + leaf.count]
-            tests.append(RowSplit(leaf.rows, scratch, leaf.feature, bin_, missing_left))
+            named = self.search.data.mapper.categorical[leaf.feature]
+            left_bins = going_left(found.left_bins[leaf.feature]) if named else None  # type: ignore[union-attr]
+            tests.append(RowSplit(leaf.rows, scratch, leaf.feature, bin_, missing_left, left_bins))
         counts = part_rows(self.search.data.columns, tests, n_threads=self.search.n_threads)
         return [self._replace(leaf, test, count) for leaf, test, count in zip(leaves, tests, counts, strict=True)]
 
     def _replace(self, leaf: Leaf, test: RowSplit, n_left: int) -> tuple[Leaf, Leaf]:
-        node = self.nodes.split(leaf.node, test.feature, test.bin, test.missing_left)
+        node = self.nodes.split(leaf.node, test.feature, test.bin, test.missing_left, test.left_bins)
         left = leaf.candidates.left_sums(leaf.feature)  # type: ignore[union-attr] # a leaf that is split was searched
         right = Sums(leaf.sums.word - left.word, leaf.sums.hessian_word - left.hessian_word)
         tested = leaf.tested | {leaf.feature}

@@ -32,6 +32,8 @@ class RowSplit:
         Overwritten.
     feature, bin, missing_left : int, int, bool
         A row goes left if its bin is at most `bin`, or missing and `missing_left`.
+    left_bins : bool (256,), optional
+        The bins that go left, whatever `bin` and `missing_left` are; of a categorical feature.
     """
 
     rows: NDArray[np.int32]
@@ -39,20 +41,22 @@ class RowSplit:
     feature: int
     bin: int
     missing_left: bool
+    left_bins: NDArray[np.bool_] | None = None
 
 
 def part_rows(columns: NDArray[np.uint8], splits: Sequence[RowSplit], *, n_threads: int = 1) -> list[int]:
     """Part the rows of several leaves by the bins in `columns`, uint8 (d, n), and return how many go left in each."""
+    from costframe.trees.category_kernels import partition_by_set
     from costframe.trees.partition_kernels import partition_rows
 
     parts = [(split, at) for split in splits for at in range(0, len(split.rows), _ROWS_PER_PART)]
 
     def part(work: tuple[RowSplit, int]) -> int:
         split, at = work
-        here = slice(at, at + _ROWS_PER_PART)
-        return int(
-            partition_rows(columns[split.feature], split.bin, split.missing_left, split.rows[here], split.scratch[here])
-        )
+        here, column = slice(at, at + _ROWS_PER_PART), columns[split.feature]
+        if split.left_bins is not None:
+            return int(partition_by_set(column, split.left_bins, split.rows[here], split.scratch[here]))
+        return int(partition_rows(column, split.bin, split.missing_left, split.rows[here], split.scratch[here]))
 
     worth = sum(len(split.rows) for split in splits) >= _ROWS_WORTH_THREADS
     lefts = iter(run_parallel(part, parts, n_threads if worth else 1))

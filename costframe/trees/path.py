@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from costframe.core.categories import Categories
     from costframe.core.costs import CostModel
     from costframe.core.predictor import StageTree
     from costframe.trees.boosting import Ensemble
@@ -56,12 +57,14 @@ class AnnealedPath:
     branches: tuple[Ensemble, ...]
     costs: CostModel
     feature_names: tuple[str, ...]
+    categories: Categories = field(factory=dict)
 
     def predictor(self, point: PathPoint) -> StageTree:
         """Return the model of a point."""
         if not (0 <= point.branch < len(self.branches) and 0 <= point.n_rounds <= self._length(point.branch)):
             raise ParameterError(f"point: expected one of this path's, got {point!r}")
-        return self.branches[point.branch].finish(self.feature_names, point.n_rounds).with_costs(self.costs)
+        model = self.branches[point.branch].finish(self.feature_names, point.n_rounds)
+        return model.with_categories(self.categories).with_costs(self.costs)
 
     def frontier(self) -> tuple[PathPoint, ...]:
         """Return the points such that no other has a higher score at no more cost, by ascending cost."""

@@ -108,7 +108,8 @@ class SplitSearch:
 
     def empty_candidates(self) -> Candidates:
         """Mark a leaf as one to be searched."""
-        return Candidates.none(self.data.mapper.n_features)
+        mapper = self.data.mapper
+        return Candidates.none(mapper.n_features, categories=mapper.has_categories)
 
     def _search_family(self, block: ColumnBlock, family: Family, numbers: _Numbers) -> None:
         from costframe.trees.histogram_kernels import subtract
@@ -159,6 +160,25 @@ class SplitSearch:
                 leaf.histogram[block.place], block.n_bins, block.columns, total, *numbers,
                 found.gain, found.bin, found.missing_left, found.left,
             )  # fmt: skip
+            if self.data.mapper.has_categories:
+                self._search_categories(block, leaf.histogram, total, numbers, found)
+
+    def _search_categories(
+        self,
+        block: ColumnBlock,
+        histogram: NDArray[np.int64],
+        total: NDArray[np.int64],
+        numbers: _Numbers,
+        found: Candidates,
+    ) -> None:
+        """Replace what was found on categorical columns as if their bins were in order."""
+        from costframe.trees.category_kernels import find_category_splits
+
+        places = np.flatnonzero(self.data.mapper.categorical[block.columns])
+        find_category_splits(
+            histogram[block.place], places, block.n_bins, block.columns, total, *numbers,
+            found.gain, found.missing_left, found.left, found.left_bins,
+        )  # fmt: skip
 
     def _search_monotone(self, block: ColumnBlock, leaf: Leaf, numbers: _Numbers, signs: NDArray[np.int8]) -> None:
         from costframe.trees.monotone_kernels import find_monotone_splits

@@ -56,21 +56,25 @@ class Candidates:
         Whether missing values go left.
     left : int64 (d, 2)
         Sums of packed gradients that go left.
+    left_bins : uint64 (d, 4), or (0, 4) if no feature is categorical
+        Sets of bins that go left, the missing one included; of categorical features, which have no `bin`.
     """
 
     gain: NDArray[np.float64]
     bin: NDArray[np.uint8]
     missing_left: NDArray[np.bool_]
     left: NDArray[np.int64]
+    left_bins: NDArray[np.uint64]
 
     @classmethod
-    def none(cls, n_features: int) -> Candidates:
-        """No split on any feature yet."""
+    def none(cls, n_features: int, *, categories: bool = False) -> Candidates:
+        """No split on any feature yet; `categories` says whether some are categorical."""
         return cls(
             np.full(n_features, -np.inf),
             np.empty(n_features, np.uint8),
             np.empty(n_features, np.bool_),
             np.empty((n_features, 2), np.int64),
+            np.empty((n_features if categories else 0, 4), np.uint64),
         )
 
     def left_sums(self, feature: int) -> Sums:

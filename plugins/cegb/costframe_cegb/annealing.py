@@ -43,7 +43,7 @@ def anneal_cegb(
     budgets; prices paid row by row to features that only some rows acquire, and are better at high ones. A line that
     knows no prices tells the scales of loss and cost, and is on the path as well.
     """
-    mapper = bins_of(data.train, settings)
+    mapper = bins_of(data, settings)
     ahead = bundles(data.prices)
     tradeoffs = None
     for leaves in _sizes(settings.max_leaves):
@@ -69,7 +69,8 @@ def anneal_cegb(
             tradeoffs = falling_tradeoffs(gained, full, data.prices, limits)
         annealer.descend(start, tradeoffs, ahead)
         annealer.descend(begin(_once(data)), tradeoffs, [])
-    return AnnealedPath(tuple(annealer.points), tuple(annealer.branches), data.costs, data.feature_names)
+    points, branches = tuple(annealer.points), tuple(annealer.branches)
+    return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories)
 
 
 def _sizes(max_leaves: int) -> list[int]:

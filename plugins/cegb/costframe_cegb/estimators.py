@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from attrs import define, field
@@ -37,6 +37,8 @@ _PATH_ROUNDS = 1000
 class _CEGB(CostAwareEstimator):
     """What all have in common: settings, and training."""
 
+    _takes_categories: ClassVar = True
+
     costs: Any = None
     tradeoff: float = 1e-3
     n_estimators: int | None = field(default=None, kw_only=True)
@@ -48,6 +50,7 @@ class _CEGB(CostAwareEstimator):
     min_hessian_leaf: float | None = field(default=None, kw_only=True)
     l2_regularization: float | None = field(default=None, kw_only=True)
     max_bins: int | None = field(default=None, kw_only=True)
+    categorical_features: Any = field(default=None, kw_only=True)
     subsample: float | None = field(default=None, kw_only=True)
     column_share: float | None = field(default=None, kw_only=True)
     monotone_constraints: Any = field(default=None, kw_only=True)
@@ -117,6 +120,8 @@ class _CEGB(CostAwareEstimator):
 
     def _signs(self, data: TrainingData) -> tuple[int, ...] | None:
         signs = read_signs(self.monotone_constraints, data.feature_names)
+        if signs is not None and data.categorical is not None and (np.array(signs) * data.categorical).any():
+            raise ParameterError("monotone_constraints: expected 0 for categorical features, which have no order")
         if signs is not None and data.n_classes > 2:
             raise ParameterError("monotone_constraints: expected None for more than two classes, which have no order")
         return signs
@@ -178,6 +183,10 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         0 by default.
     max_bins : int, optional
         Distinct values a feature is cut into, 255 by default (and at most).
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
+        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
+        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
     subsample, column_share : float, optional
         Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
     monotone_constraints : sequence of int (d,), or dict of names to int, optional

@@ -49,7 +49,7 @@ class State:
     def begin(cls, data: TrainingData, loss: Loss, settings: CEGBSettings) -> State:
         """Know no trees, and have paid nothing."""
         return cls(
-            bins_of(data.train, settings),
+            bins_of(data, settings),
             Boosted.constant(data.train, loss, settings.learning_rate),
             _unpaid(data, settings),
             np.random.default_rng(settings.random_state),
@@ -64,7 +64,7 @@ class State:
             leaves = WeakLearnerBank.from_trees(table, data.feature_names).leaves(rows.X)[:, 0]
             prices.walked(table, leaves, everyone)
             scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
-        return State(bins_of(rows, settings), evolve(self.boosted, scores=scores), prices, self.random)
+        return State(bins_of(data, settings), evolve(self.boosted, scores=scores), prices, self.random)
 
 
 @define(eq=False)
@@ -76,8 +76,8 @@ class Kept:
     state : State
     loss : Loss
     settings : CEGBSettings
-    costs, labels, names : object
-        The price table, the labels of the classes, and the features.
+    costs, labels, names, categories : object
+        The price table, the labels of the classes, the features, and which have categories and what labels.
     rows : bytes
         Tells the training rows and weights from others.
     """
@@ -88,12 +88,14 @@ class Kept:
     costs: dict[str, object]
     labels: list[object]
     names: tuple[str, ...]
+    categories: object
     rows: bytes
 
     @classmethod
     def of(cls, state: State, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> Kept:
         """Keep a state."""
-        return cls(state, loss, settings, data.costs.to_dict(), labels, data.feature_names, _fingerprint(data.train))
+        prices, names, categories = data.costs.to_dict(), data.feature_names, _categories(data)
+        return cls(state, loss, settings, prices, labels, names, categories, _fingerprint(data.train))
 
     def again(self, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> State:
         """Return a copy of the state, to go on from.
@@ -128,10 +130,18 @@ class Kept:
             raise DataError(
                 f"X: expected the features {self.names} as before with warm_start, got {data.feature_names}"
             )
+        if _categories(data) != self.categories:
+            raise DataError(f"X: expected the categories {self.categories} as before with warm_start, got other ones")
         if labels != self.labels:
             raise DataError(f"y: expected the classes {self.labels} as before with warm_start, got {labels}")
         if data.costs.to_dict() != self.costs:
             raise CostModelError("costs: expected the same prices as before with warm_start, got others")
+
+
+def _categories(data: TrainingData) -> tuple[list[int], dict[str, tuple[str, ...]]]:
+    """Columns that are split by categories, and the labels of theirs."""
+    columns = [] if data.categorical is None else np.flatnonzero(data.categorical).tolist()
+    return columns, dict(data.categories)
 
 
 def _fingerprint(rows: Rows) -> bytes:
@@ -142,10 +152,14 @@ def _fingerprint(rows: Rows) -> bytes:
     return told.digest()
 
 
-def bins_of(rows: Rows, settings: CEGBSettings) -> BinMapper:
-    """Learn bins from rows."""
+def bins_of(data: TrainingData, settings: CEGBSettings) -> BinMapper:
+    """Learn bins from the training rows."""
     return BinMapper.fit(
-        rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=thread_count(settings.n_threads)
+        data.train.X,
+        max_bins=settings.max_bins,
+        sample_weight=data.train.weight,
+        categorical=data.categorical,
+        n_threads=thread_count(settings.n_threads),
     )
 
 

@@ -26,6 +26,7 @@ class _Miser(CostAwareEstimator):
     """What the three have in common: settings, and training."""
 
     _usual_step: ClassVar = 0.1
+    _takes_categories: ClassVar = True
 
     costs: Any = None
     tradeoff: float = 1e-3
@@ -36,6 +37,7 @@ class _Miser(CostAwareEstimator):
     min_samples_leaf: int | None = field(default=None, kw_only=True)
     l2_regularization: float | None = field(default=None, kw_only=True)
     max_bins: int | None = field(default=None, kw_only=True)
+    categorical_features: Any = field(default=None, kw_only=True)
     shrink_recurring: bool | None = field(default=None, kw_only=True)
     n_iter_no_change: int | None = field(default=None, kw_only=True)
     scoring: Any = field(default=None, kw_only=True)
@@ -98,6 +100,10 @@ class MiserClassifier(CostAwareClassifier, _Miser):
         0 by default.
     max_bins : int, optional
         Distinct values a feature is cut into, 255 by default (and at most).
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
+        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
+        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
     shrink_recurring : bool, optional
         Divide prices that recur with every tree (learner, split, reuse) by eta (2 - eta), the share of a gain that a
         step of eta takes; False by default, as in the paper.

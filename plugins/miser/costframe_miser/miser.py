@@ -62,7 +62,11 @@ def train_miser(
     """
     n_threads = thread_count(settings.n_threads)
     mapper = BinMapper.fit(
-        data.train.X, max_bins=settings.max_bins, sample_weight=data.train.weight, n_threads=n_threads
+        data.train.X,
+        max_bins=settings.max_bins,
+        sample_weight=data.train.weight,
+        categorical=data.categorical,
+        n_threads=n_threads,
     )
     binned = mapper.transform(data.train.X, n_threads=n_threads)
     weight = data.train.uneven_weight  # the hessians of the squared loss of the residuals

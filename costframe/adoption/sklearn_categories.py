@@ -1,0 +1,70 @@
+"""The categorical columns of scikit-learn's histogram gradient boosting: its own order of columns, and its bit sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.categories import is_missing
+from costframe.core.errors import AdoptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ModelCategories"]
+
+
+@frozen(eq=False)
+class ModelCategories:
+    """What the model encodes before its trees read it.
+
+    Attributes
+    ----------
+    column : int64 (d,)
+        The original column of each one that the trees read: they have the categorical ones first.
+    values : tuple of float64
+        What X holds here for each code of each categorical column: a number, or the position of a label.
+    labels : mapping of str to tuple of str
+        Of the columns whose categories are texts.
+    """
+
+    column: NDArray[np.int64]
+    values: tuple[NDArray[np.float64], ...]
+    labels: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, model: Any, names: tuple[str, ...]) -> ModelCategories:
+        """Read a fitted model's encoder."""
+        categorical = model.is_categorical_
+        if categorical is None:
+            return cls(np.arange(len(names)), (), {})
+        column = np.argsort(~categorical, kind="stable")
+        encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - no public name holds it
+        values: list[NDArray[np.float64]] = []
+        labels: dict[str, tuple[str, ...]] = {}
+        for f, known in zip(column, encoder.categories_, strict=False):
+            present = [value for value in known.tolist() if not is_missing(value) or value is None]
+            if all(isinstance(value, str) for value in present) and present:
+                labels[names[f]] = tuple(present)
+                values.append(np.arange(len(present), dtype=np.float64))
+            elif all(isinstance(value, bool | int | float) for value in present):
+                values.append(np.array(present, np.float64))
+            else:
+                raise AdoptionError(
+                    f"{type(model).__name__}: the categories of {names[f]!r} are neither all texts nor all numbers"
+                )
+        return cls(column, tuple(values), labels)
+
+    def against(self, predictor: Any, node: Any) -> NDArray[np.float64]:
+        """Return the categories that go against the missing way at a node: those of the left, or the known others."""
+        values = self.values[node["feature_idx"]]
+        left = _members(predictor.raw_left_cat_bitsets[node["bitset_idx"]], len(values))
+        return np.sort(values[~left if node["missing_go_to_left"] else left])
+
+
+def _members(bits: NDArray[np.uint32], count: int) -> NDArray[np.bool_]:
+    """Bool (count,): which codes are in a set."""
+    codes = np.arange(count)
+    return np.asarray(bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1, np.bool_)

@@ -1,0 +1,270 @@
+"""Categorical features: bins of values that are no category, the best set of categories, and rows that it parts.
+
+Categories are sorted by G / (H + SMOOTHING), the step that each would take by itself, and the best set is taken among
+the prefixes of that order: for a convex loss without smoothing and limits the best of all sets is one of them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costframe.core.jit import kernel
+
+__all__ = ["find_category_splits", "mark_unknown", "partition_by_set", "route_by_sets"]
+
+SMOOTHING = 10.0  # hessian added to that of each category in the order, as scikit-learn and LightGBM have it
+_ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
+_MISSING = 255
+
+
+@kernel
+def mark_unknown(
+    X: NDArray[np.float64],
+    categories: NDArray[np.float64],
+    features: NDArray[np.int64],
+    bins: NDArray[np.uint8],
+    columns: NDArray[np.uint8],
+    first: int,
+) -> None:
+    """Turn the bins of values that are no category into the missing one.
+
+    Parameters
+    ----------
+    X : float64 (n, d)
+        Values, row after row.
+    categories : float64 (d, 256)
+        Those of each feature, ascending, padded with NaN.
+    features : int64 (k,)
+        The categorical ones.
+    bins, columns : uint8 (n, d), uint8 (d, more rows)
+        As `binning_kernels.bin_rows` wrote them.
+    first : int
+        Where these rows begin in `columns`.
+    """
+    for row in range(X.shape[0]):
+        for feature in features:
+            cell = bins[row, feature]
+            if cell != _MISSING and categories[feature, cell] != X[row, feature]:
+                bins[row, feature] = _MISSING
+                columns[feature, first + row] = _MISSING
+
+
+@kernel
+def _merge(keys: NDArray[np.float64], a: NDArray[np.int64], b: NDArray[np.int64], begin: int, half: int) -> None:
+    """Merge two sorted runs of `half` entries of a, from `begin` on, into b; of equal keys the earlier comes first."""
+    middle, end = min(begin + half, a.shape[0]), min(begin + 2 * half, a.shape[0])
+    i, j = begin, middle
+    for to in range(begin, end):
+        if i < middle and (j >= end or keys[a[i]] <= keys[a[j]]):
+            b[to] = a[i]
+            i += 1
+        else:
+            b[to] = a[j]
+            j += 1
+
+
+@kernel
+def _sorted_cells(
+    sums: NDArray[np.int64], n_bins: int, count_bits: int, units: NDArray[np.float64], keys: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the bins that have rows by ascending G / (H + SMOOTHING), of equals the lowest first."""
+    mask = (1 << count_bits) - 1
+    count = 0
+    cells = np.empty(n_bins, np.int64)
+    for cell in range(n_bins):
+        n_rows = sums[cell, 0] & mask
+        if n_rows > 0:
+            hessian = sums[cell, 1] * units[1] if sums.shape[1] == 2 else np.float64(n_rows)
+            keys[cell] = (sums[cell, 0] >> count_bits) * units[0] / (hessian + SMOOTHING)
+            cells[count] = cell
+            count += 1
+    a, b, half = cells[:count].copy(), cells[:count].copy(), 1
+    while half < count:
+        for begin in range(0, count, 2 * half):
+            _merge(keys, a, b, begin, half)
+        a, b, half = b, a, 2 * half
+    return a
+
+
+@kernel
+def _score(
+    word: np.int64,
+    hessian_word: np.int64,
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    with_hessians: bool,
+) -> float:
+    """Return G_l^2/(H_l+l2) + G_r^2/(H_r+l2) for the words that go left, or -1 if it breaks the limits."""
+    mask = (1 << count_bits) - 1
+    n_left, n_all = word & mask, total[0] & mask
+    g_left = (word >> count_bits) * units[0]
+    g_right = ((total[0] - word) >> count_bits) * units[0]
+    h_left = hessian_word * units[1] if with_hessians else np.float64(n_left)
+    h_right = (total[1] * units[1] if with_hessians else np.float64(n_all)) - h_left
+    a, b = h_left + limits[0], h_right + limits[0]
+    if (
+        n_left < limits[1]
+        or n_all - n_left < limits[1]
+        or h_left < limits[2]
+        or h_right < limits[2]
+        or not min(a, b) > 0
+    ):
+        return -1.0
+    score: float = g_left * g_left / a + g_right * g_right / b
+    return score
+
+
+@kernel
+def _best_prefix(
+    sums: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    least: float,
+    left: NDArray[np.int64],
+) -> tuple[float, int, int]:
+    """Find the first largest score above `least` by length, then by way; length 0 if there is none. Sets `left`."""
+    best, length, best_way = least, 0, 0
+    pairs = sums.shape[1] == 2
+    missing, missing_hessian = sums[_MISSING, 0], sums[_MISSING, 1] if pairs else np.int64(0)
+    ways = 2 if missing != 0 else 1
+    word, hessian = np.int64(0), np.int64(0)
+    for at in range(cells.shape[0]):
+        word += sums[cells[at], 0]
+        hessian += sums[cells[at], 1] if pairs else np.int64(0)
+        for way in range(ways):
+            here, here_hessian = word + way * missing, hessian + way * missing_hessian
+            score = _score(here, here_hessian, total, count_bits, units, limits, pairs)
+            if score > best:
+                best, length, best_way = score, at + 1, way
+                left[0], left[1] = here, here_hessian
+    return best, length, best_way
+
+
+@kernel
+def _mark_left(cells: NDArray[np.int64], length: int, missing_left: bool, left_bins: NDArray[np.uint64]) -> None:
+    """Write the bins that go left: the prefix alone, or all but the rest where what is missing goes left."""
+    left_bins[:] = ~np.uint64(0) if missing_left else np.uint64(0)
+    for at in range(length, cells.shape[0]) if missing_left else range(length):
+        left_bins[cells[at] >> 6] ^= np.uint64(1) << np.uint64(cells[at] & 63)
+
+
+@kernel
+def find_category_splits(
+    histogram: NDArray[np.int64],
+    places: NDArray[np.int64],
+    n_bins: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    missing_left: NDArray[np.bool_],
+    left: NDArray[np.int64],
+    left_bins: NDArray[np.uint64],
+) -> None:
+    """Find the best split of one leaf on each of some categorical columns.
+
+    The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)]. What is missing is tried on both sides; where
+    the leaf has no missing rows, missing goes with the child of the larger hessian, on a tie left. Categories that have
+    no rows in the leaf go the missing way. Ties go to the shortest prefix, then to missing right.
+
+    Parameters
+    ----------
+    histogram : int64 (k, 256, 1 or 2)
+        Sums of words per bin.
+    places : int64 (c,)
+        Which of the k columns are categorical.
+    n_bins, columns, total, count_bits, units, limits
+        As for `split_kernels.find_splits`.
+    gain, missing_left : float64, bool (d,)
+        Written at `columns[places]`; the gain is -inf where no split is allowed or worth anything.
+    left : int64 (d, 2)
+        Written likewise: sums of words that go left.
+    left_bins : uint64 (d, 4)
+        Written likewise: the set of bins that go left.
+    """
+    with_hessians = histogram.shape[2] == 2
+    keys, sums_left = np.empty(256), np.zeros(2, np.int64)
+    g_all, n_all = (total[0] >> count_bits) * units[0], total[0] & ((1 << count_bits) - 1)
+    h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
+    weight = h_all + limits[0]
+    parent = g_all * g_all / weight if weight > 0 else 0.0
+    for k in places:
+        column = columns[k]
+        cells = _sorted_cells(histogram[k], n_bins[k], count_bits, units, keys)
+        best, length, way = _best_prefix(histogram[k], cells, total, count_bits, units, limits, parent, sums_left)
+        better = 0.5 * (best - parent)
+        if length == 0 or not better > _ROUNDING * parent:
+            gain[column] = -np.inf
+            continue
+        gain[column] = better
+        left[column] = sums_left
+        n_left = sums_left[0] & ((1 << count_bits) - 1)
+        h_left = sums_left[1] * units[1] if with_hessians else np.float64(n_left)
+        some_missing = histogram[k, _MISSING, 0] != 0
+        missing_left[column] = way == 1 if some_missing else h_left >= h_all - h_left
+        _mark_left(cells, length, missing_left[column], left_bins[column])
+
+
+@kernel
+def partition_by_set(
+    column: NDArray[np.uint8], goes_left: NDArray[np.bool_], rows: NDArray[np.int32], right: NDArray[np.int32]
+) -> int:
+    """Move the rows that go left to the front of `rows`, the others to `right`, in order, and return how many go left.
+
+    Parameters
+    ----------
+    column : uint8 (n,)
+        Bins of all rows in the feature that is tested.
+    goes_left : bool (256,)
+        By bin.
+    rows : int32 (m,)
+        Rows to part; its front is written.
+    right : int32 (m,)
+        Written.
+    """
+    n_left, n_right = 0, 0
+    for at in range(rows.shape[0]):
+        row = rows[at]
+        to_left = goes_left[column[row]]
+        rows[n_left] = row  # both writes always: a branch would be mispredicted half of the time
+        right[n_right] = row
+        n_left += int(to_left)
+        n_right += int(not to_left)
+    return n_left
+
+
+@kernel
+def route_by_sets(
+    bins: NDArray[np.uint8],
+    feature: NDArray[np.int32],
+    goes_left: NDArray[np.bool_],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    leaf_of_row: NDArray[np.int32],
+) -> None:
+    """Send the rows whose leaf is still negative through the finished tree.
+
+    Parameters
+    ----------
+    bins : uint8 (n, d)
+        Rows.
+    feature, left, right : int32 (nodes,)
+        The tree; a feature of -1 marks leaves.
+    goes_left : bool (nodes, 256)
+        By node and bin.
+    leaf_of_row : int32 (n,)
+        Written where negative.
+    """
+    for row in range(bins.shape[0]):
+        if leaf_of_row[row] >= 0:
+            continue
+        node = 0
+        while feature[node] >= 0:
+            node = left[node] if goes_left[node, bins[row, feature[node]]] else right[node]
+        leaf_of_row[row] = node
