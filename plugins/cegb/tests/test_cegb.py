@@ -91,8 +91,10 @@ def test_marks_follow_the_row_and_not_its_place_in_the_bag():
     assert prices.spent == 20
     grow_tree(data, g, rows=half, prices=prices, max_leaves=2)
     assert prices.spent == 20  # the same rows: free
+    grow_tree(data, g, rows=half + 1, prices=prices, max_leaves=2)
+    assert prices.spent == 40  # other rows in the same places pay
     grow_tree(data, g, prices=prices, max_leaves=2)
-    assert prices.spent == 40  # the other rows pay now, and only they
+    assert prices.spent == 40
 
 
 def test_a_once_price_paid_makes_other_leaves_cheaper_by_what_they_were_charged():
