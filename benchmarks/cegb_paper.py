@@ -97,19 +97,14 @@ class Measured:
 def main() -> None:
     options = _options()
     options.output.mkdir(parents=True, exist_ok=True)
-    measured = [found for name in options.tables if (found := measure(name, quick=options.quick))]
-    if not measured:
-        return
-    for comparison in COMPARISONS:
-        panels = [
-            found.panel(_budget_lines(comparison, found)) for found in measured if _informative(comparison, found.name)
-        ]
-        if panels:
-            draw(options.output / f"cegb_{comparison.name}", comparison.title, comparison.subtitle, panels)
-    panels = [found.panel(_tradeoff_lines(found)) for found in measured]
-    draw(options.output / "cegb_tradeoff", *INFLUENCE, panels, ordered=True)
-    print(f"\nfigures in {options.output}\n")
-    print_claims(measured)
+    measured: list[Measured] = []
+    for name in options.tables:
+        if found := measure(name, quick=options.quick):
+            measured.append(found)
+            draw_all(measured, options.output)
+    if measured:
+        print(f"\nfigures in {options.output}\n")
+        print_claims(measured)
 
 
 def _options() -> argparse.Namespace:
@@ -149,6 +144,17 @@ def measure(name: str, *, quick: bool) -> Measured | None:
         pooled[split][variant] = [point for job in several for point in done[job]]
     print(f"{name}: {len(done)} fits in {time.perf_counter() - start:.0f} s", flush=True)
     return Measured(name, pooled, {job.tradeoff: done[job] for job in jobs[0, CEGB]})
+
+
+def draw_all(measured: list[Measured], output: Path) -> None:
+    """Draw what is known so far."""
+    for comparison in COMPARISONS:
+        shown = [found for found in measured if _informative(comparison, found.name)]
+        if shown:
+            panels = [found.panel(_budget_lines(comparison, found)) for found in shown]
+            draw(output / f"cegb_{comparison.name}", comparison.title, comparison.subtitle, panels)
+    panels = [found.panel(_tradeoff_lines(found)) for found in measured]
+    draw(output / "cegb_tradeoff", *INFLUENCE, panels, ordered=True)
 
 
 def _informative(comparison: Comparison, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The algorithm against its naive twin, the exact evaluator, Greedy Miser's rule, and scikit-learn's boosting."""
+"""The algorithm against its naive twin and the exact evaluator."""
 
 import hypothesis
 import naive_cegb
@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from price_cases import priced
-from sklearn.ensemble import HistGradientBoostingRegressor
 
 import costframe as cf
 from costframe.trees.binning import BinMapper
 from costframe.trees.grow import grow_tree
 from costframe.trees.lazy_prices import LazyPrices
-from costframe.trees.prices import OncePrices
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 
 NAMES = tuple(f"x{f}" for f in range(4))
@@ -120,38 +118,6 @@ def test_rows_pay_for_a_resource_once_and_lazily():
     report = model.cost(X)
     assert report.by_resource == {"r": 0.25, "s": 0.25}  # only the half with a = 1, and once for b and c together
     assert model.believed_cost_ == report.mean == 0.5
-
-
-def test_restricted_it_grows_the_trees_of_greedy_miser():
-    """First order (squared loss), breadth-first, once-prices gamma_f = n c_f, limited depth."""
-    _, X = table(3, 300)
-    y = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.2 * X[:, 3]
-    cost, n = np.array([0.0, 0.5, 1.0, 2.0]), len(y)
-    once = {"features": {name: {"cost": 0.0, "once": n * c} for name, c in zip(NAMES, cost, strict=True)}}
-    lazy, miser = LazyPrices(cf.CostModel.from_dict(once).select(NAMES), 0.02, n), OncePrices(0.02 * n * cost)
-    data = BinMapper.fit(X).transform(X)
-    scores = [np.zeros(n), np.zeros(n)]
-    for _ in range(10):
-        trees = [
-            grow_tree(data, score - y, prices=prices, growth="breadth", max_depth=3)
-            for score, prices in zip(scores, (lazy, miser), strict=True)
-        ]
-        for score, tree in zip(scores, trees, strict=True):
-            tree.add_to(score, 0.3)
-        assert np.array_equal(trees[0].feature, trees[1].feature)
-        assert np.array_equal(trees[0].outputs, trees[1].outputs)
-    assert 0 < lazy.fixed < n * cost.sum()
-
-
-def test_at_tradeoff_zero_it_is_plain_histogram_boosting():
-    _, X = table(1, 400, 5)
-    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
-    X = np.round(X, 1)  # few distinct values: bins are the values, in both
-    ours = CEGBRegressor(tradeoff=0, n_estimators=30, max_leaves=8, min_samples_leaf=5).fit(X, y)
-    oracle = HistGradientBoostingRegressor(
-        max_iter=30, max_leaf_nodes=8, min_samples_leaf=5, learning_rate=0.1, early_stopping=False
-    ).fit(X, y)
-    np.testing.assert_allclose(ours.predict(X), oracle.predict(X), atol=1e-5)
 
 
 def test_threads_do_not_change_a_bit_and_two_fits_at_once_work():
