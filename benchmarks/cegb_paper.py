@@ -17,7 +17,7 @@ import numpy as np
 import paper_tables
 from attrs import frozen
 from paper_claims import Claim, largest_is_worse, within_one_percent
-from paper_figures import LEAST, Line, Panel, draw
+from paper_figures import LEAST, MOST, Line, Panel, draw
 from paper_points import Job, Point, Variant, at_budgets, run
 
 CEGB = Variant("16 leaves, best first")
@@ -162,7 +162,7 @@ def _informative(comparison: Comparison, name: str) -> bool:
 
 
 def _budget_lines(comparison: Comparison, found: Measured) -> tuple[Line, ...]:
-    budgets = np.geomspace(LEAST, 1, 80) * paper_tables.load(found.name, 0).full_cost
+    budgets = np.geomspace(LEAST, MOST, 90) * paper_tables.load(found.name, 0).full_cost
     lines = []
     for label, variant in comparison.lines.items():
         scores = np.array([at_budgets(split[variant], budgets) for split in found.splits])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = 3
-LEAST = 0.005  # where axes of cost begin, as a share of the cost of all features
+LEAST, MOST = 0.005, 1.25  # where axes of cost begin and end, as a share of the cost of all features
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 
 
@@ -73,18 +73,22 @@ def draw(path: Path, title: str, subtitle: str, panels: Sequence[Panel], *, orde
 
 
 def _panel(axes: Axes, panel: Panel, *, ordered: bool) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator
+
     styles = _styles(len(panel.lines), ordered=ordered)
     for line, look in zip(panel.lines, styles, strict=True):
         if line.error is None:
-            axes.plot(line.cost, line.score, "o-", lw=1.4, ms=3, **look)
+            axes.plot(line.cost, line.score, marker="o", lw=1.4, ms=3, **look)
             continue
         axes.plot(line.cost, line.score, lw=1.8, drawstyle="steps-post", **look)
         low, high = line.score - line.error, line.score + line.error
         axes.fill_between(line.cost, low, high, color=look["color"], alpha=0.12, lw=0, step="post")
     axes.set_xscale("log")
-    axes.set_xlim(left=LEAST * panel.full_cost)
+    least = 0.7 * min(line.cost.min() for line in panel.lines) if ordered else LEAST * panel.full_cost
+    axes.set_xlim(max(least, LEAST * panel.full_cost), MOST * panel.full_cost)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
-    axes.xaxis.set_minor_formatter("")
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.axvline(panel.full_cost, color=PALE, lw=1, ls=(0, (2, 2)), zorder=1)  # all features
     axes.set_title(panel.table, loc="left", fontsize=10.5, fontweight="bold")
     at_most = "" if ordered else ", at most"
@@ -101,7 +105,7 @@ def _styles(count: int, *, ordered: bool) -> list[dict[str, Any]]:
         return [{"color": COLORS[i], "ls": DASHES[i]} for i in range(count)]
     from matplotlib import colormaps
 
-    shades = colormaps["cividis_r"](np.linspace(0.12, 1.0, count))
+    shades = colormaps["cividis_r"](np.linspace(0.15, 1.0, count))
     return [{"color": tuple(shade), "ls": "-"} for shade in shades]
 
 

@@ -27,7 +27,7 @@ SCORES = {
     "nhanes": "roc_auc",
     "cover": "average_precision",
 }
-SPLITS = {"heart": 5, "sat12": 5, "thyroid": 5, "letter": 3, "mslr": 3, "nhanes": 2, "cover": 2}
+SPLITS = {"heart": 5, "sat12": 5, "thyroid": 3, "letter": 2, "mslr": 2, "nhanes": 2, "cover": 2}
 
 
 @functools.lru_cache(maxsize=2)
