@@ -47,7 +47,7 @@ COMPARISONS = (
     Comparison(
         "depth",
         "Shallow or deep trees",
-        "The best model at each budget, means over splits. Four comparisons cost as much as the cheapest feature.",
+        "The best model at each budget, means over splits. Four comparisons cost 0.1 % of all features.",
         {"Greedy Miser": MISER, "depth 4": SHALLOW, "16 leaves": ANY_DEPTH, "64 leaves": MORE_LEAVES},
         (
             Claim("shallow trees (depth 4, 16 leaves) beat Greedy Miser (depth 4)", SHALLOW, MISER),

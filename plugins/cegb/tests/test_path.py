@@ -74,10 +74,22 @@ def test_a_fall_from_one_tradeoff_to_the_same_is_a_plain_fit(rows):
     X, y = rows
     _, path = fitted(rows)
     X_val, y_val = X[400:], y[400:]
-    model = CEGBClassifier(COSTS, 0.02, n_estimators=15, max_leaves=8)
+    model = CEGBClassifier(COSTS, 0.5, n_estimators=15, max_leaves=8)  # its own tradeoff chooses, but does not train
     path = model.fit_path(X[:400], y[:400], X_val=X_val, y_val=y_val, tradeoffs=(0.02, 0.02))
     plain = CEGBClassifier(COSTS, 0.02, n_estimators=15, max_leaves=8).fit(X[:400], y[:400])
     np.testing.assert_array_equal(path.predictor(15).predict(X), plain.predictor_.predict(X))
+
+
+def test_each_round_is_trained_at_its_own_tradeoff(rows):
+    X, y = rows
+    model = CEGBClassifier(COSTS, 0.5, n_estimators=2, max_leaves=8)
+    path = model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], tradeoffs=(0.02, 1e-5))
+    costs = []
+    for tradeoff in (0.02, 1e-5):
+        plain = CEGBClassifier(COSTS, tradeoff, n_estimators=1, max_leaves=8).fit(X[:400], y[:400])
+        costs.append(plain.cost(X[400:]).mean)
+    assert path.points[1].cost == pytest.approx(costs[0])
+    assert path.points[2].cost >= costs[1] > costs[0]
 
 
 def test_free_features_and_constant_labels_make_flat_paths(rows):
