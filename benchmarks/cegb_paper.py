@@ -182,12 +182,12 @@ def _tradeoff_lines(found: Measured) -> tuple[Line, ...]:
 
 
 def print_claims(measured: list[Measured]) -> None:
-    """Print a table in Markdown: each claim on each table, with the mean difference of scores over budgets."""
+    """Print a table in Markdown: each claim on each table, with mean differences of scores at low and high budgets."""
     rows = [["claim", *(found.name for found in measured)]]
     for comparison in COMPARISONS:
         for claim in comparison.claims:
             cells = [
-                " ".join(claim.verdict(found.splits, paper_tables.load(found.name, 0).full_cost))
+                claim.verdict(found.splits, paper_tables.load(found.name, 0).full_cost)
                 if _informative(comparison, found.name)
                 else "-"
                 for found in measured
@@ -197,7 +197,7 @@ def print_claims(measured: list[Measured]) -> None:
         ("some tradeoff ends within 1 % of none at half of its cost", within_one_percent),
         ("the largest tradeoff ends more than 1 % lower", largest_is_worse),
     ):
-        rows.append([text, *(" ".join(check(found.lines)) for found in measured)])
+        rows.append([text, *(check(found.lines) for found in measured)])
     rows.insert(1, ["---"] * len(rows[0]))
     for row in rows:
         print(f"| {' | '.join(row)} |")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from paper_points import Point
 
-BUDGETS = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0])  # shares of the cost of all features
+BUDGETS = {"low": (0.01, 0.02, 0.05, 0.1), "high": (0.2, 0.5, 1.0)}  # shares of the cost of all features
 SIGNIFICANT = 2.0  # standard errors
 NEGLIGIBLE, EVEN = 0.05, 1.0  # per cent of a score
 
@@ -35,9 +35,13 @@ class Claim:
     second: Variant
     better: bool = True
 
-    def verdict(self, splits: Sequence[dict[Variant, list[Point]]], full_cost: float) -> tuple[str, str]:
-        """Say whether it holds, and by how much: the mean over budgets of the first's score less the second's, in %."""
-        budgets = BUDGETS * full_cost
+    def verdict(self, splits: Sequence[dict[Variant, list[Point]]], full_cost: float) -> str:
+        """Say whether it holds at low and high budgets, and the mean of the first's score less the second's, in %."""
+        return "; ".join(
+            f"{name}: {self._verdict(splits, np.array(shares) * full_cost)}" for name, shares in BUDGETS.items()
+        )
+
+    def _verdict(self, splits: Sequence[dict[Variant, list[Point]]], budgets: np.ndarray) -> str:
         differences = [
             100 * (at_budgets(found[self.first], budgets) - at_budgets(found[self.second], budgets)).mean()
             for found in splits
@@ -51,10 +55,10 @@ class Claim:
             word = "even" if self.better else "yes"
         else:
             word = "unclear"
-        return word, f"{mean:+.2f} ± {error:.2f}"
+        return f"{word} {mean:+.2f} ± {error:.2f}"
 
 
-def within_one_percent(lines: dict[float, list[Point]]) -> tuple[str, str]:
+def within_one_percent(lines: dict[float, list[Point]]) -> str:
     """Say whether some tradeoff ends within 1 % of the score of tradeoff 0 (on valid) at half of its cost, or less."""
     ends = {tradeoff: points[-1] for tradeoff, points in lines.items()}
     plain = ends[0.0]
@@ -62,11 +66,12 @@ def within_one_percent(lines: dict[float, list[Point]]) -> tuple[str, str]:
     chosen = min(near, key=lambda end: end.valid_cost)
     share = chosen.test_cost / plain.test_cost if plain.test_cost else 1.0
     said = f"{chosen.test_score:.4f} at {100 * share:.0f} % of the cost of {plain.test_score:.4f}"
-    return "yes" if share <= 0.5 else "no", said
+    return f"{'yes' if share <= 0.5 else 'no'}: {said}"
 
 
-def largest_is_worse(lines: dict[float, list[Point]]) -> tuple[str, str]:
+def largest_is_worse(lines: dict[float, list[Point]]) -> str:
     """Say whether the largest tradeoff that buys anything ends more than 1 % below tradeoff 0."""
     ends = {tradeoff: points[-1] for tradeoff, points in lines.items() if points[-1].trees}
     last, plain = ends[max(ends)], ends[0.0]
-    return "yes" if last.test_score < 0.99 * plain.test_score else "no", f"{last.test_score:.4f}"
+    worse = last.test_score < 0.99 * plain.test_score
+    return f"{'yes' if worse else 'no'}: {last.test_score:.4f} against {plain.test_score:.4f}"
