@@ -97,7 +97,16 @@ def _panel(axes: Axes, panel: Panel, *, ordered: bool) -> None:
     axes.grid(visible=True, color="#e9e9e9", lw=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+    if not ordered:
+        axes.set_ylim(bottom=max(axes.get_ylim()[0], _bottom(panel)))
     _name_lines(axes, panel.lines, [look["color"] for look in styles])
+
+
+def _bottom(panel: Panel) -> float:
+    """Return where to cut off what is so much worse that drawing it would squeeze all else."""
+    top = max(line.score.max() for line in panel.lines)
+    early = max(line.score[line.cost <= panel.full_cost / 5].max() for line in panel.lines)
+    return float(top - max(5 * (top - early), 0.1))
 
 
 def _styles(count: int, *, ordered: bool) -> list[dict[str, Any]]:
