@@ -95,3 +95,14 @@ def derivatives(y, F, n_classes):
     e = np.exp(F - F.max(axis=1, keepdims=True))
     p = e / e.sum(axis=1, keepdims=True)
     return p - np.eye(n_classes)[y], p * (1 - p)
+
+
+def once_price_case():
+    """X, y, costs: with four leaves, a splits all rows, b those with a = 0 at its once-price, c those with a = 1.
+
+    Splitting half of the rows where y differs by delta gains 5 delta^2: b gains 5 less 4 for a = 0. For a = 1, c gains
+    0.8, and b 0.2 once it is paid for.
+    """
+    X = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0) for _ in range(10)])
+    y = np.where(X[:, 0] == 0, X[:, 1], 10 + 0.2 * X[:, 1] + 0.4 * X[:, 2])
+    return X, y, {"features": {"a": 0.0, "b": {"cost": 0.0, "once": 4.0}, "c": 0.0}}

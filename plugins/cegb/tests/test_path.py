@@ -106,6 +106,9 @@ def test_given_tradeoffs_are_kept_to(rows):
     model = CEGBClassifier(COSTS, 0.02, n_estimators=15, max_leaves=8)
     path = model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], tradeoffs=(0.02, 0.02))
     assert {point.tradeoff for point in path.points} == {0.0, 0.02}  # and of the line that knows no prices
+    priced = [point for point in path.points if point.tradeoff == 0.02]
+    large = CEGBClassifier(COSTS, 0.02, n_estimators=1, max_leaves=8).fit(X[:400], y[:400]).cost(X[400:]).mean
+    assert any(point.n_rounds == 1 and point.cost == pytest.approx(large) for point in priced)
 
 
 def test_free_features_and_constant_labels_make_flat_paths(rows):
