@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["find_splits"]
+__all__ = ["best_feature", "find_splits"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
 
@@ -155,3 +155,14 @@ def find_splits(
         n_left = left[column, 0] & ((1 << count_bits) - 1)
         h_left = left[column, 1] * units[1] if with_hessians else np.float64(n_left)
         missing_left[column] = way == 1 if some_missing else h_left >= h_all - h_left
+
+
+@kernel
+def best_feature(gain: NDArray[np.float64], prices: NDArray[np.float64], unit: float) -> tuple[int, float]:
+    """Find the feature with the largest gain - price * unit, the lowest of several, and that value."""
+    best, value = 0, gain[0] - prices[0] * unit
+    for feature in range(1, gain.shape[0]):
+        worth = gain[feature] - prices[feature] * unit  # an infinite price buys nothing
+        if worth > value:
+            best, value = feature, worth
+    return best, value
