@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.trees.marks_kernels import count_marks, mark_rows, price_leaf, price_marks, weigh_marks
+from costframe.trees.marks_kernels import charge, count_marks, mark_rows, price_leaf, price_marks, weigh_marks
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -72,3 +72,10 @@ def test_rows_that_pass_through_pay_for_what_is_new(seed, words):
     assert features.tolist() == new[:, :30].sum(axis=1).tolist()
     bits[rows] |= wanted
     assert np.array_equal(marks, np.packbits(bits, axis=1, bitorder="little").view(np.uint64))
+
+
+def test_prices_are_charged_in_loss():
+    money, once = np.array([0.0, 1.0, 2.0, 1e308]), np.array([0.0, 0.5, 0.0, 1e308])
+    prices = np.empty(4)
+    charge(money, once, 0.25, 1e300, prices)
+    assert prices.tolist() == [0.0, 0.375, 0.5, 1e300]

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define
 
 from costframe.core.bits import bit_sets, word_count
-from costframe.trees.prices import in_loss
+from costframe.trees.prices import LARGEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,11 @@ class LazyPrices:
 
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): what a split of this leaf on each feature costs now."""
-        return in_loss(self.tradeoff, self._account(leaf).money + self._once)
+        from costframe.trees.marks_kernels import charge
+
+        prices = np.empty(self._d)
+        charge(self._account(leaf).money, self._once, self.tradeoff, LARGEST, prices)
+        return prices
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
         """Mark the feature and its resources in the leaf's rows; True if a once-per-batch price was paid by it."""

@@ -11,7 +11,7 @@ from costframe.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["count_marks", "mark_rows", "price_leaf", "price_marks", "weigh_marks"]
+__all__ = ["charge", "count_marks", "mark_rows", "price_leaf", "price_marks", "weigh_marks"]
 
 BITS = 64
 ONE = np.uint64(1)
@@ -101,6 +101,16 @@ def price_leaf(
         for item in items[begin[f] : begin[f + 1]]:
             total += cost[item] * (weight - paid[item])
         money[f] = total
+
+
+@kernel
+def charge(
+    money: NDArray[np.float64], once: NDArray[np.float64], tradeoff: float, largest: float, prices: NDArray[np.float64]
+) -> None:
+    """Set prices[f] to tradeoff * (money[f] + once[f]), at most `largest`; what is free stays free."""
+    for f in range(prices.shape[0]):
+        total = money[f] + once[f]
+        prices[f] = min(tradeoff * total, largest) if total != 0 else 0.0
 
 
 @kernel
