@@ -22,15 +22,18 @@ LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
 def count_marks(marks: NDArray[np.uint64], rows: NDArray[np.int32], counts: NDArray[np.float64]) -> None:
     """Set counts[64 w + b] to the number of rows that have bit b of word w."""
     counts[:] = 0.0
-    lanes = np.empty(8, np.uint64)  # eight counts in each, a byte wide
+    strip = np.empty(255, np.uint64)  # of so many rows, eight counts fit into a word, a byte each
     for begin in range(0, rows.shape[0], 255):
+        size = min(255, rows.shape[0] - begin)
         for w in range(marks.shape[1]):
-            lanes[:] = np.uint64(0)
-            for row in rows[begin : begin + 255]:
-                for b in range(8):
-                    lanes[b] += (marks[row, w] >> np.uint64(b)) & LOWEST_OF_BYTES
-            for b in range(BITS):
-                counts[w * BITS + b] += np.float64((lanes[b & 7] >> np.uint64(b & 56)) & np.uint64(255))
+            for at in range(size):
+                strip[at] = marks[rows[begin + at], w]
+            for b in range(8):
+                total = np.uint64(0)
+                for at in range(size):
+                    total += (strip[at] >> np.uint64(b)) & LOWEST_OF_BYTES
+                for byte in range(8):
+                    counts[w * BITS + 8 * byte + b] += np.float64((total >> np.uint64(8 * byte)) & np.uint64(255))
 
 
 @kernel
