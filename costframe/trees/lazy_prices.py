@@ -78,8 +78,8 @@ class LazyPrices:
         self._all_items = np.concatenate(self._items)
         self._begin = np.cumsum([0, *(len(items) for items in self._items)])
         self._again = np.full(d, prices.reuse)
-        self._n_items, self._d = items, d
-        self._once, self._once_paid = np.array(prices.once, np.float64), np.zeros(d, np.bool_)
+        self._n_items = items
+        self._d, self._once_paid = d, np.zeros(d, np.bool_)
         self._accounts: dict[int, _Account] = {}  # by open leaf
 
     def begin_tree(self) -> None:
@@ -91,7 +91,8 @@ class LazyPrices:
         from costframe.trees.marks_kernels import charge
 
         prices = np.empty(self._d)
-        charge(self._account(leaf).money, self._once, self.tradeoff, LARGEST, prices)
+        money = self._account(leaf).money
+        charge(money, self._prices.once, self._once_paid, self.tradeoff, LARGEST, prices)
         return prices
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
@@ -101,12 +102,10 @@ class LazyPrices:
         account = self._account(leaf)
         self.spent += float(account.money[feature])
         mark_rows(self._marks, leaf.rows, self._bits[feature], self._items[feature], account.weight, account.paid)
-        if self._once_paid[feature]:
-            return False
-        price = float(self._once[feature])
-        self.fixed += price
-        self._once_paid[feature], self._once[feature] = True, 0.0
-        return price > 0
+        first = not self._once_paid[feature] and self._prices.once[feature] > 0
+        self.fixed += float(self._prices.once[feature]) if first else 0.0
+        self._once_paid[feature] = True
+        return bool(first)
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
         """Count what the rows of one child have paid; the other's is what is left."""

@@ -108,11 +108,16 @@ def price_leaf(
 
 @kernel
 def charge(
-    money: NDArray[np.float64], once: NDArray[np.float64], tradeoff: float, largest: float, prices: NDArray[np.float64]
+    money: NDArray[np.float64],
+    once: NDArray[np.float64],
+    once_paid: NDArray[np.bool_],
+    tradeoff: float,
+    largest: float,
+    prices: NDArray[np.float64],
 ) -> None:
-    """Set prices[f] to tradeoff * (money[f] + once[f]), at most `largest`; what is free stays free."""
+    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; what is free stays free."""
     for f in range(prices.shape[0]):
-        total = money[f] + once[f]
+        total = money[f] if once_paid[f] else money[f] + once[f]
         prices[f] = min(tradeoff * total, largest) if total != 0 else 0.0
 
 

@@ -80,13 +80,6 @@ class SplitSearch:
     limits: Limits
     n_threads: int
     _spare: list[NDArray[np.int64]] = attrs.field(factory=list, init=False)
-    _numbers: _Numbers = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        packed = self.packed
-        relative = ldexp(packed.gradient_unit, -packed.gradient_exponent)  # squares of sums below one are doubles
-        units = np.array([relative, packed.hessian_unit])
-        self._numbers = packed.count_bits, units, self.limits.as_array()
 
     def search(self, families: Sequence[Family]) -> None:
         """Fill in histograms, and the candidates of leaves that have (empty) ones; others need no search."""
@@ -95,10 +88,11 @@ class SplitSearch:
                 family.large.histogram = family.parent
             family.added = self._share_rows(family.small)
             family.small.histogram = self._add_by_rows(family.small.rows) if family.added else self._take()
+        numbers = self._numbers()
 
         def search_block(block: ColumnBlock) -> None:
             for family in families:
-                self._search_family(block, family)
+                self._search_family(block, family, numbers)
 
         worth = self.n_threads > 1 and self._cells(families) > _CELLS_WORTH_THREADS
         run_parallel(search_block, self.blocks if worth else self.wide_blocks, self.n_threads if worth else 1)
@@ -113,7 +107,7 @@ class SplitSearch:
         """Mark a leaf as one to be searched."""
         return Candidates.none(self.data.mapper.n_features)
 
-    def _search_family(self, block: ColumnBlock, family: Family) -> None:
+    def _search_family(self, block: ColumnBlock, family: Family, numbers: _Numbers) -> None:
         from costframe.trees.histogram_kernels import subtract
 
         small = family.small.histogram[block.place]  # type: ignore[index] # set just before
@@ -122,7 +116,7 @@ class SplitSearch:
         if family.large is not None:
             subtract(family.large.histogram[block.place], small, block.n_bins)  # type: ignore[index] # likewise
         for leaf in family.leaves:
-            self._search_leaf(block, leaf)
+            self._search_leaf(block, leaf, numbers)
 
     def _add(self, rows: NDArray[np.int32], block: ColumnBlock, histogram: NDArray[np.int64]) -> None:
         from costframe.trees.histogram_kernels import add_rows
@@ -149,16 +143,22 @@ class SplitSearch:
         self._spare += histograms[1:]
         return histograms[0]
 
-    def _search_leaf(self, block: ColumnBlock, leaf: Leaf) -> None:
+    def _search_leaf(self, block: ColumnBlock, leaf: Leaf, numbers: _Numbers) -> None:
         from costframe.trees.split_kernels import find_splits
 
         found = leaf.candidates
         if found is not None and leaf.histogram is not None:
             total = np.array([leaf.sums.word, leaf.sums.hessian_word], np.int64)
             find_splits(
-                leaf.histogram[block.place], block.n_bins, block.columns, total, *self._numbers,
+                leaf.histogram[block.place], block.n_bins, block.columns, total, *numbers,
                 found.gain, found.bin, found.missing_left, found.left,
             )  # fmt: skip
+
+    def _numbers(self) -> _Numbers:
+        packed = self.packed
+        relative = ldexp(packed.gradient_unit, -packed.gradient_exponent)  # squares of sums below one are doubles
+        units = np.array([relative, packed.hessian_unit])
+        return packed.count_bits, units, self.limits.as_array()
 
     def _take(self) -> NDArray[np.int64]:
         """Find room for a histogram, with anything in it."""
