@@ -12,7 +12,7 @@ from costframe.trees.distinct_kernels import collect_distinct
 from costframe.trees.histogram_kernels import add_rows, subtract
 from costframe.trees.packing import pack
 from costframe.trees.partition import RowSplit, part_rows
-from costframe.trees.partition_kernels import label_rows, partition_rows, route_rows
+from costframe.trees.partition_kernels import label_rows, partition_rows, route_rows, sum_leaves
 from costframe.trees.split_kernels import find_splits
 
 CELLS = [0, 1, 2, 5, 254, 255]
@@ -129,16 +129,17 @@ def test_labels_and_leaf_sums(seed, with_hessians):
     rows = rng.permutation(40)[:30].astype(np.int32)
     g, h = rng.standard_normal((2, 40)).astype(np.float64)
     begin, end = np.array([0, 7, 8]), np.array([7, 8, 30])
-    node, leaf_of_row, sums = np.array([3, 1, 4], np.int32), np.full(40, -1, np.int32), np.empty((3, 2))
-    label_rows(rows, begin, end, node, g, h if with_hessians else h[:0], leaf_of_row, sums)
+    node, leaf_of_row, by_node = np.array([3, 1, 4], np.int32), np.full(40, -1, np.int32), np.empty((5, 2))
+    label_rows(rows, begin, end, node, leaf_of_row)
+    sum_leaves(leaf_of_row, g, h if with_hessians else h[:0], by_node)
     for leaf in range(3):
-        inside = rows[begin[leaf] : end[leaf]]
+        inside = np.sort(rows[begin[leaf] : end[leaf]])
         assert (leaf_of_row[inside] == node[leaf]).all()
         total_g = total_h = 0.0
         for row in inside:
             total_g += float(g[row])
             total_h += float(h[row]) if with_hessians else 1.0
-        assert sums[leaf].tolist() == [total_g, total_h]
+        assert by_node[node[leaf]].tolist() == [total_g, total_h]
     assert (leaf_of_row >= 0).sum() == 30
 
 
