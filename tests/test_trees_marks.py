@@ -75,7 +75,7 @@ def test_rows_that_pass_through_pay_for_what_is_new(seed, words):
 
 
 def test_prices_are_charged_in_loss():
-    money, once = np.array([0.0, 1.0, 2.0, 1e308, 0.0, 4.0]), np.array([0.0, 0.5, 0.0, 1e308, 9.0, 9.0])
+    money, once = np.array([0.0, 1.0, 2.0, 1e303, 0.0, 4.0]), np.array([0.0, 0.5, 0.0, 1e303, 9.0, 9.0])
     prices = np.empty(6)
     charge(money, once, np.arange(6) > 3, 0.25, 1e300, prices)
     assert prices.tolist() == [0.0, 0.375, 0.5, 1e300, 0.0, 1.0]
