@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 THREADS = 2
+FULL = "--full" in sys.argv
 
 
 def ratio(title: str, ours: Callable[[], object], peer: Callable[[], object], *, goal: str, repeats: int = 9) -> float:
-    """Print and return the median time of ours over the peer's; the first call of each, which may compile, is apart."""
+    """Print and return the median time of ours over the peer's; the first call of each, which may compile, is apart.
+
+    On a busy machine the time of all processors together is steadier, and is printed as well.
+    """
     first = seconds(ours)
     seconds(peer)
-    times = [(seconds(ours), seconds(peer)) for _ in range(repeats)]
+    times, work = [], []
+    for _ in range(repeats):
+        before = time.process_time()
+        mine = seconds(ours)
+        between = time.process_time()
+        times.append((mine, seconds(peer)))
+        work.append((between - before, time.process_time() - between))
     mine, theirs = (statistics.median(column) for column in zip(*times, strict=True))
-    print(f"{title:58s} {mine * 1e3:10.3f} ms / {theirs * 1e3:10.3f} ms = {mine / theirs:5.2f}   (goal: {goal})")
+    busy = min(column[0] for column in work) / min(column[1] for column in work)
+    title = f"{title:58s} {mine * 1e3:10.3f} ms / {theirs * 1e3:10.3f} ms"
+    print(f"{title} = {mine / theirs:5.2f}, of processor time {busy:5.2f}   (goal: {goal})")
     if first > 10 * mine:
         print(f"{'':58s} first call, with compilation or its cache: {first:.2f} s")
     return mine / theirs

@@ -74,7 +74,7 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     packed = pack(np.array(g), np.array(h) if with_hessians else None)
     histogram = np.empty((1, 256, packed.words.shape[1]), np.int64)
     add_rows(bins, packed.words, np.arange(len(cells), dtype=np.int32), np.array([0]), histogram)
-    sums = packed.sums()
+    sums = packed.sums(np.arange(len(cells), dtype=np.int32))
     gain, missing_left, left = np.empty(1), np.empty(1, bool), np.empty((1, 2), np.int64)
     left_bins = np.empty((1, 4), np.uint64)
     find_category_splits(

@@ -232,7 +232,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
         queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
         weights = weights[keep] * self._class_weights(labels)
-        return Rows(X[keep], labels, weights, queries)
+        return Rows(X if keep.all() else X[keep], labels, weights, queries)  # a copy only where rows drop out
 
     def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:
         if (X is None) != (y is None):

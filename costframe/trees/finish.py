@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GrowingNodes", "GrownTree", "label_leaves", "route"]
 
-_ROWS_WORTH_THREADS = 200_000
+_ROWS_WORTH_THREADS = 80_000
 _ROWS_PER_PART = 16_384
 
 
@@ -146,13 +146,11 @@ def label_leaves(
 
     Unlike those in packed form, on which splits are decided, these sums are of the gradients as they came.
     """
-    from costframe.trees.partition_kernels import label_rows
+    from costframe.trees.partition_kernels import label_rows, sum_leaves
 
     begin = np.array([leaf.begin for leaf in leaves], np.int64)
     end = begin + np.array([leaf.count for leaf in leaves], np.int64)
     node = np.array([leaf.node for leaf in leaves], np.int32)
-    weights = np.empty(0, np.float64) if hessians is None else hessians
-    sums = np.empty((len(leaves), 2))
     n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
     share = (
         np.cumsum(end - begin) * n_parts // (len(rows) + 1)
@@ -160,10 +158,18 @@ def label_leaves(
 
     def label(part: int) -> None:
         here = slice(*np.searchsorted(share, [part, part + 1]).tolist())
-        label_rows(rows, begin[here], end[here], node[here], gradients, weights, leaf_of_row, sums[here])
+        label_rows(rows, begin[here], end[here], node[here], leaf_of_row)
+
+    def add_up(first: int) -> NDArray[np.float64]:
+        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((int(node.max()) + 1, 2))
+        weights = np.empty(0) if hessians is None else hessians[here]
+        sum_leaves(leaf_of_row[here], gradients[here], weights, sums)
+        return sums
 
     run_parallel(label, range(n_parts), n_threads)
-    return sums
+    parts = run_parallel(add_up, range(0, len(leaf_of_row), _ROWS_PER_PART), n_threads if n_parts > 1 else 1)
+    total: NDArray[np.float64] = np.add.accumulate(parts)[-1]  # part after part, whatever the threads
+    return total[node]
 
 
 def route(bins: NDArray[np.uint8], nodes: GrowingNodes, leaf_of_row: NDArray[np.int32], *, n_threads: int = 1) -> None:

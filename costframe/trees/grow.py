@@ -105,7 +105,7 @@ def grow_tree(
     limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
     search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
     search.signs = signs
-    root = Leaf(0, 0, 0, chosen, packed.sums(None if rows is None else chosen))
+    root = Leaf(0, 0, 0, chosen, packed.sums(chosen))
     depth, leaves = (_UNLIMITED if limit is None else limit for limit in (max_depth, max_leaves))
     grower = Grower(search, prices or NoPrices(n_features), root, depth)
     (grower.grow_best_first if growth == "best" else grower.grow_breadth_first)(leaves)

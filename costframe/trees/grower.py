@@ -100,15 +100,11 @@ class Grower:
 
     def _compare(self, leaf: Leaf) -> None:
         """Find the leaf's best feature at current prices."""
-        if leaf.candidates is not None:
-            values = leaf.candidates.gain - self._prices(leaf)
-            leaf.feature = int(values.argmax())  # the lowest of several
-            leaf.value = float(values[leaf.feature])
+        from costframe.trees.split_kernels import best_feature
 
-    def _prices(self, leaf: Leaf) -> NDArray[np.float64]:
-        """Prices in units of the gains."""
-        with np.errstate(over="ignore"):  # an infinite price buys nothing
-            return self.prices.prices(leaf) * self._price_unit
+        if leaf.candidates is not None:
+            prices = self.prices.prices(leaf)
+            leaf.feature, leaf.value = best_feature(leaf.candidates.gain, prices, self._price_unit)
 
     def _queued(self, leaf: Leaf) -> tuple[float, int, Leaf]:
         """Sort by worth at current prices, then by age."""
@@ -129,7 +125,7 @@ class Grower:
             may_split = [not last and self._may_split(child) for child in pair]
             if any(may_split):
                 self.prices.divided(leaf, *pair)
-                small, large = sorted(pair, key=lambda child: child.count)
+                small, large = pair if pair[0].count <= pair[1].count else pair[::-1]
                 families.append(Family(small, large, leaf.histogram))
             else:
                 self.search.release(leaf)

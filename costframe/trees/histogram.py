@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,8 +42,9 @@ def column_blocks(data: BinnedData, features: NDArray[np.bool_] | None, n_thread
     allowed = data.splittable if features is None else data.splittable & features
     columns = np.flatnonzero(allowed)
     rounds = -(-len(columns) // (_COLUMNS_PER_BLOCK * n_threads))
-    edges = np.linspace(0, len(columns), min(rounds * n_threads, len(columns)) + 1).astype(np.int64)
+    edges = np.linspace(0, len(columns), min(rounds * n_threads, -(-len(columns) // 8)) + 1)
+    edges[1:-1] = 8 * np.round(edges[1:-1] / 8)  # eight neighbors are quicker together
     return [
         ColumnBlock(columns[first:last], data.mapper.n_bins[columns[first:last]], slice(first, last))
-        for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+        for first, last in pairwise(edges.astype(np.int64).tolist())
     ]

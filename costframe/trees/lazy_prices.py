@@ -6,9 +6,10 @@ from copy import copy
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from attrs import define
 
 from costframe.core.bits import bit_sets, bits_of, word_count
-from costframe.trees.prices import in_loss
+from costframe.trees.prices import LARGEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
     from costframe.trees.leaf import Leaf
 
 __all__ = ["LazyPrices"]
+
+
+@define(eq=False)
+class _Account:
+    """What the rows of an open leaf weigh, the weight that has paid for each item, and what features cost them."""
+
+    weight: float
+    paid: NDArray[np.float64]
+    money: NDArray[np.float64]
 
 
 @final
@@ -65,18 +75,21 @@ class LazyPrices:
         self._marks = np.zeros((n_rows, word_count(items)), np.uint64)
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
-        self._seen = self._cost  # what growth is charged: less than rows pay, where something is waived
+        self._seen = self._cost  # what splits are charged: less than rows pay, where something is waived
         self._bits = _item_bits(prices.needs, self._marks.shape[1])
-        self._n_items = items
         self._items = [np.append(np.flatnonzero(needs) + d, f) for f, needs in enumerate(prices.needs)]
+        self._all_items = np.concatenate(self._items)
+        self._begin = np.cumsum([0, *(len(items) for items in self._items)])
+        self._again = np.full(d, prices.reuse)
+        self._n_items = items
         self._d, self._once_paid = d, np.zeros(d, np.bool_)
-        self._paid: dict[int, NDArray[np.float64]] = {}  # by open leaf: weight of its rows that have each item
+        self._accounts: dict[int, _Account] = {}  # by open leaf
 
     def fork(self) -> LazyPrices:
         """Return a copy that goes its own way; between trees."""
         other = copy(self)
         other._marks, other._once_paid = self._marks.copy(), self._once_paid.copy()  # noqa: SLF001 - the copy's own
-        other._paid = {}  # noqa: SLF001
+        other._accounts = {}  # noqa: SLF001
         return other
 
     def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
@@ -87,22 +100,27 @@ class LazyPrices:
 
     def begin_tree(self) -> None:
         """Forget the leaves of the last tree; what is paid stays paid."""
-        self._paid.clear()
+        self._accounts.clear()
 
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): what a split of this leaf on each feature costs now."""
-        money = self._per_row(leaf, self._seen) + np.where(self._once_paid, 0.0, self._prices.once)
-        return in_loss(self.tradeoff, money)
+        from costframe.trees.marks_kernels import charge
+
+        prices = np.empty(self._d)
+        money = self._account(leaf).money
+        charge(money, self._prices.once, self._once_paid, self.tradeoff, LARGEST, prices)
+        return prices
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
         """Mark the feature and its resources in the leaf's rows; True if a once-per-batch price was paid by it."""
         from costframe.trees.marks_kernels import mark_rows
 
-        self.spent += float(self._per_row(leaf, self._cost)[feature])
-        paid, weight, items = self._paid[leaf.node], self._leaf_weight(leaf), self._items[feature]
-        if (paid[items] != weight).any():  # else all rows have them
-            mark_rows(self._marks, leaf.rows, self._bits[feature])
-            paid[items] = weight
+        account = self._account(leaf)
+        self.spent += float(account.money[feature])
+        if self._seen is not self._cost:
+            items = self._items[feature]
+            self.spent += float(((self._cost - self._seen)[items] * (account.weight - account.paid[items])).sum())
+        mark_rows(self._marks, leaf.rows, self._bits[feature], self._items[feature], account.weight, account.paid)
         first = not self._once_paid[feature] and self._prices.once[feature] > 0
         self.fixed += float(self._prices.once[feature]) if first else 0.0
         self._once_paid[feature] = True
@@ -110,14 +128,15 @@ class LazyPrices:
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
         """Count what the rows of one child have paid; the other's is what is left."""
-        parent = self._paid.pop(leaf.node)
-        small, large = sorted((left, right), key=lambda child: child.count)
-        if (parent[: self._n_items] == self._leaf_weight(leaf)).all():  # nothing is owed, in neither
-            self._paid[small.node] = np.full(len(parent), self._leaf_weight(small))
-            self._paid[large.node] = np.full(len(parent), self._leaf_weight(large))
+        parent = self._accounts.pop(leaf.node)
+        small, large = (left, right) if left.count <= right.count else (right, left)
+        if (parent.paid[: self._n_items] == parent.weight).all():  # nothing is owed, in neither
+            for child in (left, right):
+                weight = self._leaf_weight(child)
+                self._open(child, weight, np.full(len(parent.paid), weight))
             return
-        self._paid[small.node] = self._count(small)
-        self._paid[large.node] = parent - self._paid[small.node]
+        account = self._open(small, self._leaf_weight(small), self._count(small))
+        self._open(large, self._leaf_weight(large), parent.paid - account.paid)
 
     def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Charge rows that a tree was not grown on, but that pass through it as well.
@@ -168,21 +187,21 @@ class LazyPrices:
                 tested[child] = tested[node] | {feature}
         return items, comparisons, np.array([len(features) for features in tested], np.float64)
 
-    def _per_row(self, leaf: Leaf, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (d,): weight times money that the leaf's rows would pay, at these costs of the items."""
-        if leaf.node not in self._paid:
-            self._paid[leaf.node] = self._count(leaf)
-        prices, weight = self._prices, self._leaf_weight(leaf)
-        paid = self._paid[leaf.node]
-        owed = cost * (weight - paid)
-        money = prices.split * weight + owed[: self._d]
-        if len(prices.resource_cost):
-            money += prices.needs @ owed[self._d : self._n_items]
-        if prices.reuse:
-            again = prices.reuse * paid[: self._d]
+    def _account(self, leaf: Leaf) -> _Account:
+        found = self._accounts.get(leaf.node)
+        return self._open(leaf, self._leaf_weight(leaf), self._count(leaf)) if found is None else found
+
+    def _open(self, leaf: Leaf, weight: float, paid: NDArray[np.float64]) -> _Account:
+        """Reckon what a leaf pays for a split on each feature, which does not change until it is split."""
+        from costframe.trees.marks_kernels import price_leaf
+
+        again, root, money = self._again, self._prices.learner if leaf.depth == 0 else 0.0, np.empty(self._d)
+        if self._prices.reuse and leaf.tested:
+            again = again.copy()
             again[list(leaf.tested)] = 0.0  # this tree has used it on these rows
-            money += again
-        return money + prices.learner * weight if leaf.depth == 0 else money
+        price_leaf(paid, weight, self._prices.split, self._seen, self._begin, self._all_items, again, root, money)
+        account = self._accounts[leaf.node] = _Account(weight, paid, money)
+        return account
 
     def _count(self, leaf: Leaf) -> NDArray[np.float64]:
         from costframe.trees.marks_kernels import count_marks, weigh_marks

@@ -128,16 +128,16 @@ class LogisticLoss:
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """float32 (n, 1) each: p - y and p (1 - p), with p = 1/(1 + exp(-f))."""
+        from costframe.trees.loss_kernels import derive_logistic
+
         target = _classes(y, 2)
         _check_shape(target, scores, 1)
         gradient, hessian = np.empty((len(target), 1), np.float32), np.empty((len(target), 1), np.float32)
 
         def derive(rows: slice) -> None:
-            sign = 2.0 * target[rows] - 1.0
-            margin = sign * scores[rows, 0]
-            small = np.exp(-np.abs(margin))  # never overflows
-            gradient[rows, 0] = -sign * np.where(margin > 0, small, 1.0) / (1.0 + small)
-            hessian[rows, 0] = np.maximum(small / (1.0 + small) ** 2, _LEAST_HESSIAN)
+            score = scores[rows, 0]
+            small = np.exp(-np.abs(score))
+            derive_logistic(target[rows], score, small, _LEAST_HESSIAN, gradient[rows, 0], hessian[rows, 0])
 
         run_parallel(derive, _strips(len(target)), n_threads)
         return gradient, hessian

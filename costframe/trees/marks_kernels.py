@@ -11,24 +11,29 @@ from costframe.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["count_marks", "mark_rows", "price_marks", "weigh_marks"]
+__all__ = ["charge", "count_marks", "mark_rows", "price_leaf", "price_marks", "weigh_marks"]
 
 BITS = 64
 ONE = np.uint64(1)
+LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
 
 
 @kernel
 def count_marks(marks: NDArray[np.uint64], rows: NDArray[np.int32], counts: NDArray[np.float64]) -> None:
     """Set counts[64 w + b] to the number of rows that have bit b of word w."""
-    local = np.empty(BITS, np.uint64)
-    for w in range(marks.shape[1]):
-        local[:] = np.uint64(0)
-        for i in range(rows.shape[0]):
-            word = marks[rows[i], w]
-            for b in range(BITS):
-                local[b] += (word >> np.uint64(b)) & ONE
-        for b in range(BITS):
-            counts[w * BITS + b] = np.float64(local[b])
+    counts[:] = 0.0
+    strip = np.empty(255, np.uint64)  # of so many rows, eight counts fit into a word, a byte each
+    for begin in range(0, rows.shape[0], 255):
+        size = min(255, rows.shape[0] - begin)
+        for w in range(marks.shape[1]):
+            for at in range(size):
+                strip[at] = marks[rows[begin + at], w]
+            for b in range(8):
+                total = np.uint64(0)
+                for at in range(size):
+                    total += (strip[at] >> np.uint64(b)) & LOWEST_OF_BYTES
+                for byte in range(8):
+                    counts[w * BITS + 8 * byte + b] += np.float64((total >> np.uint64(8 * byte)) & np.uint64(255))
 
 
 @kernel
@@ -46,11 +51,74 @@ def weigh_marks(
 
 
 @kernel
-def mark_rows(marks: NDArray[np.uint64], rows: NDArray[np.int32], items: NDArray[np.uint64]) -> None:
-    """Mark the items in all rows."""
-    for i in range(rows.shape[0]):
-        for w in range(items.shape[0]):
-            marks[rows[i], w] |= items[w]
+def mark_rows(
+    marks: NDArray[np.uint64],
+    rows: NDArray[np.int32],
+    bits: NDArray[np.uint64],
+    items: NDArray[np.int64],
+    weight: float,
+    paid: NDArray[np.float64],
+) -> None:
+    """Mark items, which are given as `bits` as well, in all rows, unless their whole `weight` has paid; now it has."""
+    owed = False
+    for item in items:
+        owed |= paid[item] != weight
+        paid[item] = weight
+    if owed:
+        for row in rows:
+            for w in range(bits.shape[0]):
+                marks[row, w] |= bits[w]
+
+
+@kernel
+def price_leaf(
+    paid: NDArray[np.float64],
+    weight: float,
+    per_split: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    begin: NDArray[np.int64],
+    items: NDArray[np.int64],
+    again: NDArray[np.float64],
+    root: float,
+    money: NDArray[np.float64],
+) -> None:
+    """Set money[f] to what a leaf of some `weight` pays for a split on feature f.
+
+    Parameters
+    ----------
+    paid : float64 (items,)
+        Weight that has paid for each item.
+    weight, root : float
+        Of all rows; what each unit of it pays whatever the feature.
+    per_split, again : float64 (d,)
+        Price of a comparison, and of meeting a feature anew that is paid for.
+    cost : float64 (items,)
+        Price of each item.
+    begin, items : int64 (d + 1,), int64
+        Feature f needs items[begin[f] : begin[f + 1]].
+    money : float64 (d,)
+        Written.
+    """
+    for f in range(money.shape[0]):
+        total = (per_split[f] + root) * weight + again[f] * paid[f]
+        for item in items[begin[f] : begin[f + 1]]:
+            total += cost[item] * (weight - paid[item])
+        money[f] = total
+
+
+@kernel
+def charge(
+    money: NDArray[np.float64],
+    once: NDArray[np.float64],
+    once_paid: NDArray[np.bool_],
+    tradeoff: float,
+    largest: float,
+    prices: NDArray[np.float64],
+) -> None:
+    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; what is free stays free."""
+    for f in range(prices.shape[0]):
+        total = money[f] if once_paid[f] else money[f] + once[f]
+        prices[f] = min(tradeoff * total, largest) if total != 0 else 0.0
 
 
 @kernel

@@ -70,10 +70,11 @@ class PackedGradients:
         """Whether the hessian of every row is one, and the sum of hessians the count."""
         return bool(self.words.shape[1] == 1)
 
-    def sums(self, rows: NDArray[np.int32] | None = None) -> Sums:
-        """Add up the given rows, by default all."""
-        total = (self.words if rows is None else self.words[rows]).sum(axis=0)
-        return Sums(int(total[0]), 0 if self.unit_hessian else int(total[1]))
+    def sums(self, rows: NDArray[np.int32]) -> Sums:
+        """Add up the given rows."""
+        from costframe.trees.packing_kernels import sum_words
+
+        return Sums(*sum_words(self.words, rows))
 
     def count(self, sums: Sums) -> int:
         """Rows in a sum; one that is given several times counts as often."""

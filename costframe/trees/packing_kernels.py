@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["absolute_sum", "pack_gradients", "pack_hessians"]
+__all__ = ["absolute_sum", "pack_gradients", "pack_hessians", "sum_words"]
 
 
 @kernel
@@ -35,3 +35,14 @@ def pack_hessians(hessians: NDArray[np.float64], scale: float, words: NDArray[np
     """Write the hessian, in units of 1/scale."""
     for row in range(hessians.shape[0]):
         words[row, 1] = np.int64(np.rint(hessians[row] * scale))
+
+
+@kernel
+def sum_words(words: NDArray[np.int64], rows: NDArray[np.int32]) -> tuple[int, int]:
+    """Add up the first words of some rows, and the second ones if there are any."""
+    first, second = 0, 0
+    for row in rows:
+        first += words[row, 0]
+        if words.shape[1] == 2:
+            second += words[row, 1]
+    return first, second

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["label_rows", "partition_rows", "route_rows"]
+__all__ = ["label_rows", "partition_rows", "route_rows", "sum_leaves"]
 
 
 @kernel
@@ -48,12 +48,9 @@ def label_rows(
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
     node: NDArray[np.int32],
-    gradients: NDArray[np.float64],
-    hessians: NDArray[np.float64],
     leaf_of_row: NDArray[np.int32],
-    sums: NDArray[np.float64],
 ) -> None:
-    """Write the leaf of every row, and each leaf's sums of gradients and hessians in ascending order of rows.
+    """Write the leaf of every row.
 
     Parameters
     ----------
@@ -61,24 +58,39 @@ def label_rows(
         Rows, those of a leaf together.
     begin, end, node : int64, int64, int32 (leaves,)
         Where each leaf's rows lie, and its number in the tree.
-    gradients : float64 (n,)
-        Of all rows.
-    hessians : float64 (n,) or (0,)
-        Of all rows; none: one each.
     leaf_of_row : int32 (n,)
         Written at `rows`.
-    sums : float64 (leaves, 2)
-        Written.
     """
     for leaf in range(begin.shape[0]):
-        gradient, hessian = 0.0, 0.0
         for at in range(begin[leaf], end[leaf]):
             leaf_of_row[rows[at]] = node[leaf]
-            gradient += gradients[rows[at]]
-            if hessians.shape[0] > 0:
-                hessian += hessians[rows[at]]
-        sums[leaf, 0] = gradient
-        sums[leaf, 1] = hessian if hessians.shape[0] > 0 else np.float64(end[leaf] - begin[leaf])
+
+
+@kernel
+def sum_leaves(
+    leaf_of_row: NDArray[np.int32],
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Write each leaf's sums of gradients and hessians, in ascending order of rows.
+
+    Parameters
+    ----------
+    leaf_of_row : int32 (n,)
+        Rows whose leaf is negative are left out.
+    gradients : float64 (n,)
+    hessians : float64 (n,) or (0,)
+        None: one each.
+    sums : float64 (nodes, 2)
+        Written.
+    """
+    sums[:] = 0.0
+    for row in range(leaf_of_row.shape[0]):
+        leaf = leaf_of_row[row]
+        if leaf >= 0:
+            sums[leaf, 0] += gradients[row]
+            sums[leaf, 1] += hessians[row] if hessians.shape[0] > 0 else 1.0
 
 
 @kernel

@@ -98,7 +98,8 @@ class SplitSearch:
             for family in families:
                 self._search_family(block, family, numbers)
 
-        run_parallel(search_block, self.blocks, self.n_threads if self._cells(families) > _CELLS_WORTH_THREADS else 1)
+        worth = self.n_threads > 1 and self._cells(families) > _CELLS_WORTH_THREADS
+        run_parallel(search_block, self.blocks if worth else self.wide_blocks, self.n_threads if worth else 1)
 
     def release(self, leaf: Leaf) -> None:
         """Take back the histogram of a leaf that has no more use for it."""

@@ -9,21 +9,24 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["find_splits"]
+__all__ = ["best_feature", "find_splits"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
 
 
 @kernel
-def _add_up(sums: NDArray[np.int64], n_bins: int, running: NDArray[np.int64]) -> None:
-    """Write the sums of words up to and with each bin; `running` is (2, 256)."""
+def _add_up(histogram: NDArray[np.int64], k: int, n_bins: int, running: NDArray[np.int64]) -> None:
+    """Write the k-th column's sums of words up to and with each bin; `running` is (2, 256)."""
     word, hessian_word = 0, 0
-    for cell in range(n_bins):
-        word += sums[cell, 0]
-        running[0, cell] = word
-    if sums.shape[1] == 2:
+    if histogram.shape[2] == 1:
         for cell in range(n_bins):
-            hessian_word += sums[cell, 1]
+            word += histogram[k, cell, 0]
+            running[0, cell] = word
+    else:
+        for cell in range(n_bins):
+            word += histogram[k, cell, 0]
+            hessian_word += histogram[k, cell, 1]
+            running[0, cell] = word
             running[1, cell] = hessian_word
 
 
@@ -37,9 +40,13 @@ def _score(
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
     with_hessians: bool,
+    way: int,
     scores: NDArray[np.float64],
 ) -> None:
-    """Write G_l^2/(H_l+l2) + G_r^2/(H_r+l2) for each bin, with `extra` on the left, or -1 if it breaks the limits."""
+    """Write G_l^2/(H_l+l2) + G_r^2/(H_r+l2) for each bin, with `extra` on the left, or -1 if it breaks the limits.
+
+    `scores` is (2, 256), one row for each way that missing values can go.
+    """
     mask = (1 << count_bits) - 1
     gradient_unit, hessian_unit = units[0], units[1]
     l2, min_rows, min_hessian = limits[0], np.int64(limits[1]), limits[2]
@@ -57,18 +64,27 @@ def _score(
         enough = (n_left >= min_rows) & (n_all - n_left >= min_rows)
         enough &= (h_left >= min_hessian) & (h_right >= min_hessian) & (a > 0) & (b > 0)
         a, b = (a, b) if enough else (1.0, 1.0)
-        scores[cell] = g_left * g_left / a + g_right * g_right / b if enough else -1.0
+        scores[way, cell] = g_left * g_left / a + g_right * g_right / b if enough else -1.0
 
 
 @kernel
-def _best(scores: NDArray[np.float64], n_bins: int, ways: int, least: float) -> tuple[float, int, int]:
-    """Find the first largest score above `least` by bin, then by way; bin -1 if there is none."""
-    best, best_cell, best_way = least, -1, 0
+def _best(
+    scores: NDArray[np.float64], bits: NDArray[np.int64], n_bins: int, ways: int, least: float
+) -> tuple[float, int, int]:
+    """Find the first largest score above `least` by bin, then by way; bin -1 if there is none.
+
+    `bits` is the same memory as whole numbers, which are in the same order and compared several at once.
+    """
+    highest = np.int64(-1)
+    for way in range(ways):
+        for cell in range(n_bins):
+            highest = max(highest, bits[way, cell])
     for cell in range(n_bins):
         for way in range(ways):
-            if scores[way, cell] > best:
-                best, best_cell, best_way = scores[way, cell], cell, way
-    return best, best_cell, best_way
+            if bits[way, cell] == highest:
+                best = scores[way, cell]
+                return best, cell if best > least else -1, way
+    return least, -1, 0
 
 
 @kernel
@@ -112,6 +128,7 @@ def find_splits(
     with_hessians = histogram.shape[2] == 2
     running, nothing, missing = np.zeros((2, 256), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
     scores = np.empty((2, 256))
+    bits = scores.view(np.int64)
     g_all = (total[0] >> count_bits) * units[0]
     n_all = total[0] & ((1 << count_bits) - 1)
     h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
@@ -119,20 +136,33 @@ def find_splits(
     parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child passes the limits either
     for k in range(columns.shape[0]):
         column = columns[k]
-        _add_up(histogram[k], n_bins[k], running)
-        _score(running, n_bins[k], nothing, total, count_bits, units, limits, with_hessians, scores[0])
+        _add_up(histogram, k, n_bins[k], running)
+        _score(running, n_bins[k], nothing, total, count_bits, units, limits, with_hessians, 0, scores)
         some_missing = histogram[k, 255, 0] != 0
         if some_missing:
-            missing[: histogram.shape[2]] = histogram[k, 255]
-            _score(running, n_bins[k], missing, total, count_bits, units, limits, with_hessians, scores[1])
-        best, cell, way = _best(scores, n_bins[k], 2 if some_missing else 1, parent)
+            for word in range(histogram.shape[2]):
+                missing[word] = histogram[k, 255, word]
+            _score(running, n_bins[k], missing, total, count_bits, units, limits, with_hessians, 1, scores)
+        best, cell, way = _best(scores, bits, n_bins[k], 2 if some_missing else 1, parent)
         better = 0.5 * (best - parent)
         if cell < 0 or not better > _ROUNDING * parent:
             gain[column] = -np.inf
             continue
         gain[column] = better
         bin_[column] = cell
-        left[column] = running[:, cell] + way * missing
+        for word in range(2):
+            left[column, word] = running[word, cell] + way * missing[word]
         n_left = left[column, 0] & ((1 << count_bits) - 1)
         h_left = left[column, 1] * units[1] if with_hessians else np.float64(n_left)
         missing_left[column] = way == 1 if some_missing else h_left >= h_all - h_left
+
+
+@kernel
+def best_feature(gain: NDArray[np.float64], prices: NDArray[np.float64], unit: float) -> tuple[int, float]:
+    """Find the feature with the largest gain - price * unit, the lowest of several, and that value."""
+    best, value = 0, gain[0] - prices[0] * unit
+    for feature in range(1, gain.shape[0]):
+        worth = gain[feature] - prices[feature] * unit  # an infinite price buys nothing
+        if worth > value:
+            best, value = feature, worth
+    return best, value

@@ -110,8 +110,8 @@ def test_a_path_keeps_labels_and_exact_costs():
     model = CEGBRegressor(tradeoff=1e-3, **QUICK)
     path = model.fit_path(frame, y, X_val=frame, y_val=y)
     texts = frame.astype({"color": object})
-    for point in path.points:
-        predictor = path.predictor(point.n_rounds)
+    for point in path.points[::20]:
+        predictor = path.predictor(point)
         assert predictor.categories == {"color": LABELS}
         assert predictor.cost(texts).mean == pytest.approx(point.cost, rel=1e-9)
 
