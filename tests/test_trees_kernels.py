@@ -139,7 +139,7 @@ def test_labels_and_leaf_sums(seed, with_hessians):
         for row in inside:
             total_g += float(g[row])
             total_h += float(h[row]) if with_hessians else 1.0
-        assert by_node[node[leaf]].tolist() == [total_g, total_h]
+        assert by_node[node[leaf]].tolist() == pytest.approx([total_g, total_h], rel=1e-12, abs=1e-12)
     assert (leaf_of_row >= 0).sum() == 30
 
 

@@ -73,7 +73,9 @@ def sum_leaves(
     hessians: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Write each leaf's sums of gradients and hessians, in ascending order of rows.
+    """Write each leaf's sums of gradients and hessians.
+
+    Every fourth row is added to a sum of its own, for sums of neighbors in the same leaf would wait for each other.
 
     Parameters
     ----------
@@ -85,12 +87,17 @@ def sum_leaves(
     sums : float64 (nodes, 2)
         Written.
     """
-    sums[:] = 0.0
+    lanes = np.zeros((4, sums.shape[0], 2))
     for row in range(leaf_of_row.shape[0]):
-        leaf = leaf_of_row[row]
+        leaf, lane = leaf_of_row[row], row & 3
         if leaf >= 0:
-            sums[leaf, 0] += gradients[row]
-            sums[leaf, 1] += hessians[row] if hessians.shape[0] > 0 else 1.0
+            lanes[lane, leaf, 0] += gradients[row]
+            lanes[lane, leaf, 1] += hessians[row] if hessians.shape[0] > 0 else 1.0
+    for leaf in range(sums.shape[0]):
+        for word in range(2):
+            sums[leaf, word] = (lanes[0, leaf, word] + lanes[1, leaf, word]) + (
+                lanes[2, leaf, word] + lanes[3, leaf, word]
+            )
 
 
 @kernel
