@@ -74,5 +74,5 @@ class PrefixCost:
             per_row,
             *ignored,
         )
-        total = self._weight.sum()
-        return float(per_row @ self._weight / total) if total > 0 else 0.0
+        total = float(self._weight.sum())
+        return float(per_row @ self._weight) * (1.0 / total) if total > 0 else 0.0  # rounded as a report's mean is

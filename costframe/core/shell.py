@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -137,6 +138,25 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             if isinstance(predictor, StageTree | SteppedPredictor)  # which carry labels and prices of their own
             else predictor
         )
+
+    def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
+        """Return the fitted estimator of another predictor, trained on the same data; this one stays as it is.
+
+        Parameters
+        ----------
+        predictor : Predictor
+        tradeoff : float
+            At which it was trained.
+        **fitted
+            Attributes that differ, such as `n_iter_`.
+        """
+        check_is_fitted(self, "predictor_")
+        other = copy(self)
+        other.tradeoff = tradeoff
+        for name, value in fitted.items():
+            setattr(other, name, value)
+        other._keep(predictor, self.costs_)  # noqa: SLF001 - the copy's own
+        return other
 
     @property
     def bank_(self) -> Any:

@@ -51,6 +51,8 @@ class AnnealedPath:
         In the order in which they were found; the constant model first.
     branches : tuple of Ensemble
         A branch begins with the rounds of the model that it left.
+    unpriced : frozenset of int
+        Branches whose trees know no prices.
     """
 
     points: tuple[PathPoint, ...]
@@ -58,6 +60,7 @@ class AnnealedPath:
     costs: CostModel
     feature_names: tuple[str, ...]
     categories: Categories = field(factory=dict)
+    unpriced: frozenset[int] = frozenset()
 
     def predictor(self, point: PathPoint) -> StageTree:
         """Return the model of a point."""
@@ -77,6 +80,13 @@ class AnnealedPath:
     def at(self, tradeoff: float) -> PathPoint:
         """Return the point with the least validation loss + tradeoff * cost."""
         return min(self.points, key=lambda point: (point.loss + tradeoff * point.cost, point.n_rounds))
+
+    def plain(self) -> PathPoint:
+        """Return the point with the best score among those that know no prices; of several, the cheapest."""
+        unpriced = [point for point in self.points if point.branch in self.unpriced]
+        if not unpriced:
+            raise ParameterError("plain: this path has no trees that know no prices")
+        return max(unpriced, key=lambda point: (point.score, -point.cost, -point.n_rounds))
 
     def within(self, budget: float) -> PathPoint:
         """Return the point with the best score among those that cost at most `budget` per row on validation rows."""

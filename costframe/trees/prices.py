@@ -12,10 +12,12 @@ from costframe.core.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.training import Rows
     from costframe.trees.finish import GrownTree
     from costframe.trees.leaf import Leaf
 
-__all__ = ["NoPrices", "OncePrices", "SplitPrices", "in_loss"]
+__all__ = ["NoPrices", "OncePrices", "SplitPrices", "in_loss", "once_prices"]
 
 LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
 
@@ -195,6 +197,33 @@ class OncePrices:
 
     def _weight(self, leaf: Leaf) -> float:
         return float(leaf.count if self.row_weight is None else self.row_weight[leaf.rows].sum())
+
+
+def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share: float = 1.0) -> OncePrices:
+    """Return what training rows pay, in the units of the objective's sum form: n c_f + once_f, n C_r, and what recurs.
+
+    Parameters
+    ----------
+    prices : PriceArrays
+    rows : Rows
+        Those that a model is trained on.
+    tradeoff : float
+        lambda, which multiplies all.
+    share : float
+        What recurs with every tree (comparisons, learners, reuse) meets gains of which a step takes only this share,
+        and is divided by it.
+    """
+    n = rows.total_weight
+    return OncePrices(
+        in_loss(n, prices.cost) + prices.once,
+        resource_price=in_loss(n, prices.resource_cost),
+        needs=prices.needs,
+        split_price=in_loss(1 / share, prices.split),
+        root_price=float(in_loss(n / share, prices.learner)),
+        reuse_price=float(in_loss(n / share, prices.reuse)),
+        row_weight=rows.uneven_weight,
+        tradeoff=tradeoff,
+    )
 
 
 def _prices(name: str, values: ArrayLike) -> NDArray[np.float64]:

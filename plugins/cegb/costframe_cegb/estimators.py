@@ -8,11 +8,11 @@ import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe.core.training import check_flag, check_number, given_or
-from costframe.trees.anneal import Annealer
+from costframe.trees.annealed import AnnealingEstimator
 from costframe.trees.losses import loss_for
-from costframe.trees.monitor import monitor_for, scorer
+from costframe.trees.monitor import monitor_for
 from costframe.trees.monotone import read_signs
 from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes
@@ -21,21 +21,18 @@ from costframe_cegb.cegb import CEGBSettings, train_cegb
 from costframe_cegb.state import Kept, State
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.annealed import Annealing
     from costframe.trees.losses import Loss
     from costframe.trees.path import AnnealedPath
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
-_PATH_ROUNDS = 1000
-
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class _CEGB(CostAwareEstimator):
-    """What all have in common: settings, and training."""
+class _CEGB(AnnealingEstimator):
+    """What all have in common: settings, and training. A path has trees of `max_leaves` and of a quarter of them."""
 
     _takes_categories: ClassVar = True
 
@@ -72,48 +69,8 @@ class _CEGB(CostAwareEstimator):
         self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
         return trained.predictor
 
-    def fit_path(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
-        tradeoffs: tuple[float, float] | None = None,
-        scoring: Any = None,
-    ) -> AnnealedPath:
-        """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
-
-        The estimator becomes the model that is best at its own `tradeoff`.
-
-        Parameters
-        ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for `fit`. Trees of `max_leaves` and of a quarter of them are tried.
-        tradeoffs : (float, float), optional
-            lambda of the first and of the last level, with a geometric fall between; by default from where hardly
-            anything is bought to where prices do not count.
-        scoring : "loss", name of a score, or callable, optional
-            The score of points, of which more is better; minus the validation loss by default.
-        n_estimators is the most rounds that a model may have, 1000 by default.
-        """
-        for name in ("n_iter_no_change", "scoring", "warm_start"):
-            if getattr(self, name) is not None and getattr(self, name) is not False:
-                raise ParameterError(f"{name}: has no effect on a path")
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
-        settings, loss = self._settings(data), self._loss(data)
-        most = _PATH_ROUNDS if self.n_estimators is None else settings.n_estimators
-        path = anneal_cegb(data, loss, settings, Annealer(most, scorer(scoring)), tradeoffs)
-        point = path.at(settings.tradeoff)
-        self.n_iter_ = point.n_rounds
-        self._keep(path.predictor(point), data.costs)
-        return path
+    def _anneal(self, data: TrainingData, asked: Annealing) -> AnnealedPath:
+        return anneal_cegb(data, self._loss(data), self._settings(data), asked)
 
     def _loss(self, data: TrainingData) -> Loss:
         return loss_for(data.n_classes)
