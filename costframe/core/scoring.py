@@ -84,7 +84,7 @@ def _dcg_at_5(queries: NDArray[np.int64], p: NDArray[np.float64], y: NDArray[np.
     discount = np.where(rank < 5, 1 / np.log2(rank + 2), 0.0)
     tied = np.cumsum(np.append(True, (np.diff(queries) != 0) | (np.diff(p) != 0))) - 1 if len(p) else rank
     mean_gain = np.bincount(tied, gain) / np.bincount(tied)
-    return np.bincount(queries, discount * mean_gain[tied])
+    return np.asarray(np.bincount(queries, discount * mean_gain[tied]), np.float64)
 
 
 SCORES: dict[str, Score] = {

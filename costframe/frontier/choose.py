@@ -57,7 +57,7 @@ def choose(
 
 def _budgets(cost: NDArray[np.float64], full_cost: float) -> NDArray[np.float64]:
     top = max(full_cost, float(cost[-1]))
-    return np.geomspace(min(_LEAST_SHARE * top, *cost[cost > 0]), top, _BUDGETS) if top > 0 else np.zeros(1)
+    return np.geomspace(cost[cost > 0].min(initial=_LEAST_SHARE * top), top, _BUDGETS) if top > 0 else np.zeros(1)
 
 
 def _reached(
