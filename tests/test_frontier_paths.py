@@ -215,7 +215,5 @@ def test_an_algorithm_without_a_path_is_fitted_at_a_grid(installed, data):
 
 
 def test_settings_that_a_path_cannot_heed_are_refused(data, name):
-    with pytest.raises(
-        ParameterError, match="n_iter_no_change: has no effect on a path; leave it out, or"
-    ):
+    with pytest.raises(ParameterError, match="n_iter_no_change: has no effect on a path; leave it out, or"):
         Frontier.sweep(data, [name], parameters={"n_iter_no_change": 4})

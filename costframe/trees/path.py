@@ -70,9 +70,12 @@ class AnnealedPath:
         return model.with_categories(self.categories).with_costs(self.costs)
 
     def frontier(self) -> tuple[PathPoint, ...]:
-        """Return the points such that no other has a higher score at no more cost, by ascending cost."""
+        """Return the points such that no other has a higher score at no more cost, by ascending cost.
+
+        Of several with the same of both, that with the least loss.
+        """
         kept: list[PathPoint] = []
-        for point in sorted(self.points, key=lambda point: (point.cost, -point.score, point.n_rounds)):
+        for point in sorted(self.points, key=lambda point: (point.cost, -point.score, point.loss)):
             if not kept or point.score > kept[-1].score:
                 kept.append(point)
         return tuple(kept)
@@ -86,7 +89,7 @@ class AnnealedPath:
         unpriced = [point for point in self.points if point.branch in self.unpriced]
         if not unpriced:
             raise ParameterError("plain: this path has no trees that know no prices")
-        return max(unpriced, key=lambda point: (point.score, -point.cost, -point.n_rounds))
+        return max(unpriced, key=lambda point: (point.score, -point.cost, -point.loss))
 
     def within(self, budget: float) -> PathPoint:
         """Return the point with the best score among those that cost at most `budget` per row on validation rows."""
@@ -94,7 +97,7 @@ class AnnealedPath:
         if not affordable:
             least = min(point.cost for point in self.points)
             raise ParameterError(f"budget: no model costs {budget!r} or less, the cheapest costs {least:g}")
-        return max(affordable, key=lambda point: (point.score, -point.cost, -point.n_rounds))
+        return max(affordable, key=lambda point: (point.score, -point.cost, -point.loss))
 
     def _length(self, branch: int) -> int:
         return len(self.branches[branch].rounds)
