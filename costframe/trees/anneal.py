@@ -31,6 +31,7 @@ __all__ = ["Annealer", "Bundle", "bundles", "falling_tradeoffs"]
 _LEVELS = 24  # at most; a level is half of the one before unless there would be more
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
+_FRESH = 3  # of so many levels, one is tried afresh as well
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
 
@@ -117,13 +118,21 @@ class Annealer:
         """Grow a line that knows no prices to its best."""
         return self._extend(line, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
-    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle]) -> Line:
-        """Settle at each tradeoff in turn, looking ahead for these bundles."""
-        waiting = _Waiting(ahead)
-        for tradeoff in tradeoffs[:-1].tolist():
+    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle]) -> None:
+        """Settle at each tradeoff in turn, looking ahead for these bundles; then start afresh at some.
+
+        What was grown when little was bought stays in a line for good. A fresh line at a tradeoff, with the bundles
+        waived that were taken above it, has no such past, and is often better where much is bought.
+        """
+        waiting, start = _Waiting(ahead), line
+        for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
             line = self.settle(line, tradeoff)
             line = self._look_ahead(line, tradeoff, waiting)
-        return self.settle(line, float(tradeoffs[-1]), patience=_LAST_PATIENCE, rounds=self.most_rounds)
+            if number % _FRESH == 0 and line.n_rounds:
+                fresh = start.fork()
+                waiting.waive_taken(fresh)
+                self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=self.most_rounds)
+        self.settle(line, float(tradeoffs[-1]), patience=_LAST_PATIENCE, rounds=self.most_rounds)
 
     def _look_ahead(self, line: Line, tradeoff: float, waiting: _Waiting) -> Line:
         """Go over to the best fork for which a bundle is waived, as long as one is better at its true cost."""
@@ -183,6 +192,11 @@ class _Waiting:
     def tried(self, place: int, tradeoff: float, line: Line, fork: Line) -> None:
         gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
         self.pays[place] = gained / cost if cost > 0 and gained > 0 else tradeoff / 4
+
+    def waive_taken(self, line: Line) -> None:
+        for bundle, pays in zip(self.ahead, self.pays, strict=True):
+            if pays < 0:
+                line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
         """Others may pay together with it."""

@@ -150,7 +150,7 @@ def scorer(scoring: Scoring) -> Callable[[Running], float] | None:
         return None
     if isinstance(scoring, str):
         named = score_named(scoring)
-        return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.weight, now.rows.qid))
+        return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.uneven_weight, now.rows.qid))
     if not callable(scoring):
         raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {scoring!r}")
     return lambda now: _checked(scoring(now.rows.y, now.predictions))

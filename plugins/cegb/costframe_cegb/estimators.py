@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
-_PATH_ROUNDS = 1000
+_PATH_ROUNDS, _PATH_L2 = 1000, 1.0
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -99,7 +99,11 @@ class _CEGB(CostAwareEstimator):
             anything is bought to where prices do not count.
         scoring : "loss", name of a score, or callable, optional
             The score of points, of which more is better; minus the validation loss by default.
-        n_estimators is the most rounds that a model may have, 1000 by default.
+
+        Notes
+        -----
+        `n_estimators` is the most rounds that a model may have, 1000 by default. `l2_regularization` is 1 by default:
+        a path has many models to choose from, and chance chooses with us where leaves are free to be extreme.
         """
         for name in ("n_iter_no_change", "scoring", "warm_start"):
             if getattr(self, name) is not None and getattr(self, name) is not False:
@@ -109,6 +113,8 @@ class _CEGB(CostAwareEstimator):
             raise ParameterError("X_val: a path needs validation data")
         settings, loss = self._settings(data), self._loss(data)
         most = _PATH_ROUNDS if self.n_estimators is None else settings.n_estimators
+        if self.l2_regularization is None:
+            settings = evolve(settings, l2_regularization=_PATH_L2)
         path = anneal_cegb(data, loss, settings, Annealer(most, scorer(scoring)), tradeoffs)
         point = path.at(settings.tradeoff)
         self.n_iter_ = point.n_rounds

@@ -107,7 +107,8 @@ def test_given_tradeoffs_are_kept_to(rows):
     path = model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], tradeoffs=(0.02, 0.02))
     assert {point.tradeoff for point in path.points} == {0.0, 0.02}  # and of the line that knows no prices
     priced = [point for point in path.points if point.tradeoff == 0.02]
-    large = CEGBClassifier(COSTS, 0.02, n_estimators=1, max_leaves=8).fit(X[:400], y[:400]).cost(X[400:]).mean
+    settings = {"n_estimators": 1, "max_leaves": 8, "l2_regularization": 1.0}
+    large = CEGBClassifier(COSTS, 0.02, **settings).fit(X[:400], y[:400]).cost(X[400:]).mean
     assert any(point.n_rounds == 1 and point.cost == pytest.approx(large) for point in priced)
 
 
