@@ -28,7 +28,7 @@ def rows():
 
 def fitted(rows, scoring=None, **settings):
     X, y = rows
-    model = CEGBClassifier(COSTS, 0.01, max_leaves=8, **settings)
+    model = CEGBClassifier(COSTS, 0.01, **{"max_leaves": 8, "n_estimators": 60} | settings)
     return model, model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], scoring=scoring)
 
 
@@ -73,7 +73,7 @@ def test_subsamples_are_drawn_anew_by_every_fork(rows):
 
 def test_points_have_the_score_that_was_asked_for(rows):
     X, y = rows
-    _, path = fitted(rows, "roc_auc")
+    _, path = fitted(rows, "roc_auc", n_estimators=10)
     for point in some(path):
         assert roc_auc_score(y[400:], path.predictor(point).predict(X[400:])) == pytest.approx(point.score)
 
@@ -89,7 +89,7 @@ def test_the_frontier_is_what_nothing_beats(path):
 
 def test_points_are_chosen_by_tradeoff_and_by_budget(rows):
     X, _ = rows
-    model, path = fitted(rows)
+    model, path = fitted(rows, n_estimators=20)
     best = path.at(0.01)
     assert model.n_iter_ == best.n_rounds
     assert model.cost(X[400:]).mean == pytest.approx(best.cost)
