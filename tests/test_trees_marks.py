@@ -79,3 +79,5 @@ def test_prices_are_charged_in_loss():
     prices = np.empty(6)
     charge(money, once, np.arange(6) > 3, 0.25, 1e300, prices)
     assert prices.tolist() == [0.0, 0.375, 0.5, 1e300, 0.0, 1.0]
+    charge(np.array([0.0, np.inf, np.inf, np.inf, 0.0, np.inf]), once, np.arange(6) > 3, 0.0, 1e300, prices)
+    assert prices.tolist() == [0.0] * 6

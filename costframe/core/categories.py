@@ -151,7 +151,7 @@ def _encoded(column: Any, labels: tuple[str, ...], where: str) -> NDArray[np.flo
     declared = _declared(column)
     if declared is not None and is_pandas(column):
         known = [place.get(label, np.nan) for label in _texts(declared, labels, where)]
-        numbers = np.asarray([*known, np.nan])  # the code of a missing value is -1
+        numbers = np.asarray([*known, np.nan])
         return np.asarray(numbers[np.asarray(column.cat.codes)])  # the code of a missing value is -1
     return np.array([place.get(value, np.nan) for value in _texts(_listed(column), labels, where)], np.float64)
 

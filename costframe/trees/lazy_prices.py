@@ -82,7 +82,7 @@ class LazyPrices:
         self._begin = np.cumsum([0, *(len(items) for items in self._items)])
         self._again = np.full(d, prices.reuse)
         self._n_items = items
-        self._d, self._once_paid = d, np.zeros(d, np.bool_)
+        self._d, self._once, self._once_paid = d, prices.once, np.zeros(d, np.bool_)
         self._accounts: dict[int, _Account] = {}  # by open leaf
 
     def fork(self) -> LazyPrices:
@@ -97,6 +97,7 @@ class LazyPrices:
         waived = np.concatenate([features, resources])
         self._seen = self._seen.copy()
         self._seen[: self._n_items][waived] = 0.0
+        self._once = np.where(features, 0.0, self._once)
 
     def begin_tree(self) -> None:
         """Forget the leaves of the last tree; what is paid stays paid."""
@@ -108,7 +109,7 @@ class LazyPrices:
 
         prices = np.empty(self._d)
         money = self._account(leaf).money
-        charge(money, self._prices.once, self._once_paid, self.tradeoff, LARGEST, prices)
+        charge(money, self._once, self._once_paid, self.tradeoff, LARGEST, prices)
         return prices
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
@@ -166,7 +167,8 @@ class LazyPrices:
         if len(items) > 1:
             per_row += self._prices.learner
         weight = 1.0 if self._weight is None else self._weight[rows]
-        self.spent += float((per_row * weight).sum())
+        with np.errstate(over="ignore"):  # as in kernels; prices have a limit, their sums over rows have none
+            self.spent += float((per_row * weight).sum())
         self._pay_once(np.bitwise_or.reduce(items[np.unique(leaves)]))
 
     def _pay_once(self, items: NDArray[np.uint64]) -> None:

@@ -115,10 +115,10 @@ def charge(
     largest: float,
     prices: NDArray[np.float64],
 ) -> None:
-    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; what is free stays free."""
+    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; zero times infinity is zero."""
     for f in range(prices.shape[0]):
         total = money[f] if once_paid[f] else money[f] + once[f]
-        prices[f] = min(tradeoff * total, largest) if total != 0 else 0.0
+        prices[f] = min(tradeoff * total, largest) if total != 0 and tradeoff != 0 else 0.0
 
 
 @kernel
