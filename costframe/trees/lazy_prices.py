@@ -137,7 +137,8 @@ class LazyPrices:
                 self._open(child, weight, np.full(len(parent.paid), weight))
             return
         account = self._open(small, self._leaf_weight(small), self._count(small))
-        self._open(large, self._leaf_weight(large), parent.paid - account.paid)
+        weight = self._leaf_weight(large)
+        self._open(large, weight, np.where(parent.paid == parent.weight, weight, parent.paid - account.paid))
 
     def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Charge rows that a tree was not grown on, but that pass through it as well.
@@ -216,7 +217,9 @@ class LazyPrices:
         return paid
 
     def _leaf_weight(self, leaf: Leaf) -> float:
-        return float(leaf.count if self._weight is None else self._weight[leaf.rows].sum())
+        if self._weight is None:
+            return float(leaf.count)
+        return float(np.cumsum(self._weight[leaf.rows])[-1])  # in the order of `weigh_marks`, to the same last digit
 
 
 def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:

@@ -80,6 +80,38 @@ def test_a_path_leaves_nothing_of_an_earlier_fit(rows):
     assert model.believed_cost_ == pytest.approx(model.cost(X).mean)
 
 
+class Noting:
+    """Lazy prices that keep what they said."""
+
+    def __init__(self, prices):
+        self.prices_of, self.said = prices, []
+
+    def prices(self, leaf):
+        self.said.append(self.prices_of.prices(leaf))
+        return self.said[-1]
+
+    def __getattr__(self, name):
+        return getattr(self.prices_of, name)
+
+
+def test_what_is_paid_is_free_to_the_last_digit_whatever_the_weights(rows):
+    """Weights of a leaf and of those of its rows that have paid are sums, which must round alike."""
+    X, y = np.tile(rows[0], (20, 1)), np.tile(rows[1], 20)
+    weight = np.random.default_rng(1).uniform(0.1, 3, len(X))
+    features = {"x0": 1.0, "x1": {"cost": 1.0, "needs": ["r"]}, "x2": 1e9}
+    costs = cf.CostModel.from_dict({"features": features, "resources": {"r": 2.0}})
+    prices = LazyPrices(costs.select(costs.names), 0.0, len(X), weight)
+    data = BinMapper.fit(X).transform(X)
+    for feature in range(3):  # all rows buy it
+        only = np.arange(3) == feature
+        grow_tree(data, -X[:, feature] * weight, weight, prices=prices, features=only, max_leaves=2)
+    prices.tradeoff = 1.0
+    noting = Noting(prices)
+    tree = grow_tree(data, -y * weight, weight, prices=noting, max_leaves=20)
+    assert tree.n_leaves == 20
+    assert not np.any(noting.said)
+
+
 def test_what_is_waived_is_not_charged_once_either_but_counted(rows):
     X, y = rows
     costs = cf.CostModel.from_dict({"features": {"x0": {"cost": 1.0, "once": 1e6}, "x1": 0.0, "x2": 0.0}})
