@@ -90,7 +90,7 @@ def _taken_off(gradient: float, weight: float, bounds: NDArray[np.float64]) -> f
     """Return twice what the best value between the bounds takes off the loss: G^2/weight unless one of them is it."""
     if bounds[0] * weight <= -gradient <= bounds[1] * weight:
         return gradient * gradient / weight
-    value = bounds[0] if -gradient < bounds[0] * weight else bounds[1]
+    value = float(bounds[0] if -gradient < bounds[0] * weight else bounds[1])
     return -(2.0 * gradient * value + weight * value * value)
 
 
@@ -121,7 +121,7 @@ def _score(
         or not min(a, b) > 0
     ):
         return -np.inf
-    return float(_taken_off(g_left, a, bounds) + _taken_off(g_right, b, bounds))
+    return _taken_off(g_left, a, bounds) + _taken_off(g_right, b, bounds)
 
 
 @kernel

@@ -153,6 +153,7 @@ def test_constraints_go_by_name_and_none_is_no_constraint():
     ("constraints", "message"),
     [
         ([1, 0], "expected one number for each of 3 features, got shape"),
+        ([[1], [1, 0], 0], "expected one number for each feature"),
         ([1, 0, 2], "expected -1, 0 or 1 for each feature"),
         ({"q": 1}, "expected names of features, got 'q'"),
         ("rising", "expected one number for each of 3 features"),
