@@ -217,9 +217,9 @@ class LazyPrices:
         return paid
 
     def _leaf_weight(self, leaf: Leaf) -> float:
-        if self._weight is None:
-            return float(leaf.count)
-        return float(np.cumsum(self._weight[leaf.rows])[-1])  # in the order of `weigh_marks`, to the same last digit
+        from costframe.trees.marks_kernels import weigh_rows
+
+        return float(leaf.count if self._weight is None else weigh_rows(leaf.rows, self._weight))
 
 
 def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:

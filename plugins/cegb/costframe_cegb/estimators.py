@@ -197,8 +197,9 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         Distinct values a feature is cut into, 255 by default (and at most).
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
-        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
-        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
+        column stand for, or None. By default a data frame's columns of a category dtype. Categories are texts, or
+        numbers smaller than 2^53. At most `max_bins` of a column are told apart, the most frequent ones; others, as
+        those never seen, go the missing way.
     subsample, column_share : float, optional
         Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
     monotone_constraints : sequence of int (d,), or dict of names to int, optional
