@@ -110,7 +110,7 @@ class Monitor:
         self, rows: Rows, loss: Loss, prices: PriceArrays, tradeoff: float, patience: int, scoring: Scoring
     ) -> None:
         self._tradeoff, self._patience = tradeoff, patience
-        self._with_cost = scoring is None
+        self._with_cost = scoring is None and tradeoff > 0  # zero times an infinite cost would be NaN
         self._score = scorer(scoring)
         self._running = Running(rows, loss, prices)
         self._best, self.best_round, self._round = np.inf, 0, 0

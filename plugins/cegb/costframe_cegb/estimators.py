@@ -88,7 +88,8 @@ class _CEGB(CostAwareEstimator):
     ) -> AnnealedPath:
         """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
 
-        The estimator becomes the model that is best at its own `tradeoff`.
+        The estimator becomes the model that is best at its own `tradeoff`, and has no `n_grown_` and no
+        `believed_cost_`; its `n_estimators` is the most rounds that a model may have, 1000 by default.
 
         Parameters
         ----------
@@ -99,6 +100,15 @@ class _CEGB(CostAwareEstimator):
             anything is bought to where prices do not count.
         scoring : "loss", name of a score, or callable, optional
             The score of points, of which more is better; minus the validation loss by default.
+
+        Returns
+        -------
+        AnnealedPath
+
+        Raises
+        ------
+        CostframeError
+            As `fit`; and if there are no validation data, or a setting is given that has no effect on a path.
 
         Notes
         -----
@@ -119,6 +129,9 @@ class _CEGB(CostAwareEstimator):
         point = path.at(settings.tradeoff)
         self.n_iter_ = point.n_rounds
         self._keep(path.predictor(point), data.costs)
+        self._kept = None
+        for name in ("n_grown_", "believed_cost_", "believed_fixed_"):
+            self.__dict__.pop(name, None)  # an earlier fit's
         return path
 
     def _loss(self, data: TrainingData) -> Loss:
@@ -191,8 +204,9 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         Distinct values a feature is cut into, 255 by default (and at most).
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
-        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
-        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
+        column stand for, or None. By default a data frame's columns of a category dtype. Categories are texts, or
+        numbers smaller than 2^53. At most `max_bins` of a column are told apart, the most frequent ones; others, as
+        those never seen, go the missing way.
     subsample, column_share : float, optional
         Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
     monotone_constraints : sequence of int (d,), or dict of names to int, optional
@@ -220,10 +234,10 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     ----------
     predictor_ : StageTree
     n_iter_, n_grown_ : int
-        Rounds kept, and rounds grown.
+        Rounds kept, and rounds grown by `fit`.
     believed_cost_, believed_fixed_ : float
-        What training believes the training rows pay for all rounds grown: mean per row, and once for the batch. If
-        all are kept, `cost` of the training rows reports the same.
+        What `fit` believes the training rows pay for all rounds grown: mean per row, and once for the batch. If all
+        are kept, `cost` of the training rows reports the same.
     classes_ : ndarray (K,)
     """
 
