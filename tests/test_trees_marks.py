@@ -4,7 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.trees.marks_kernels import charge, count_marks, mark_rows, price_leaf, price_marks, weigh_marks
+from costframe.trees.marks_kernels import (
+    charge,
+    count_marks,
+    mark_rows,
+    price_leaf,
+    price_marks,
+    weigh_marks,
+    weigh_rows,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -59,6 +67,18 @@ def test_a_leaf_pays_what_its_rows_owe(seed):
         assert money[f] == owed + 9.0 * per_split[f] + 9.0 * 0.5 + again[f] * paid[f]
 
 
+@given(seeds, st.integers(1, 400))
+def test_a_bit_that_all_rows_have_weighs_what_the_rows_weigh(seed, n):
+    rng = np.random.default_rng(seed)
+    weight, rows = rng.uniform(0.1, 3, 500), np.sort(rng.choice(500, n, replace=False)).astype(np.int32)
+    sums = np.empty(64)
+    weigh_marks(np.full((500, 1), 5, np.uint64), rows, weight, sums)
+    total = 0.0
+    for row in rows.tolist():
+        total += float(weight[row])
+    assert [weigh_rows(rows, weight), sums[0], sums[1], sums[2]] == [total, total, 0.0, total]
+
+
 @given(seeds, st.integers(1, 2))
 def test_rows_that_pass_through_pay_for_what_is_new(seed, words):
     rng = np.random.default_rng(seed)
@@ -79,3 +99,5 @@ def test_prices_are_charged_in_loss():
     prices = np.empty(6)
     charge(money, once, np.arange(6) > 3, 0.25, 1e300, prices)
     assert prices.tolist() == [0.0, 0.375, 0.5, 1e300, 0.0, 1.0]
+    charge(np.array([0.0, np.inf, np.inf, np.inf, 0.0, np.inf]), once, np.arange(6) > 3, 0.0, 1e300, prices)
+    assert prices.tolist() == [0.0] * 6

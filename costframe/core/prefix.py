@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.bits import bit_sets, word_count
-from costframe.core.evaluate import layout_leaves
-from costframe.core.node_layout import lay_out_nodes, path_masks, path_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,16 +45,24 @@ class PrefixCost:
 
     def add(self, table: TreeTable) -> NDArray[np.float64]:
         """Add trees of one output each, with e_t = 1, and return their values: float64 (rows, trees)."""
-        nodes = lay_out_nodes(table, self._X.shape[1])
-        leaves = np.empty((len(self._X), len(table)), np.int32)
-        layout_leaves(nodes, self._X, leaves)
-        masks = path_masks(nodes, self._X.shape[1])
-        spent = self._prices.learner + path_prices(nodes, self._prices.split)
-        spent += self._prices.reuse * np.bitwise_count(masks).sum(axis=1)
-        for tree in range(len(table)):
-            self._masks |= masks[leaves[:, tree]]
-            self._computed += spent[leaves[:, tree]]
-        return table.values[table.value[nodes.origin[leaves]]]
+        values = [self._add_tree(table.restrict([tree]) if len(table) > 1 else table) for tree in range(len(table))]
+        return np.stack(values, axis=1) if values else np.empty((len(self._X), 0))
+
+    def _add_tree(self, tree: TreeTable) -> NDArray[np.float64]:
+        from costframe.core.prefix_kernels import note_paths, walk_tree
+
+        shape = tree.left, tree.right
+        leaves, uses = np.empty(len(self._X), np.int32), np.zeros(tree.n_nodes)
+        masks, spent = np.zeros((tree.n_nodes, self._masks.shape[1]), np.uint64), np.zeros(tree.n_nodes)
+        note_paths(tree.feature, *shape, self._prices.split, masks, spent, uses)
+        spent += self._prices.learner + self._prices.reuse * uses
+        walk_tree(
+            self._X, tree.feature, tree.threshold, tree.missing_left, *shape, tree.category_first, tree.categories,
+            leaves,
+        )  # fmt: skip
+        self._masks |= masks[leaves]
+        self._computed += spent[leaves]
+        return np.asarray(tree.values[tree.value[leaves]])
 
     @property
     def mean(self) -> float:

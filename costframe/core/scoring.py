@@ -29,20 +29,20 @@ def roc_auc(
     y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
     """Area under the ROC curve; for more than two classes, the mean of one against the rest."""
+    p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
+    if p.ndim == 1:
+        return _area(np.asarray(y) == 1, p, np.ones(len(p)) if weight is None else np.asarray(weight, np.float64))
     from sklearn.metrics import roc_auc_score
 
-    p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
-    if p.ndim == 1 and np.isfinite(p).all() and set(np.unique(y).tolist()) == {0, 1}:
-        return _area(np.asarray(y) == 1, p, np.ones(len(p)) if weight is None else np.asarray(weight, np.float64))
     return float(roc_auc_score(y, p, sample_weight=weight, multi_class="ovr"))
 
 
 def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the share of pairs of both classes in the right order, ties half; many times quicker than scikit-learn."""
+    """Return the share of pairs of both classes in the right order, ties half: a path asks for it after every tree."""
     values, place = np.unique(p, return_inverse=True)
-    ill, well = (np.bincount(place[rows], weight[rows], len(values)) for rows in (positive, ~positive))
-    below = np.cumsum(well) - well
-    return float(ill @ (below + 0.5 * well) / (ill.sum() * well.sum()))
+    ones, zeros = (np.bincount(place[rows], weight[rows], len(values)) for rows in (positive, ~positive))
+    below, pairs = np.cumsum(zeros) - zeros, float(ones.sum() * zeros.sum())
+    return float(ones @ (below + 0.5 * zeros) / pairs) if pairs else float("nan")
 
 
 def average_precision(

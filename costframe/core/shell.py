@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from costframe.core.categorical import CategoricalColumns, find_categorical
+from costframe.core.categories import is_missing
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.frames import category_columns, column_names
@@ -280,8 +281,18 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def check_queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
-    """Return the queries of rows as numbers; refuse others than one a row."""
+    """Return the queries of rows as numbers; refuse others than one a row, and missing ones."""
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
         raise DataError(f"{name}: expected one query a row, shape ({n_rows},), got {queries.shape}")
-    return np.unique(queries, return_inverse=True)[1].astype(np.int64)
+    missing = np.zeros(n_rows, np.bool_)
+    if queries.dtype.kind in "fmM":
+        missing = np.isnan(queries)
+    elif queries.dtype.kind == "O":
+        missing[:] = [is_missing(query) for query in queries]
+    if missing.any():
+        raise DataError(f"{name}: expected the query of each row, it is missing in row {int(missing.argmax())}")
+    try:
+        return np.unique(queries, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        raise DataError(f"{name}: expected queries of one kind: {error}") from None

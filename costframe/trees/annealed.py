@@ -169,10 +169,14 @@ class AnnealingEstimator(CostAwareEstimator):
         progress : callable, optional
             Is told the share that is done, from 0 to 1, after each round.
 
+        Returns
+        -------
+        AnnealedPath
+
         Raises
         ------
         CostframeError
-            As of `fit`; also where a parameter is set that has no effect on a path.
+            As of `fit`; if there are no validation data; also where a parameter is set that has no effect on a path.
         """
         for name in _NO_EFFECT:
             if getattr(self, name, None) is not None and getattr(self, name) is not False:

@@ -82,7 +82,7 @@ class LazyPrices:
         self._begin = np.cumsum([0, *(len(items) for items in self._items)])
         self._again = np.full(d, prices.reuse)
         self._n_items = items
-        self._d, self._once_paid = d, np.zeros(d, np.bool_)
+        self._d, self._once, self._once_paid = d, prices.once, np.zeros(d, np.bool_)
         self._accounts: dict[int, _Account] = {}  # by open leaf
 
     def fork(self) -> LazyPrices:
@@ -97,6 +97,7 @@ class LazyPrices:
         waived = np.concatenate([features, resources])
         self._seen = self._seen.copy()
         self._seen[: self._n_items][waived] = 0.0
+        self._once = np.where(features, 0.0, self._once)
 
     def begin_tree(self) -> None:
         """Forget the leaves of the last tree; what is paid stays paid."""
@@ -108,7 +109,7 @@ class LazyPrices:
 
         prices = np.empty(self._d)
         money = self._account(leaf).money
-        charge(money, self._prices.once, self._once_paid, self.tradeoff, LARGEST, prices)
+        charge(money, self._once, self._once_paid, self.tradeoff, LARGEST, prices)
         return prices
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
@@ -136,7 +137,8 @@ class LazyPrices:
                 self._open(child, weight, np.full(len(parent.paid), weight))
             return
         account = self._open(small, self._leaf_weight(small), self._count(small))
-        self._open(large, self._leaf_weight(large), parent.paid - account.paid)
+        weight = self._leaf_weight(large)
+        self._open(large, weight, np.where(parent.paid == parent.weight, weight, parent.paid - account.paid))
 
     def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Charge rows that a tree was not grown on, but that pass through it as well.
@@ -166,7 +168,8 @@ class LazyPrices:
         if len(items) > 1:
             per_row += self._prices.learner
         weight = 1.0 if self._weight is None else self._weight[rows]
-        self.spent += float((per_row * weight).sum())
+        with np.errstate(over="ignore"):  # as in kernels; prices have a limit, their sums over rows have none
+            self.spent += float((per_row * weight).sum())
         self._pay_once(np.bitwise_or.reduce(items[np.unique(leaves)]))
 
     def _pay_once(self, items: NDArray[np.uint64]) -> None:
@@ -214,7 +217,9 @@ class LazyPrices:
         return paid
 
     def _leaf_weight(self, leaf: Leaf) -> float:
-        return float(leaf.count if self._weight is None else self._weight[leaf.rows].sum())
+        from costframe.trees.marks_kernels import weigh_rows
+
+        return float(leaf.count if self._weight is None else weigh_rows(leaf.rows, self._weight))
 
 
 def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:

@@ -11,7 +11,7 @@ from costframe.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["charge", "count_marks", "mark_rows", "price_leaf", "price_marks", "weigh_marks"]
+__all__ = ["charge", "count_marks", "mark_rows", "price_leaf", "price_marks", "weigh_marks", "weigh_rows"]
 
 BITS = 64
 ONE = np.uint64(1)
@@ -48,6 +48,15 @@ def weigh_marks(
             word = marks[row, w]
             for b in range(BITS):
                 sums[w * BITS + b] += weight[row] * np.float64((word >> np.uint64(b)) & ONE)
+
+
+@kernel
+def weigh_rows(rows: NDArray[np.int32], weight: NDArray[np.float64]) -> float:
+    """Return the weight of some rows: to the last digit what `weigh_marks` finds for a bit that all have."""
+    total = 0.0
+    for row in rows:
+        total += weight[row]
+    return total
 
 
 @kernel
@@ -115,10 +124,10 @@ def charge(
     largest: float,
     prices: NDArray[np.float64],
 ) -> None:
-    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; what is free stays free."""
+    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; zero times infinity is zero."""
     for f in range(prices.shape[0]):
         total = money[f] if once_paid[f] else money[f] + once[f]
-        prices[f] = min(tradeoff * total, largest) if total != 0 else 0.0
+        prices[f] = min(tradeoff * total, largest) if total != 0 and tradeoff != 0 else 0.0
 
 
 @kernel

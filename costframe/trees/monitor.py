@@ -110,7 +110,7 @@ class Monitor:
         self, rows: Rows, loss: Loss, prices: PriceArrays, tradeoff: float, patience: int, scoring: Scoring
     ) -> None:
         self._tradeoff, self._patience = tradeoff, patience
-        self._with_cost = scoring is None
+        self._with_cost = scoring is None and tradeoff > 0  # zero times an infinite cost would be NaN
         self._score = scorer(scoring)
         self._running = Running(rows, loss, prices)
         self._best, self.best_round, self._round = np.inf, 0, 0
@@ -150,7 +150,7 @@ def scorer(scoring: Scoring) -> Callable[[Running], float] | None:
         return None
     if isinstance(scoring, str):
         named = score_named(scoring)
-        return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.weight, now.rows.qid))
+        return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.uneven_weight, now.rows.qid))
     if not callable(scoring):
         raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {scoring!r}")
     return lambda now: _checked(scoring(now.rows.y, now.predictions))

@@ -26,7 +26,7 @@ def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
     """Multiply prices by a tradeoff; what is free stays free, and what cannot be paid stays finite."""
     price = np.asarray(money, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(price == 0, 0.0, np.minimum(tradeoff * price, LARGEST))
+        return np.where((price == 0) | (tradeoff == 0), 0.0, np.minimum(tradeoff * price, LARGEST))
 
 
 class SplitPrices(Protocol):
@@ -166,7 +166,8 @@ class OncePrices:
         """float64 (d,): unpaid feature and resource prices, reuse, split * weight of the leaf, and the root's own."""
         prices = self._once
         if self.split_price.any():
-            prices = prices + self.split_price * self._weight(leaf)
+            with np.errstate(over="ignore"):  # `in_loss` knows what to do with infinity
+                prices = prices + self.split_price * self._weight(leaf)
         if leaf.depth == 0 and self.root_price:
             prices = prices + self.root_price
         return in_loss(self.tradeoff, prices)

@@ -121,10 +121,8 @@ class SplitSearch:
         if family.large is not None:
             subtract(family.large.histogram[block.place], small, block.n_bins)  # type: ignore[index] # likewise
         for leaf in family.leaves:
-            if self.signs is None:
-                self._search_leaf(block, leaf, numbers)
-            else:
-                self._search_monotone(block, leaf, numbers, self.signs)
+            if leaf.candidates is not None and leaf.histogram is not None:
+                self._search_leaf(block, leaf, leaf.histogram[block.place], leaf.candidates, numbers)
 
     def _add(self, rows: NDArray[np.int32], block: ColumnBlock, histogram: NDArray[np.int64]) -> None:
         from costframe.trees.histogram_kernels import add_rows
@@ -151,46 +149,35 @@ class SplitSearch:
         self._spare += histograms[1:]
         return histograms[0]
 
-    def _search_leaf(self, block: ColumnBlock, leaf: Leaf, numbers: _Numbers) -> None:
-        from costframe.trees.split_kernels import find_splits
-
-        found = leaf.candidates
-        if found is not None and leaf.histogram is not None:
-            total = np.array([leaf.sums.word, leaf.sums.hessian_word], np.int64)
-            find_splits(
-                leaf.histogram[block.place], block.n_bins, block.columns, total, *numbers,
-                found.gain, found.bin, found.missing_left, found.left,
-            )  # fmt: skip
-            if self.data.mapper.has_categories:
-                self._search_categories(block, leaf.histogram, total, numbers, found)
-
-    def _search_categories(
+    def _search_leaf(
         self,
         block: ColumnBlock,
+        leaf: Leaf,
         histogram: NDArray[np.int64],
-        total: NDArray[np.int64],
-        numbers: _Numbers,
         found: Candidates,
+        numbers: _Numbers,
     ) -> None:
-        """Replace what was found on categorical columns as if their bins were in order."""
         from costframe.trees.category_kernels import find_category_splits
-
-        places = np.flatnonzero(self.data.mapper.categorical[block.columns])
-        find_category_splits(
-            histogram[block.place], places, block.n_bins, block.columns, total, *numbers,
-            found.gain, found.missing_left, found.left, found.left_bins,
-        )  # fmt: skip
-
-    def _search_monotone(self, block: ColumnBlock, leaf: Leaf, numbers: _Numbers, signs: NDArray[np.int8]) -> None:
         from costframe.trees.monotone_kernels import find_monotone_splits
+        from costframe.trees.split_kernels import find_splits
 
-        found = leaf.candidates
-        if found is not None and leaf.histogram is not None:
-            total = np.array([leaf.sums.word, leaf.sums.hessian_word], np.int64)
-            bounds = np.array([leaf.low, leaf.high]) * power_of_two(-self.packed.gradient_exponent)
-            find_monotone_splits(
-                leaf.histogram[block.place], block.n_bins, block.columns, total, *numbers, signs, bounds,
+        total = np.array([leaf.sums.word, leaf.sums.hessian_word], np.int64)
+        bounds = np.array([leaf.low, leaf.high]) * power_of_two(-self.packed.gradient_exponent)
+        mapper = self.data.mapper
+        if self.signs is None:
+            find_splits(
+                histogram, block.n_bins, block.columns, total, *numbers,
                 found.gain, found.bin, found.missing_left, found.left,
+            )  # fmt: skip
+        else:
+            find_monotone_splits(
+                histogram, block.n_bins, block.columns, total, *numbers, self.signs, bounds,
+                found.gain, found.bin, found.missing_left, found.left,
+            )  # fmt: skip
+        if mapper.has_categories:  # replaces what was found on categorical columns as if their bins were in order
+            find_category_splits(
+                histogram, np.flatnonzero(mapper.categorical[block.columns]), block.n_bins, block.columns, total,
+                *numbers, bounds, found.gain, found.missing_left, found.left, found.left_bins,
             )  # fmt: skip
 
     def _numbers(self) -> _Numbers:

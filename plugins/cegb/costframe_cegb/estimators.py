@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
@@ -29,10 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
+_PATH_L2 = 1.0  # a path has many models to choose from, and chance chooses with us where leaves are free to be extreme
+
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _CEGB(AnnealingEstimator):
-    """What all have in common: settings, and training. A path has trees of `max_leaves` and of a quarter of them."""
+    """What all have in common: settings, and training.
+
+    A path has trees of `max_leaves` and of a quarter of them, and `l2_regularization` is 1 by default there.
+    """
 
     _takes_categories: ClassVar = True
 
@@ -70,7 +75,14 @@ class _CEGB(AnnealingEstimator):
         return trained.predictor
 
     def _anneal(self, data: TrainingData, asked: Annealing) -> AnnealedPath:
-        return anneal_cegb(data, self._loss(data), self._settings(data), asked)
+        settings = self._settings(data)
+        if self.l2_regularization is None:
+            settings = evolve(settings, l2_regularization=_PATH_L2)
+        path = anneal_cegb(data, self._loss(data), settings, asked)
+        self._kept = None
+        for name in ("n_grown_", "believed_cost_", "believed_fixed_"):
+            self.__dict__.pop(name, None)  # an earlier fit's
+        return path
 
     def _loss(self, data: TrainingData) -> Loss:
         return loss_for(data.n_classes)
@@ -142,8 +154,9 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         Distinct values a feature is cut into, 255 by default (and at most).
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
-        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
-        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
+        column stand for, or None. By default a data frame's columns of a category dtype. Categories are texts, or
+        numbers smaller than 2^53. At most `max_bins` of a column are told apart, the most frequent ones; others, as
+        those never seen, go the missing way.
     subsample, column_share : float, optional
         Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
     monotone_constraints : sequence of int (d,), or dict of names to int, optional
@@ -171,10 +184,10 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     ----------
     predictor_ : StageTree
     n_iter_, n_grown_ : int
-        Rounds kept, and rounds grown.
+        Rounds kept, and rounds grown by `fit`.
     believed_cost_, believed_fixed_ : float
-        What training believes the training rows pay for all rounds grown: mean per row, and once for the batch. If
-        all are kept, `cost` of the training rows reports the same.
+        What `fit` believes the training rows pay for all rounds grown: mean per row, and once for the batch. If all
+        are kept, `cost` of the training rows reports the same.
     classes_ : ndarray (K,)
     """
 

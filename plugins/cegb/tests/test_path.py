@@ -28,7 +28,7 @@ def rows():
 
 def fitted(rows, scoring=None, **settings):
     X, y = rows
-    model = CEGBClassifier(COSTS, 0.01, max_leaves=8, **settings)
+    model = CEGBClassifier(COSTS, 0.01, **{"max_leaves": 8, "n_estimators": 60} | settings)
     return model, model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], scoring=scoring)
 
 
@@ -73,7 +73,7 @@ def test_subsamples_are_drawn_anew_by_every_fork(rows):
 
 def test_points_have_the_score_that_was_asked_for(rows):
     X, y = rows
-    _, path = fitted(rows, "roc_auc")
+    _, path = fitted(rows, "roc_auc", n_estimators=10)
     for point in some(path):
         assert roc_auc_score(y[400:], path.predictor(point).predict(X[400:])) == pytest.approx(point.score)
 
@@ -89,7 +89,7 @@ def test_the_frontier_is_what_nothing_beats(path):
 
 def test_points_are_chosen_by_tradeoff_and_by_budget(rows):
     X, _ = rows
-    model, path = fitted(rows)
+    model, path = fitted(rows, n_estimators=20)
     best = path.at(0.01)
     assert model.n_iter_ == best.n_rounds
     assert model.cost(X[400:]).mean == pytest.approx(best.cost)
@@ -107,7 +107,8 @@ def test_given_tradeoffs_are_kept_to(rows):
     path = model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], tradeoffs=(0.02, 0.02))
     assert {point.tradeoff for point in path.points} == {0.0, 0.02}  # and of the line that knows no prices
     priced = [point for point in path.points if point.tradeoff == 0.02]
-    large = CEGBClassifier(COSTS, 0.02, n_estimators=1, max_leaves=8).fit(X[:400], y[:400]).cost(X[400:]).mean
+    settings = {"n_estimators": 1, "max_leaves": 8, "l2_regularization": 1.0}
+    large = CEGBClassifier(COSTS, 0.02, **settings).fit(X[:400], y[:400]).cost(X[400:]).mean
     assert any(point.n_rounds == 1 and point.cost == pytest.approx(large) for point in priced)
 
 
@@ -157,6 +158,9 @@ def test_a_dear_resource_is_bought_when_its_features_together_repay_it():
         ({"warm_start": True}, {}, "warm_start: has no effect on a path"),
         ({}, {"tradeoffs": (0.1, 0.2)}, "tradeoffs: expected two numbers"),
         ({}, {"tradeoffs": (0.1, 0.0)}, "tradeoffs: expected two numbers"),
+        ({}, {"tradeoffs": 5}, "tradeoffs: expected two numbers"),
+        ({}, {"tradeoffs": (1, "a")}, "tradeoffs: expected two numbers"),
+        ({}, {"tradeoffs": (1.0, 0.1, 0.01)}, "tradeoffs: expected two numbers"),
         ({}, {"scoring": 3}, "scoring: expected None"),
         ({}, {"X_val": None, "y_val": None}, "X_val: a path needs validation data"),
     ],
