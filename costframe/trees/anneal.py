@@ -81,7 +81,7 @@ def falling_tradeoffs(
         The first and the last.
     """
     if limits is not None:
-        return _levels(*check_limits(limits))
+        return _levels(*limits)
     if not (full > 0 and loss > 0):
         return np.zeros(1)
     each = prices.cost + prices.needs @ prices.resource_cost

@@ -9,7 +9,8 @@ from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareEstimator
-from costframe.trees.anneal import Annealer, falling_tradeoffs
+from costframe.core.training import check_flag
+from costframe.trees.anneal import Annealer, check_limits, falling_tradeoffs
 from costframe.trees.line import Line
 from costframe.trees.monitor import scorer
 from costframe.trees.path import AnnealedPath
@@ -61,12 +62,15 @@ class Annealing:
     annealer : Annealer
     limits : (float, float), optional
         The first and the last tradeoff.
+    look_ahead : bool
+        Whether to try what a line's bundles gain together.
     told : callable, optional
         Is told the share that is done, from 0 to 1, after each round.
     """
 
     annealer: Annealer
     limits: tuple[float, float] | None = None
+    look_ahead: bool = True
     told: Callable[[float], None] | None = None
 
     def tell(self, begun: float, lines: float, tradeoffs: NDArray[np.float64] | None = None) -> None:
@@ -124,7 +128,7 @@ def anneal(
             full = max(data.costs.full_cost(data.feature_names), plain.running.cost)
             tradeoffs = falling_tradeoffs(gained, full, data.prices, asked.limits)
         asked.tell(begun, lines, tradeoffs)
-        annealer.descend(line, tradeoffs, start.ahead)
+        annealer.descend(line, tradeoffs, start.ahead if asked.look_ahead else [])
         begun += 1
     points, branches = tuple(annealer.points), tuple(annealer.branches)
     return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, frozenset(unpriced))
@@ -150,6 +154,7 @@ class AnnealingEstimator(CostAwareEstimator):
         qid_val: ArrayLike | None = None,
         tradeoffs: tuple[float, float] | None = None,
         scoring: Any = None,
+        look_ahead: bool = True,
         progress: Callable[[float], None] | None = None,
     ) -> AnnealedPath:
         """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
@@ -166,6 +171,10 @@ class AnnealingEstimator(CostAwareEstimator):
             anything is bought to where prices do not count.
         scoring : "loss", name of a score, or callable, optional
             The score of points, of which more is better; minus the validation loss by default.
+        look_ahead : bool
+            Whether to try at each level, for every resource, what its features gain together: it is bought if the whole
+            is better at its true cost. Without, it is bought only where a single split repays it, and training is
+            quicker.
         progress : callable, optional
             Is told the share that is done, from 0 to 1, after each round.
 
@@ -186,7 +195,8 @@ class AnnealingEstimator(CostAwareEstimator):
             raise ParameterError("X_val: a path needs validation data")
         most: int | None = getattr(self, "n_estimators", None)
         annealer = Annealer(_PATH_ROUNDS if most is None else most, scorer(scoring))
-        path = self._anneal(data, Annealing(annealer, tradeoffs, progress))
+        limits = None if tradeoffs is None else check_limits(tradeoffs)
+        path = self._anneal(data, Annealing(annealer, limits, check_flag("look_ahead", look_ahead), progress))
         point = path.at(float(self.tradeoff))
         self.n_iter_ = point.n_rounds
         self._keep(path.predictor(point), data.costs)

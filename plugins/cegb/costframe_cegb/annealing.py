@@ -38,7 +38,7 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, asked: A
     for leaves in _sizes(settings.max_leaves):
         grow = tree_grower(data, evolve(settings, max_leaves=leaves), mapper)
         starts.append(Start(grow, _lazy(data), plain=True, ahead=ahead))
-        starts.append(Start(grow, once_prices(data.prices, data.train)))
+        starts.append(Start(grow, once_prices(data.prices, data.train), ahead=ahead))
     return anneal(
         data,
         loss,
