@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from costframe.core.errors import DataError
 from costframe.trees.distinct import few_values
 from costframe.trees.distinct_kernels import collect_distinct
-from costframe.trees.histogram_kernels import add_rows, subtract
+from costframe.trees.histogram_kernels import add_rows
 from costframe.trees.packing import pack
 from costframe.trees.partition import RowSplit, part_rows
 from costframe.trees.partition_kernels import label_rows, partition_rows, route_rows, sum_leaves
-from costframe.trees.split_kernels import find_splits
+from costframe.trees.split_kernels import find_splits, subtract
 
 CELLS = [0, 1, 2, 5, 254, 255]
 rng_seeds = st.integers(0, 2**32 - 1)

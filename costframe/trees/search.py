@@ -113,7 +113,7 @@ class SplitSearch:
         return Candidates.none(mapper.n_features, categories=mapper.has_categories)
 
     def _search_family(self, block: ColumnBlock, family: Family, numbers: _Numbers) -> None:
-        from costframe.trees.histogram_kernels import subtract
+        from costframe.trees.split_kernels import subtract
 
         small = family.small.histogram[block.place]  # type: ignore[index] # set just before
         if not family.added:
