@@ -38,9 +38,8 @@ def _add_up_listed(
     """List the first bin and those that have rows in `cells` (256,), write the sums up to each, and count them."""
     cells[0], n_cells = 0, 1
     for cell in range(1, n_bins):
-        if histogram[k, cell, 0] != 0:  # a word of some rows is not zero, for it counts them
-            cells[n_cells] = cell
-            n_cells += 1
+        cells[n_cells] = cell  # always: a branch would be mispredicted
+        n_cells += int(histogram[k, cell, 0] != 0)  # a word of some rows is not zero, for it counts them
     word, hessian_word = 0, 0
     for at in range(n_cells):
         word += histogram[k, cells[at], 0]
@@ -193,14 +192,11 @@ def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDA
     n_bins : int64 (k,)
         Bins that are in use besides the missing one.
     """
-    words = histogram.shape[2]
-    sums, less = histogram.ravel(), child.ravel()
     for k in range(histogram.shape[0]):
-        first = 256 * words * k
-        for at in range(first, first + words * n_bins[k]):
-            sums[at] -= less[at]
-        for at in range(first + 255 * words, first + 256 * words):
-            sums[at] -= less[at]
+        for word in range(histogram.shape[2]):
+            for cell in range(n_bins[k]):
+                histogram[k, cell, word] -= child[k, cell, word]
+            histogram[k, 255, word] -= child[k, 255, word]
 
 
 @kernel
