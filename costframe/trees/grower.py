@@ -18,7 +18,7 @@ from costframe.trees.scaling import power_of_two
 from costframe.trees.search import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,8 +52,12 @@ class Grower:
     _leaves: dict[int, Leaf] = attrs.field(factory=dict, init=False)
     _scratch: NDArray[np.int32] = attrs.field(init=False)
     _price_unit: float = attrs.field(init=False)
+    _best_feature: Callable[..., tuple[int, float]] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        from costframe.trees.split_kernels import best_feature
+
+        self._best_feature = best_feature
         self._scratch = np.empty_like(self.root.rows)
         # A gain is G^2/H, with G in units of the largest possible sum.
         self._price_unit = power_of_two(-2 * self.search.packed.gradient_exponent)
@@ -100,11 +104,9 @@ class Grower:
 
     def _compare(self, leaf: Leaf) -> None:
         """Find the leaf's best feature at current prices."""
-        from costframe.trees.split_kernels import best_feature
-
-        if leaf.candidates is not None:
-            prices = self.prices.prices(leaf)
-            leaf.feature, leaf.value = best_feature(leaf.candidates.gain, prices, self._price_unit)
+        if leaf.slot >= 0:
+            gain = self.search.candidates.gain[leaf.slot]
+            leaf.feature, leaf.value = self._best_feature(gain, self.prices.prices(leaf), self._price_unit)
 
     def _queued(self, leaf: Leaf) -> tuple[float, int, Leaf]:
         """Sort by worth at current prices, then by age."""
@@ -115,8 +117,8 @@ class Grower:
         """Mark a leaf as one to be searched, if it is large and high enough."""
         enough = self.search.packed.count(leaf.sums) >= 2 * self.search.limits.min_samples_leaf
         if enough and leaf.depth < self.max_depth and self.search.blocks:
-            leaf.candidates = self.search.empty_candidates()
-        return leaf.candidates is not None
+            leaf.slot = self.search.candidates.take()
+        return leaf.slot >= 0
 
     def _split(self, leaves: Sequence[Leaf], *, last: bool) -> list[Leaf]:
         """Split leaves on their best features, and return the children that were searched; the last are not."""
@@ -132,26 +134,26 @@ class Grower:
         self.search.search(families)
         children = [child for family in families for child in family.leaves]
         for child in children:
-            if child.candidates is None or child.depth + 1 >= self.max_depth:
+            if child.slot < 0 or child.depth + 1 >= self.max_depth:
                 self.search.release(child)  # no search below will subtract from it
-        return sorted((child for child in children if child.candidates is not None), key=lambda child: child.node)
+        return sorted((child for child in children if child.slot >= 0), key=lambda child: child.node)
 
     def _divide(self, leaves: Sequence[Leaf]) -> list[tuple[Leaf, Leaf]]:
         """Move rows, and make two leaves of each."""
         tests = []
         for leaf in leaves:
-            found = leaf.candidates
-            bin_, missing_left = int(found.bin[leaf.feature]), bool(found.missing_left[leaf.feature])  # type: ignore[union-attr]
+            found, at = self.search.candidates, (leaf.slot, leaf.feature)
+            bin_, missing_left = int(found.bin[at]), bool(found.missing_left[at])
             scratch = self._scratch[leaf.begin : leaf.begin + leaf.count]
             named = self.search.data.mapper.categorical[leaf.feature]
-            left_bins = going_left(found.left_bins[leaf.feature]) if named else None  # type: ignore[union-attr]
+            left_bins = going_left(found.left_bins[at]) if named else None
             tests.append(RowSplit(leaf.rows, scratch, leaf.feature, bin_, missing_left, left_bins))
         counts = part_rows(self.search.data.columns, tests, n_threads=self.search.n_threads)
         return [self._replace(leaf, test, count) for leaf, test, count in zip(leaves, tests, counts, strict=True)]
 
     def _replace(self, leaf: Leaf, test: RowSplit, n_left: int) -> tuple[Leaf, Leaf]:
         node = self.nodes.split(leaf.node, test.feature, test.bin, test.missing_left, test.left_bins)
-        left = leaf.candidates.left_sums(leaf.feature)  # type: ignore[union-attr] # a leaf that is split was searched
+        left = self.search.candidates.left_sums(leaf.slot, leaf.feature)
         right = Sums(leaf.sums.word - left.word, leaf.sums.hessian_word - left.hessian_word)
         tested = leaf.tested | {leaf.feature}
         children = (
@@ -162,7 +164,8 @@ class Grower:
             self._bound(leaf, *children, test)
         del self._leaves[leaf.node]
         self._leaves.update((child.node, child) for child in children)
-        leaf.candidates = None
+        self.search.candidates.release(leaf.slot)
+        leaf.slot = -1
         return children
 
     def _bound(self, leaf: Leaf, left: Leaf, right: Leaf, test: RowSplit) -> None:

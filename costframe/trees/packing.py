@@ -9,7 +9,7 @@ numbers do not depend on the order of rows, and a sibling's histogram by subtrac
 from __future__ import annotations
 
 from math import frexp, ldexp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -27,8 +27,7 @@ _ROWS_PER_PART = 131_072
 _EXACT_BITS = 53  # integers below 2^53 become doubles unchanged
 
 
-@frozen
-class Sums:
+class Sums(NamedTuple):
     """What a set of rows adds up to.
 
     Parameters

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["best_feature", "find_splits", "subtract"]
+__all__ = ["best_feature", "find_splits", "search_pair", "subtract"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
 
@@ -197,6 +197,51 @@ def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDA
             for cell in range(n_bins[k]):
                 histogram[k, cell, word] -= child[k, cell, word]
             histogram[k, 255, word] -= child[k, 255, word]
+
+
+@kernel
+def search_pair(
+    small: NDArray[np.int64],
+    large: NDArray[np.int64],
+    totals: tuple[int, int, int, int],
+    slots: tuple[int, int],
+    n_bins: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    bin_: NDArray[np.uint8],
+    missing_left: NDArray[np.bool_],
+    left: NDArray[np.int64],
+) -> None:
+    """Turn a parent's histogram into that of its larger child, and find the best splits of both children.
+
+    Parameters
+    ----------
+    small, large : int64 (k, 256, 1 or 2)
+        Histograms of the smaller child, and of the parent; the latter is written.
+    totals : int, int, int, int
+        Sums of words of the smaller child, then of the larger one.
+    slots : int, int
+        Where each child's splits are written; -1 if it is not to be searched.
+    n_bins, columns, count_bits, units, limits
+        As for `find_splits`.
+    gain, bin_, missing_left, left : (slots, d), the last one (slots, d, 2)
+        Written as by `find_splits`, in two slots.
+    """
+    subtract(large, small, n_bins)
+    total = np.empty(2, np.int64)
+    if slots[0] >= 0:
+        at, total[0], total[1] = slots[0], totals[0], totals[1]
+        find_splits(
+            small, n_bins, columns, total, count_bits, units, limits, gain[at], bin_[at], missing_left[at], left[at]
+        )
+    if slots[1] >= 0:
+        at, total[0], total[1] = slots[1], totals[2], totals[3]
+        find_splits(
+            large, n_bins, columns, total, count_bits, units, limits, gain[at], bin_[at], missing_left[at], left[at]
+        )
 
 
 @kernel
