@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.trees.histogram import ColumnBlock
+
 __all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
 
 MISSING_BIN = 255
@@ -193,11 +195,17 @@ class BinnedData:
         The same.
     mapper : BinMapper
         What the bins mean.
+
+    Attributes
+    ----------
+    blocks : dict
+        What `column_blocks` made of all columns, by the number of threads.
     """
 
     bins: NDArray[np.uint8]
     columns: NDArray[np.uint8]
     mapper: BinMapper
+    blocks: dict[int, list[ColumnBlock]] = field(factory=dict, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:

@@ -60,7 +60,7 @@ class GrownTree:
     @cached_property
     def table(self) -> TreeTable:
         """The tree, ready for a bank."""
-        return TreeTable.single(
+        return TreeTable.grown(
             self.feature, self.threshold, self.missing_left, self.left, self.right, self.outputs, self.categories
         )
 

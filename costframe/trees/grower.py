@@ -122,32 +122,33 @@ class Grower:
 
     def _split(self, leaves: Sequence[Leaf], *, last: bool) -> list[Leaf]:
         """Split leaves on their best features, and return the children that were searched; the last are not."""
-        families = []
-        for leaf, pair in zip(leaves, self._divide(leaves), strict=True):
-            may_split = [not last and self._may_split(child) for child in pair]
-            if any(may_split):
-                self.prices.divided(leaf, *pair)
-                small, large = pair if pair[0].count <= pair[1].count else pair[::-1]
-                families.append(Family(small, large, leaf.histogram))
-            else:
+        families, searched = [], []
+        for leaf, (left, right) in zip(leaves, self._divide(leaves), strict=True):
+            found = [] if last else [child for child in (left, right) if self._may_split(child)]
+            if not found:
                 self.search.release(leaf)
+                continue
+            self.prices.divided(leaf, left, right)
+            small, large = (left, right) if left.count <= right.count else (right, left)
+            families.append(Family(small, large, leaf.histogram))
+            searched += found
         self.search.search(families)
-        children = [child for family in families for child in family.leaves]
-        for child in children:
-            if child.slot < 0 or child.depth + 1 >= self.max_depth:
-                self.search.release(child)  # no search below will subtract from it
-        return sorted((child for child in children if child.slot >= 0), key=lambda child: child.node)
+        for family in families:
+            for child in family.leaves:
+                if child.slot < 0 or child.depth + 1 >= self.max_depth:
+                    self.search.release(child)  # no search below will subtract from it
+        return searched
 
     def _divide(self, leaves: Sequence[Leaf]) -> list[tuple[Leaf, Leaf]]:
         """Move rows, and make two leaves of each."""
+        found, categorical = self.search.candidates, self.search.data.mapper.categorical
         tests = []
         for leaf in leaves:
-            found, at = self.search.candidates, (leaf.slot, leaf.feature)
-            bin_, missing_left = int(found.bin[at]), bool(found.missing_left[at])
+            slot, feature = leaf.slot, leaf.feature
             scratch = self._scratch[leaf.begin : leaf.begin + leaf.count]
-            named = self.search.data.mapper.categorical[leaf.feature]
-            left_bins = going_left(found.left_bins[at]) if named else None
-            tests.append(RowSplit(leaf.rows, scratch, leaf.feature, bin_, missing_left, left_bins))
+            left_bins = going_left(found.left_bins[slot, feature]) if categorical[feature] else None
+            bin_, missing_left = int(found.bin[slot, feature]), bool(found.missing_left[slot, feature])
+            tests.append(RowSplit(leaf.rows, scratch, feature, bin_, missing_left, left_bins))
         counts = part_rows(self.search.data.columns, tests, n_threads=self.search.n_threads)
         return [self._replace(leaf, test, count) for leaf, test, count in zip(leaves, tests, counts, strict=True)]
 

@@ -56,7 +56,7 @@ class _Accounts:
 
 @cache
 def _kernels() -> Any:
-    """What is called for every leaf; looked up once."""
+    """Return what is called for every leaf; looked up once."""
     from costframe.trees import marks_kernels
 
     return marks_kernels

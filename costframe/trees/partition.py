@@ -66,7 +66,7 @@ def part_rows(columns: NDArray[np.uint8], splits: Sequence[RowSplit], *, n_threa
 
 @cache
 def _kernels() -> tuple[Callable[..., int], Callable[..., int]]:
-    """What is called for every split; looked up once."""
+    """Return what is called for every split; looked up once."""
     from costframe.trees.category_kernels import partition_by_set
     from costframe.trees.partition_kernels import partition_rows
 

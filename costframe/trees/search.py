@@ -37,7 +37,7 @@ _ROWS_PER_THREAD = 8192  # at least, where threads share the rows
 
 @cache
 def _kernels() -> Any:
-    """What is called for every leaf; looked up once."""
+    """Return what is called for every leaf; looked up once."""
     from costframe.trees.histogram_kernels import add_rows
     from costframe.trees.split_kernels import find_splits, search_pair, subtract
 
@@ -109,15 +109,18 @@ class SplitSearch:
         for family in families:
             if family.large is not None:
                 family.large.histogram = family.parent
-            family.added = self._share_rows(family.small)
+            family.added = self.n_threads > 1 and self._share_rows(family.small)
             family.small.histogram = self._add_by_rows(family.small.rows) if family.added else self._take()
 
         def search_block(block: ColumnBlock) -> None:
             for family in families:
                 self._search_family(block, family)
 
-        worth = self.n_threads > 1 and self._cells(families) > _CELLS_WORTH_THREADS
-        run_parallel(search_block, self.blocks if worth else self.wide_blocks, self.n_threads if worth else 1)
+        if self.n_threads > 1 and self._cells(families) > _CELLS_WORTH_THREADS:
+            run_parallel(search_block, self.blocks, self.n_threads)
+            return
+        for block in self.wide_blocks:
+            search_block(block)
 
     def release(self, leaf: Leaf) -> None:
         """Take back the histogram of a leaf that has no more use for it."""
@@ -140,7 +143,7 @@ class SplitSearch:
     def _share_rows(self, leaf: Leaf) -> bool:
         """Whether threads share a leaf's rows instead of the columns."""
         enough = leaf.count >= self.n_threads * _ROWS_PER_THREAD
-        return self.n_threads > 1 and enough and self.data.bins.size > _CACHED
+        return enough and self.data.bins.size > _CACHED
 
     def _add_by_rows(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         """Make a histogram, each thread adding up some of the rows; sums of integers come out the same."""
@@ -177,7 +180,7 @@ class SplitSearch:
             return
         histogram, total = leaf.histogram[block.place], np.array(leaf.sums, np.int64)
         if self.signs is not None:
-            self._search_monotone(block, leaf, histogram, total)
+            self._search_monotone(block, leaf, histogram, total, self.signs)
             return
         _kernels().find_splits(
             histogram, block.n_bins, block.columns, total, *self._numbers,
@@ -199,14 +202,19 @@ class SplitSearch:
         )  # fmt: skip
 
     def _search_monotone(
-        self, block: ColumnBlock, leaf: Leaf, histogram: NDArray[np.int64], total: NDArray[np.int64]
+        self,
+        block: ColumnBlock,
+        leaf: Leaf,
+        histogram: NDArray[np.int64],
+        total: NDArray[np.int64],
+        signs: NDArray[np.int8],
     ) -> None:
         from costframe.trees.monotone_kernels import find_monotone_splits
 
         found, slot = self.candidates, leaf.slot
         bounds = np.array([leaf.low, leaf.high]) * power_of_two(-self.packed.gradient_exponent)
         find_monotone_splits(
-            histogram, block.n_bins, block.columns, total, *self._numbers, self.signs, bounds,
+            histogram, block.n_bins, block.columns, total, *self._numbers, signs, bounds,
             found.gain[slot], found.bin[slot], found.missing_left[slot], found.left[slot],
         )  # fmt: skip
 
@@ -220,7 +228,5 @@ class SplitSearch:
     def _cells(self, families: Sequence[Family]) -> int:
         """Estimate the work, in cells added to a histogram."""
         rows = sum(family.small.count for family in families)
-        scanned = (
-            256 * _CELLS_PER_BIN * sum(leaf.slot >= 0 for family in families for leaf in family.leaves)
-        )
+        scanned = 256 * _CELLS_PER_BIN * sum(leaf.slot >= 0 for family in families for leaf in family.leaves)
         return (rows + scanned) * sum(len(block.columns) for block in self.blocks)
