@@ -239,7 +239,7 @@ def _single(
     outputs: NDArray[np.float64],
     categories: Mapping[int, ArrayLike] | None,
 ) -> dict[str, ArrayLike]:
-    """What the fields of one tree's table hold, by name."""
+    """Return what the fields of one tree's table hold, by name."""
     sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
     table = np.asarray(outputs, np.float64)
     table = table.reshape(len(table), -1)

@@ -91,7 +91,9 @@ class Grower:
                 heapq.heapify(queue)
 
     def finished_leaves(self) -> list[Leaf]:
-        """All leaves, by where their rows lie."""
+        """Return all leaves, by where their rows lie; none is searched any more."""
+        for leaf in self._leaves.values():
+            self.search.release(leaf)
         return sorted(self._leaves.values(), key=lambda leaf: leaf.begin)
 
     def _plant(self) -> list[Leaf]:

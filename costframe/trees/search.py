@@ -95,11 +95,16 @@ class SplitSearch:
     n_threads: int
     signs: NDArray[np.int8] | None = None
     candidates: Candidates = attrs.field(init=False)
+    _shape: tuple[int, int, int] = attrs.field(init=False)
     _spare: list[NDArray[np.int64]] = attrs.field(factory=list, init=False)
     _numbers: _Numbers = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         mapper, packed = self.data.mapper, self.packed
+        columns, words = sum(len(block.columns) for block in self.wide_blocks), packed.words.shape[1]
+        self._shape = columns, 256, words
+        if self.wide_blocks is self.data.blocks.get(1):  # all columns
+            self._spare = self.data.spare[words - 1]
         self.candidates = Candidates.none(mapper.n_features, categories=mapper.has_categories)
         relative = ldexp(packed.gradient_unit, -packed.gradient_exponent)  # squares of sums below one are doubles
         self._numbers = packed.count_bits, np.array([relative, packed.hessian_unit]), self.limits.as_array()
@@ -220,13 +225,13 @@ class SplitSearch:
 
     def _take(self) -> NDArray[np.int64]:
         """Find room for a histogram, with anything in it."""
-        if self._spare:
+        try:
             return self._spare.pop()
-        columns = sum(len(block.columns) for block in self.blocks)
-        return np.empty((columns, 256, self.packed.words.shape[1]), np.int64)
+        except IndexError:  # another thread may have taken the last
+            return np.empty(self._shape, np.int64)
 
     def _cells(self, families: Sequence[Family]) -> int:
         """Estimate the work, in cells added to a histogram."""
         rows = sum(family.small.count for family in families)
         scanned = 256 * _CELLS_PER_BIN * sum(leaf.slot >= 0 for family in families for leaf in family.leaves)
-        return (rows + scanned) * sum(len(block.columns) for block in self.blocks)
+        return (rows + scanned) * self._shape[0]
