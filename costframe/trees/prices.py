@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy
 from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
@@ -148,7 +148,10 @@ class OncePrices:
 
     def fork(self) -> OncePrices:
         """Return a copy that goes its own way; between trees."""
-        return deepcopy(self, {id(self.row_weight): self.row_weight})
+        other = copy(self)
+        other.feature_paid, other.resource_paid = self.feature_paid.copy(), self.resource_paid.copy()
+        other._used, other._once = self._used.copy(), self._once.copy()  # noqa: SLF001 - the copy's own
+        return other
 
     def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Take these features (d,) and resources (R,) as paid for."""
