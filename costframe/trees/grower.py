@@ -166,7 +166,7 @@ class Grower:
         if self.search.signs is not None:
             self._bound(leaf, *children, test)
         del self._leaves[leaf.node]
-        self._leaves.update((child.node, child) for child in children)
+        self._leaves[node], self._leaves[node + 1] = children
         self.search.candidates.release(leaf.slot)
         leaf.slot = -1
         return children

@@ -107,6 +107,7 @@ class LazyPrices:
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
         self._seen = self._cost  # what splits are charged: less than rows pay, where something is waived
+        self._waived: NDArray[np.float64] | None = None  # what they are not
         self._bits = _item_bits(prices.needs, self._marks.shape[1])
         self._items = [np.append(np.flatnonzero(needs) + d, f) for f, needs in enumerate(prices.needs)]
         self._all_items = np.concatenate(self._items)
@@ -129,6 +130,7 @@ class LazyPrices:
         waived = np.concatenate([features, resources])
         self._seen = self._seen.copy()
         self._seen[: self._n_items][waived] = 0.0
+        self._waived = self._cost - self._seen
 
     def begin_tree(self) -> None:
         """Forget the leaves of the last tree; what is paid stays paid."""
@@ -146,9 +148,9 @@ class LazyPrices:
         weight, slot = self._account(leaf)
         paid = self._accounts.paid[slot]
         self.spent += float(self._accounts.money[slot, feature])
-        if self._seen is not self._cost:
+        if self._waived is not None:
             items = self._items[feature]
-            self.spent += float(((self._cost - self._seen)[items] * (weight - paid[items])).sum())
+            self.spent += float((self._waived[items] * (weight - paid[items])).sum())
         _kernels().mark_rows(self._marks, leaf.rows, self._bits[feature], self._items[feature], weight, paid)
         first = not self._once_paid[feature] and self._prices.once[feature] > 0
         self.fixed += float(self._prices.once[feature]) if first else 0.0

@@ -8,7 +8,7 @@ numbers do not depend on the order of rows, and a sibling's histogram by subtrac
 
 from __future__ import annotations
 
-from math import frexp, ldexp
+from math import frexp, isfinite, ldexp
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -145,7 +145,7 @@ def _scale(name: str, values: NDArray[np.float64], bits: int) -> float:
 
     with np.errstate(over="ignore"):
         total = absolute_sum(values)
-    if not np.isfinite(total):
+    if not isfinite(total):
         raise DataError(f"{name}: must be finite and have a finite sum, got NaN or infinity")
     if total == 0:
         return 1.0
