@@ -71,7 +71,9 @@ class GrownTree:
 
     def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
         """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
-        scores += (step * self.outputs)[self.leaf_of_row]
+        from costframe.trees.partition_kernels import add_outputs
+
+        add_outputs(self.outputs, self.leaf_of_row, float(step), scores)
 
 
 @attrs.define(eq=False)

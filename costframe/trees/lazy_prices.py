@@ -117,11 +117,14 @@ class LazyPrices:
         self._d, self._once_paid = d, np.zeros(d, np.bool_)
         self._row_weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
         self._accounts = self._no_accounts()
+        self._paid_by_all = np.zeros(len(self._cost))  # of all rows, the weight that has paid for each item
+        self._all_known = weight is None  # sums of weights would depend on the order of payments
 
     def fork(self) -> LazyPrices:
         """Return a copy that goes its own way; between trees."""
         other = copy(self)
         other._marks, other._once_paid = self._marks.copy(), self._once_paid.copy()  # noqa: SLF001 - the copy's own
+        other._paid_by_all = self._paid_by_all.copy()  # noqa: SLF001
         other._accounts = other._no_accounts()  # noqa: SLF001
         return other
 
@@ -151,7 +154,7 @@ class LazyPrices:
         if self._waived is not None:
             items = self._items[feature]
             self.spent += float((self._waived[items] * (weight - paid[items])).sum())
-        _kernels().mark_rows(self._marks, leaf.rows, self._bits[feature], self._items[feature], weight, paid)
+        _kernels().mark_rows(self._marks, leaf.rows, self._bits[feature], self._items[feature], weight, paid, self._paid_by_all)
         first = not self._once_paid[feature] and self._prices.once[feature] > 0
         self.fixed += float(self._prices.once[feature]) if first else 0.0
         self._once_paid[feature] = True
@@ -193,6 +196,7 @@ class LazyPrices:
         items, comparisons, uses = self._by_node(tree)
         reuse = self._prices.reuse
         per_row, first_uses = np.empty(len(rows)), np.empty(len(rows))
+        self._all_known = False
         price_marks(self._marks, rows, items[leaves], self._cost, self._d, per_row, first_uses)
         per_row += comparisons[leaves] + reuse * (uses[leaves] - first_uses)
         if len(items) > 1:
@@ -230,7 +234,9 @@ class LazyPrices:
 
         weight, slot = self._leaf_weight(leaf), self._accounts.open()
         paid, money = self._accounts.paid[slot], self._accounts.money[slot]
-        if self._weight is None:
+        if self._all_known and leaf.count == len(self._marks):
+            paid[:] = self._paid_by_all
+        elif self._weight is None:
             count_marks(self._marks, leaf.rows, paid)
         else:
             weigh_marks(self._marks, leaf.rows, self._row_weight, paid)

@@ -58,11 +58,16 @@ def mark_rows(
     items: NDArray[np.int64],
     weight: float,
     paid: NDArray[np.float64],
+    paid_by_all: NDArray[np.float64],
 ) -> None:
-    """Mark items, which are given as `bits` as well, in all rows, unless their whole `weight` has paid; now it has."""
+    """Mark items, which are given as `bits` as well, in all rows, unless their whole `weight` has paid; now it has.
+
+    What is paid anew is added to `paid_by_all`.
+    """
     owed = False
     for item in items:
         owed |= paid[item] != weight
+        paid_by_all[item] += weight - paid[item]
         paid[item] = weight
     if owed:
         for row in rows:
