@@ -154,7 +154,9 @@ class LazyPrices:
         if self._waived is not None:
             items = self._items[feature]
             self.spent += float((self._waived[items] * (weight - paid[items])).sum())
-        _kernels().mark_rows(self._marks, leaf.rows, self._bits[feature], self._items[feature], weight, paid, self._paid_by_all)
+        _kernels().mark_rows(
+            self._marks, leaf.rows, self._bits[feature], self._items[feature], weight, paid, self._paid_by_all
+        )
         first = not self._once_paid[feature] and self._prices.once[feature] > 0
         self.fixed += float(self._prices.once[feature]) if first else 0.0
         self._once_paid[feature] = True
