@@ -117,17 +117,17 @@ class Grower:
 
     def _may_split(self, leaf: Leaf) -> bool:
         """Mark a leaf as one to be searched, if it is large and high enough."""
-        enough = self.search.packed.count(leaf.sums) >= 2 * self.search.limits.min_samples_leaf
-        if enough and leaf.depth < self.max_depth and self.search.blocks:
-            leaf.slot = self.search.candidates.take()
+        search = self.search
+        enough = search.packed.count(leaf.sums) >= 2 * search.limits.min_samples_leaf
+        if enough and leaf.depth < self.max_depth and search.wide_blocks:
+            leaf.slot = search.candidates.take()
         return leaf.slot >= 0
 
     def _split(self, leaves: Sequence[Leaf], *, last: bool) -> list[Leaf]:
         """Split leaves on their best features, and return the children that were searched; the last are not."""
         families, searched = [], []
         for leaf, (left, right) in zip(leaves, self._divide(leaves), strict=True):
-            found = [] if last else [child for child in (left, right) if self._may_split(child)]
-            if not found:
+            if last or not (found := [child for child in (left, right) if self._may_split(child)]):
                 self.search.release(leaf)
                 continue
             self.prices.divided(leaf, left, right)
