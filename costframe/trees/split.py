@@ -90,7 +90,7 @@ class Candidates:
         return self._free.pop()
 
     def release(self, slot: int) -> None:
-        """Take back a slot that is written only where every leaf is searched."""
+        """Take back the slot of a leaf that is no longer open."""
         self._free.append(slot)
 
     def left_sums(self, slot: int, feature: int) -> Sums:
