@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ class Rows:
         """Count the rows."""
         return len(self.X)
 
-    @property
+    @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one."""
         return None if (self.weight == 1).all() else self.weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy
 from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
@@ -147,10 +147,15 @@ class OncePrices:
         self.resource_paid = np.zeros(n_resources, bool)
         self._used = np.zeros(n_features, bool)  # by the tree that is being grown
         self._once = self._once_prices()
+        self._some_per_split = bool(self.split_price.any())
+        self._same_for_all: NDArray[np.float64] | None = None  # prices of any leaf but the root, once reckoned
 
     def fork(self) -> OncePrices:
         """Return a copy that goes its own way; between trees."""
-        return deepcopy(self, {id(self.row_weight): self.row_weight})
+        other = copy(self)
+        other.feature_paid, other.resource_paid = self.feature_paid.copy(), self.resource_paid.copy()
+        other._used, other._once = self._used.copy(), self._once.copy()  # noqa: SLF001 - the copy's own
+        return other
 
     def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Take these features (d,) and resources (R,) as paid for."""
@@ -160,16 +165,22 @@ class OncePrices:
     def begin_tree(self) -> None:
         """Forget which features the last tree used; what is paid stays paid."""
         self._used[:] = False
-        self._once = self._once_prices()
+        self._some_per_split = bool(self.split_price.any())
+        self._once, self._same_for_all = self._once_prices(), None
 
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): unpaid feature and resource prices, reuse, split * weight of the leaf, and the root's own."""
+        root = self.root_price if leaf.depth == 0 else 0.0
+        if not (root or self._some_per_split):
+            if self._same_for_all is None:
+                self._same_for_all = in_loss(self.tradeoff, self._once)
+            return self._same_for_all
         prices = self._once
-        if self.split_price.any():
+        if self._some_per_split:
             with np.errstate(over="ignore"):  # `in_loss` knows what to do with infinity
                 prices = prices + self.split_price * self._weight(leaf)
-        if leaf.depth == 0 and self.root_price:
-            prices = prices + self.root_price
+        if root:
+            prices = prices + root
         return in_loss(self.tradeoff, prices)
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
@@ -181,7 +192,7 @@ class OncePrices:
         self._used[feature] = True
         self.feature_paid[feature] = True
         self.resource_paid |= self.needs[feature]
-        self._once = self._once_prices()
+        self._once, self._same_for_all = self._once_prices(), None
         return not np.array_equal(before, self._once)
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
