@@ -22,7 +22,7 @@ from costframe_cegb.state import Kept, State
 
 if TYPE_CHECKING:
     from costframe.core.predictor import StageTree
-    from costframe.core.training import TrainingData
+    from costframe.core.training import Rows, TrainingData
     from costframe.trees.annealed import Annealing
     from costframe.trees.losses import Loss
     from costframe.trees.path import AnnealedPath
@@ -218,4 +218,12 @@ class CEGBRanker(CostAwareRanker, _CEGB):
         for name, rows in (("qid", data.train), ("qid_val", data.valid)):
             if rows is not None and rows.qid is None:
                 raise DataError(f"{name}: expected the query of each row, got None; rows are ranked within a query")
+        if data.valid is not None and not _has_order(data.valid):
+            raise DataError("y_val: expected a query with two different grades, for there is nothing to rank otherwise")
         return ranking_loss(self.objective)
+
+
+def _has_order(rows: Rows) -> bool:
+    """Whether some query has rows of different grades."""
+    graded = np.column_stack([rows.qid, rows.y])  # type: ignore[list-item] # rankings have queries
+    return len(np.unique(graded, axis=0)) > len(np.unique(rows.qid))  # type: ignore[arg-type]

@@ -89,3 +89,9 @@ def test_queries_without_pairs_make_a_constant_or_no_harm(objective):
     assert np.isfinite(CEGBRanker(COSTS, objective=objective, n_estimators=5).fit(X, y, qid=qid).predict(X)).all()
     alone = CEGBRanker(COSTS, 0.0, objective="pairwise", n_estimators=5).fit(X, y, qid=np.arange(len(X)))
     assert alone.n_iter_ == 0
+
+
+def test_validation_queries_without_an_order_are_refused():
+    X, y, qid = table(0)
+    with pytest.raises(cf.CostframeError, match="y_val: expected a query with two different grades"):
+        CEGBRanker(COSTS, n_estimators=5).fit(X, y, qid=qid, X_val=X[:4], y_val=[0, 1, 2, 2], qid_val=[1, 2, 3, 3])
