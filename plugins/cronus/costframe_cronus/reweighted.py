@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
@@ -15,7 +15,7 @@ from costframe.core.relaxed import RelaxedCost
 from costframe.core.stages import Answer
 from costframe_cronus.calibration import calibrate
 from costframe_cronus.normal import NormalEquations
-from costframe_cronus.single_stage import in_loss, reweight
+from costframe_cronus.single_stage import USUAL_RIDGE, in_loss, reweight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["train_reweighted"]
 
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-USUAL_RIDGE = 1e-2
 
 
 @frozen(eq=False)
@@ -84,8 +83,8 @@ def train_reweighted(
     exact = RelaxedCost(in_loss(groups, settings.tradeoff))
     ridges = RIDGES if ridge is None and valid is not None else (USUAL_RIDGE if ridge is None else ridge,)
     best, least = np.zeros(normal.right.shape), np.inf
-    for one in track(ridges, "Re-weighting", verbose=verbose):
-        weights = reweight(normal, groups, evolve(settings, ridge=one))
+    bar = track(ridges, "Re-weighting", verbose=verbose)
+    for _, weights in zip(bar, reweight(normal, groups, settings, ridges), strict=True):
         value = 0.0 if valid is None else valid.loss(valid.scores(weights, normal.intercept(weights)))
         value += exact.charged(weights[np.newaxis])
         if value < least:

@@ -12,13 +12,18 @@ from costframe.core.relaxed import RelaxedCost, auxiliary
 from costframe_cronus.pruning import prune
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from costframe_cronus.normal import NormalEquations
 
-__all__ = ["Reweighting", "in_loss", "reweight"]
+__all__ = ["USUAL_RIDGE", "Reweighting", "in_loss", "reweight"]
+
+USUAL_RIDGE = 1e-2
 
 _MOST = 1e100  # prices in units of loss; more makes no difference, and its products are no doubles
+_STRENGTHS = (1.0, 0.25, 0.0625)  # shares of the relaxed cost: norms also shrink, and so drop too much at full strength
 _NEGLIGIBLE = 1e-7  # of the labels' deviation: what moves scores by less leaves the alternation
 
 
@@ -30,8 +35,6 @@ class Reweighting:
     ----------
     tradeoff, l1 : float
         lambda and rho of eq. 7.
-    ridge : float
-        Of the last fit, in units of the outputs' mean variance.
     rounds : int
         Most alternations.
     floor : float
@@ -44,7 +47,6 @@ class Reweighting:
 
     tradeoff: float
     l1: float = 0.0
-    ridge: float = 1e-2
     rounds: int = 60
     floor: float = 1e-6
     drop: float = 1e-3
@@ -57,37 +59,56 @@ def in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
         return PricedGroups(groups.member, np.minimum(groups.price * tradeoff, _MOST))
 
 
-def reweight(normal: NormalEquations, groups: PricedGroups, settings: Reweighting) -> NDArray[np.float64]:
-    """Minimize eq. 4 approximately: weights, float64 (C, M), exactly zero where nothing is evaluated.
+def reweight(
+    normal: NormalEquations, groups: PricedGroups, settings: Reweighting, ridges: Sequence[float]
+) -> Iterator[NDArray[np.float64]]:
+    """Minimize eq. 4 approximately: for each ridge weights, float64 (C, M), exactly zero where nothing is evaluated.
 
-    The relaxation, eq. 7, says which learners to keep; a ridge on these alone gives their weights, and what is not
-    worth its exact price is then removed. With exact cost, and the ridge counted, the result is never worse than the
-    fit without prices or the constant.
+    The relaxation, eq. 7, says which learners to keep; a ridge on these alone, in units of the outputs' mean variance,
+    gives their weights, and what is not worth its exact price is then removed. With exact cost, and the ridge counted,
+    the result is never worse than the fit without prices or the constant.
     """
     varying = np.flatnonzero(normal.varies)
-    weights = np.zeros(normal.right.shape)
-    if len(varying):
-        priced = in_loss(groups, settings.tradeoff).restrict(varying)
-        weights[varying] = _chosen(normal.columns(varying), priced, settings)
-    return weights
+    part, priced = normal.columns(varying), in_loss(groups, settings.tradeoff).restrict(varying)
+    unit = float(np.diag(part.gram).sum()) / max(1, len(varying))
+    supports = _supports(part, priced, settings, unit * USUAL_RIDGE)
+    for ridge in ridges:
+        weights = np.zeros(normal.right.shape)
+        weights[varying] = _best(part, priced, supports, unit * ridge)
+        yield weights
 
 
-def _chosen(normal: NormalEquations, groups: PricedGroups, settings: Reweighting) -> NDArray[np.float64]:
-    exact, ridge = RelaxedCost(groups), settings.ridge * float(np.diag(normal.gram).mean())
+def _supports(
+    normal: NormalEquations, groups: PricedGroups, settings: Reweighting, ridge: float
+) -> list[NDArray[np.bool_]]:
+    """Find learners that may be worth keeping, several times: bool (C,)."""
+    everything = np.ones(len(normal.gram), np.bool_)
+    full = _fit(normal, everything, ridge)
+    free = not RelaxedCost(groups).charged(full[np.newaxis])
+    if free and not settings.l1:
+        return [everything]
+    supports = [] if settings.l1 else [everything]
+    for strength in (1.0,) if settings.paper_scale or free else _STRENGTHS:
+        relaxed = _relaxed(normal, groups.times(strength), settings, full)
+        size = np.sqrt(np.square(relaxed).sum(axis=1)) * normal.deviation
+        supports.append(size >= settings.drop * np.sqrt(normal.target_variance))
+    return supports
+
+
+def _best(
+    normal: NormalEquations, groups: PricedGroups, supports: Sequence[NDArray[np.bool_]], ridge: float
+) -> NDArray[np.float64]:
+    """Fit to each support, remove what is not worth its price, and keep what is best with exact cost."""
+    exact = RelaxedCost(groups)
 
     def objective(weights: NDArray[np.float64]) -> float:
         return normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum()) + exact.charged(weights[np.newaxis])
 
-    full = _fit(normal, np.ones(len(normal.gram), np.bool_), ridge)
-    if not exact.charged(full[np.newaxis]) and not settings.l1:
-        return full
-    relaxed = _relaxed(normal, groups, settings, full)
-    size = np.sqrt(np.square(relaxed).sum(axis=1)) * normal.deviation
-    kept = _fit(normal, size >= settings.drop * np.sqrt(normal.target_variance), ridge)
-    candidates = [prune(normal, groups, kept, ridge), np.zeros_like(full)]
-    if not settings.l1:
-        candidates.append(full)
-    return min(candidates, key=objective)
+    candidates = []
+    for support in supports:
+        fitted = _fit(normal, support, ridge)
+        candidates.append(fitted if support.all() else prune(normal, groups, fitted, ridge))
+    return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
 
 def _fit(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) -> NDArray[np.float64]:

@@ -77,7 +77,7 @@ def test_pruning_equals_its_naive_twin(seed, n_labels):
 def test_no_worse_than_everything_or_nothing(seed, tradeoff, paper):
     H, y, w, groups, normal = drawn(seed)
     chosen = Reweighting(tradeoff=tradeoff, paper_scale=paper)
-    found = reweight(normal, groups, chosen)
+    found = next(reweight(normal, groups, chosen, [1e-2]))
     ridge, priced = 1e-2 * np.diag(normal.gram).mean(), groups.times(tradeoff)
     value = naive_cronus.objective(H, y, w, priced, found, ridge)
     for other in (naive_cronus.ridge_fit(H, y, w, np.arange(5), ridge), np.zeros((5, 1))):
@@ -106,7 +106,7 @@ def test_constant_learners_have_no_weight():
     normal = NormalEquations.of(outputs, y, w)
     assert normal.varies.tolist() == [True, False, True, False, True]
     for tradeoff in (0.0, 0.01):
-        found = reweight(normal, groups, Reweighting(tradeoff=tradeoff))
+        found = next(reweight(normal, groups, Reweighting(tradeoff=tradeoff), [1e-2]))
         assert not found[[1, 3]].any()
         assert np.isfinite(found).all()
         assert found.any()
