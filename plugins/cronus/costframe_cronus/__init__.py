@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl
 
-__all__ = ["ReweightedClassifier", "ReweightedRegressor"]
+__all__ = ["CronusClassifier", "ReweightedClassifier", "ReweightedRegressor"]
 
 
 def __getattr__(name: str) -> object:

@@ -67,18 +67,23 @@ def usual_share(n_features: int) -> float:
 
 
 def _trained(data: TrainingData, settings: Mapping[str, Any]) -> WeakLearnerBank:
+    """Boost trees on columns in the order of their names, so that draws do not depend on the order they came in."""
     chosen: dict[str, Any] = {"engine": "cart", "column_share": usual_share(len(data.feature_names))}
     chosen |= {name: value for name, value in settings.items() if value is not None}
     rows, dearer = data.train, dearer_copies(data.train.X, data.prices)
+    order = sorted(range(len(data.feature_names)), key=data.feature_names.__getitem__)
+    X = rows.X[:, order]
+    X[:, dearer[order]] = np.nan  # nothing splits on what is always missing
     signs = {2: 2.0 * rows.y - 1.0}
-    return WeakLearnerBank.train(
-        np.where(dearer, np.nan, rows.X) if dearer.any() else rows.X,  # nothing splits on what is always missing
+    bank = WeakLearnerBank.train(
+        X,
         signs.get(data.n_classes, rows.y),
         loss="softmax" if data.n_classes > 2 else "squared",
         sample_weight=rows.weight,
-        feature_names=data.feature_names,
+        feature_names=[data.feature_names[f] for f in order],
         **chosen,
     )
+    return bank.with_features(data.feature_names)
 
 
 def _columns(data: TrainingData) -> WeakLearnerBank:

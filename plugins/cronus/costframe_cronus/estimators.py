@@ -1,4 +1,4 @@
-"""The single stage of Cronus for classes and for numbers, in scikit-learn's manner."""
+"""The cascade, and its single stage for classes and for numbers, in scikit-learn's manner."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRegressor
 from costframe.core.training import check_number, given_or
 from costframe.trees.scaling import check_sizes
 from costframe_cronus.banks import find_bank
+from costframe_cronus.cascade import CascadeSettings
+from costframe_cronus.cronus import train_cronus
 from costframe_cronus.reweighted import train_reweighted
-from costframe_cronus.single_stage import Reweighting
+from costframe_cronus.single_stage import USUAL_RIDGE, Reweighting
 
 if TYPE_CHECKING:
+    from costframe.core.bank import WeakLearnerBank
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
 
-__all__ = ["ReweightedClassifier", "ReweightedRegressor"]
+__all__ = ["CronusClassifier", "ReweightedClassifier", "ReweightedRegressor"]
 
 _OF_BANK = (
     "engine",
@@ -35,8 +38,8 @@ _SCALES = (None, "exact", "paper")
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class _Reweighted(CostAwareEstimator):
-    """What the two have in common: settings, and training."""
+class _OverBank(CostAwareEstimator):
+    """What all have in common: the bank, and settings."""
 
     costs: Any = None
     tradeoff: float = 1e-3
@@ -56,20 +59,26 @@ class _Reweighted(CostAwareEstimator):
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
-    def _train(self, data: TrainingData) -> StageTree:
+    def _bank(self, data: TrainingData) -> WeakLearnerBank:
+        """Check settings that all have, and find the bank."""
         check_sizes(data.train)
         if self.scale not in _SCALES:
             raise ParameterError(f"scale: expected 'exact' or 'paper', got {self.scale!r}")
-        n_jobs = None if self.n_jobs is None else check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
-        verbose = check_number("verbose", self.verbose, whole=True)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
+        check_number("verbose", self.verbose, whole=True)
+        return find_bank(self.bank, data, {name: getattr(self, name) for name in _OF_BANK})
+
+
+class _Reweighted(_OverBank):
+    """Trains the single stage."""
+
+    def _train(self, data: TrainingData) -> StageTree:
         settings = Reweighting(
-            tradeoff=float(self.tradeoff),
-            l1=given_or("l1", self.l1, 0.0),
-            paper_scale=self.scale == "paper",
+            tradeoff=float(self.tradeoff), l1=given_or("l1", self.l1, 0.0), paper_scale=self.scale == "paper"
         )
         ridge = given_or("ridge", self.ridge, None, strict=True)
-        bank = find_bank(self.bank, data, {name: getattr(self, name) for name in _OF_BANK})
-        return train_reweighted(data, bank, settings, ridge, n_jobs, verbose)
+        return train_reweighted(data, self._bank(data), settings, ridge, self.n_jobs, self.verbose)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -123,3 +132,71 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
     Parameters are those of `ReweightedClassifier` without `class_weight`.
     """
+
+
+@define(slots=False, eq=False, repr=False)
+class CronusClassifier(CostAwareClassifier, _OverBank):
+    """A cascade for two classes, of which the second is rare: early stages reject rows that are surely of the first.
+
+    Stages are fitted by the paper's initialization (Algorithm 2). A rejected row is answered by the scores of the stage
+    that rejects it, which cost nothing more.
+
+    Parameters
+    ----------
+    n_stages : int, optional
+        K, 10 by default; stages that decide nothing are left out.
+    rejected : float, optional
+        epsilon in (0, 1), the share of a stage's rows that it rejects; 0.15 by default.
+    inflation : float, optional
+        delta >= 1: stage k is fitted at lambda delta^(K-k); 1.3 by default.
+    positive_weight : float, optional
+        What the loss of a row of the second class is multiplied by, in training; 3.5 by default.
+    steepness : float, optional
+        gamma, how sharply stages divide rows in training; 50 by default.
+    l1, l1_last : float, optional
+        rho of all stages but the last, and of the last; 0 by default.
+    ridge : float, optional
+        Of each stage's last fit, in units of its outputs' mean variance; 0.01 by default.
+    costs, tradeoff, bank, scale, class_weight, random_state, n_jobs, verbose, and settings of a bank trained inside
+        As for `ReweightedClassifier`.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+        A chain of routes, each with an answer for what it rejects.
+    classes_ : ndarray (2,)
+    """
+
+    n_stages: int | None = field(default=None, kw_only=True)
+    rejected: float | None = field(default=None, kw_only=True)
+    inflation: float | None = field(default=None, kw_only=True)
+    positive_weight: float | None = field(default=None, kw_only=True)
+    steepness: float | None = field(default=None, kw_only=True)
+    l1_last: float | None = field(default=None, kw_only=True)
+    class_weight: Any = field(default=None, kw_only=True)
+
+    def _train(self, data: TrainingData) -> StageTree:
+        if data.n_classes != 2:
+            raise DataError(
+                f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
+                "A cascade rejects rows of one class"
+            )
+        settings = CascadeSettings(
+            tradeoff=float(self.tradeoff),
+            n_stages=given_or("n_stages", self.n_stages, 10, low=1, whole=True),
+            rejected=given_or("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
+            inflation=given_or("inflation", self.inflation, 1.3, low=1),
+            steepness=given_or("steepness", self.steepness, 50.0, strict=True),
+            l1=given_or("l1", self.l1, 0.0),
+            l1_last=given_or("l1_last", self.l1_last, 0.0),
+            ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            paper_scale=self.scale == "paper",
+            verbose=self.verbose,
+        )
+        emphasis = given_or("positive_weight", self.positive_weight, 3.5, strict=True)
+        return train_cronus(data, self._bank(data), settings, emphasis, self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -40,18 +40,26 @@ def _worst(
 ) -> NDArray[np.bool_] | None:
     """Return which weights to remove, bool (C,), or None if all are worth their price."""
     inverse = solve_scaled(normal.gram + ridge * np.eye(len(weights)), np.eye(len(weights)))
-    member = groups.member
-    size = np.diff(member.indptr)
     best, gone = 0.0, None
-    for group in np.flatnonzero((groups.price > 0) & (size > 0)):
-        inside = np.zeros(len(weights), np.bool_)
-        inside[member.indices[member.indptr[group] : member.indptr[group + 1]]] = True
-        emptied = (member @ inside.astype(np.float64)) == size
-        saved = float(groups.price[emptied & (size > 0)].sum())
-        lost = _lost(inverse, weights, inside)
-        if saved - lost > best:
-            best, gone = saved - lost, inside
+    for saved, inside in _savings(groups):
+        if saved <= best:  # whatever goes, the loss does not fall
+            break
+        worth = saved - _lost(inverse, weights, inside)
+        if worth > best:
+            best, gone = worth, inside
     return gone
+
+
+def _savings(groups: PricedGroups) -> list[tuple[float, NDArray[np.bool_]]]:
+    """List, for each group with a price, what its removal saves, and the weights that go, bool (C,); most first."""
+    member, size = groups.member, np.diff(groups.member.indptr)
+    found = []
+    for group in np.flatnonzero((groups.price > 0) & (size > 0)):
+        inside = np.zeros(member.shape[1], np.bool_)
+        inside[member.indices[member.indptr[group] : member.indptr[group + 1]]] = True
+        emptied = ((member @ inside.astype(np.float64)) == size) & (size > 0)
+        found.append((float(groups.price[emptied].sum()), inside))
+    return sorted(found, key=lambda one: -one[0])
 
 
 def _lost(inverse: NDArray[np.float64], weights: NDArray[np.float64], gone: NDArray[np.bool_]) -> float:

@@ -18,12 +18,23 @@ if TYPE_CHECKING:
 
     from costframe_cronus.normal import NormalEquations
 
-__all__ = ["USUAL_RIDGE", "Reweighting", "in_loss", "reweight"]
+__all__ = [
+    "STRENGTHS",
+    "USUAL_RIDGE",
+    "Reweighting",
+    "fit_best",
+    "fit_ridge",
+    "in_loss",
+    "kept",
+    "relax",
+    "reweight",
+    "scale_of",
+]
 
 USUAL_RIDGE = 1e-2
 
 _MOST = 1e100  # prices in units of loss; more makes no difference, and its products are no doubles
-_STRENGTHS = (1.0, 0.25, 0.0625)  # shares of the relaxed cost: norms also shrink, and so drop too much at full strength
+STRENGTHS = (1.0, 0.25, 0.0625)  # shares of the relaxed cost: norms also shrink, and so drop too much at full strength
 _NEGLIGIBLE = 1e-7  # of the labels' deviation: what moves scores by less leaves the alternation
 
 
@@ -74,7 +85,7 @@ def reweight(
     supports = _supports(part, priced, settings, unit * USUAL_RIDGE)
     for ridge in ridges:
         weights = np.zeros(normal.right.shape)
-        weights[varying] = _best(part, priced, supports, unit * ridge)
+        weights[varying] = fit_best(part, priced, supports, unit * ridge)
         yield weights
 
 
@@ -83,19 +94,30 @@ def _supports(
 ) -> list[NDArray[np.bool_]]:
     """Find learners that may be worth keeping, several times: bool (C,)."""
     everything = np.ones(len(normal.gram), np.bool_)
-    full = _fit(normal, everything, ridge)
+    full = fit_ridge(normal, everything, ridge)
     free = not RelaxedCost(groups).charged(full[np.newaxis])
     if free and not settings.l1:
         return [everything]
-    supports = [] if settings.l1 else [everything]
-    for strength in (1.0,) if settings.paper_scale or free else _STRENGTHS:
-        relaxed = _relaxed(normal, groups.times(strength), settings, full)
-        size = np.sqrt(np.square(relaxed).sum(axis=1)) * normal.deviation
-        supports.append(size >= settings.drop * np.sqrt(normal.target_variance))
-    return supports
+    scaled = groups if settings.paper_scale else groups.times(scale_of(groups, full))
+    strengths = (1.0,) if settings.paper_scale or free else STRENGTHS
+    relaxed = [relax(normal, RelaxedCost(scaled.times(strength)), settings) for strength in strengths]
+    return [everything] * (not settings.l1) + [kept(normal, weights, settings.drop) for weights in relaxed]
 
 
-def _best(
+def scale_of(groups: PricedGroups, weights: NDArray[np.float64]) -> float:
+    """Return what makes the relaxed cost of weights, (C, M), their exact cost; 1 if they cost nothing."""
+    cost = RelaxedCost(groups)
+    relaxed = cost.value(weights[np.newaxis])
+    return cost.charged(weights[np.newaxis]) / relaxed if relaxed > 0 else 1.0
+
+
+def kept(normal: NormalEquations, weights: NDArray[np.float64], drop: float) -> NDArray[np.bool_]:
+    """Tell which learners' scores deviate by at least `drop` of the labels' deviation: bool (C,)."""
+    size = np.sqrt(np.square(weights).sum(axis=1)) * normal.deviation
+    return np.asarray(size >= drop * np.sqrt(normal.target_variance))
+
+
+def fit_best(
     normal: NormalEquations, groups: PricedGroups, supports: Sequence[NDArray[np.bool_]], ridge: float
 ) -> NDArray[np.float64]:
     """Fit to each support, remove what is not worth its price, and keep what is best with exact cost."""
@@ -106,36 +128,52 @@ def _best(
 
     candidates = []
     for support in supports:
-        fitted = _fit(normal, support, ridge)
+        fitted = fit_ridge(normal, support, ridge)
         candidates.append(fitted if support.all() else prune(normal, groups, fitted, ridge))
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
 
-def _fit(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) -> NDArray[np.float64]:
+def fit_ridge(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) -> NDArray[np.float64]:
     """Fit by ridge on a support; zero elsewhere."""
     weights, support = np.zeros(normal.right.shape), np.flatnonzero(kept)
     weights[support] = normal.columns(support).solve(np.full(len(support), ridge))
     return weights
 
 
-def _relaxed(
-    normal: NormalEquations, groups: PricedGroups, settings: Reweighting, full: NDArray[np.float64]
+def relax(
+    normal: NormalEquations,
+    cost: RelaxedCost,
+    settings: Reweighting,
+    earlier: NDArray[np.float64] | None = None,
+    reach: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Minimize eq. 7 by alternating Lemma 1's auxiliaries with eqs. 13 and 14, from weights of one."""
-    cost = RelaxedCost(groups)
-    priced = 0.0 if settings.paper_scale else cost.value(full[np.newaxis])
-    groups = groups.times(cost.charged(full[np.newaxis]) / priced) if priced > 0 else groups
-    weights, active = np.ones_like(full), np.arange(len(full))
+    """Minimize eq. 7, or eq. 8 for a last stage: alternate eq. 11 with eqs. 13 and 14, from weights of one.
+
+    Parameters
+    ----------
+    normal : NormalEquations
+        Of the rows that reach the stage.
+    cost : RelaxedCost
+        Of a chain of k stages, in units of this loss.
+    settings : Reweighting
+    earlier, reach : float64 (k - 1, C, M), float64 (k,)
+        Weights of the stages before, and d of all; by default the stage is the only one.
+    """
+    before = np.empty((0, *normal.right.shape)) if earlier is None else earlier
+    weights, active = np.ones_like(normal.right), np.arange(len(normal.right))
     deviation, unit = normal.deviation, np.sqrt(normal.target_variance)
+    whole = RelaxedCost(cost.groups, cost.paths, settings.floor)
     for _ in range(settings.rounds):
-        here, part = RelaxedCost(groups.restrict(active), floor=settings.floor), normal.columns(active)
+        here = RelaxedCost(cost.groups.restrict(active), cost.paths, settings.floor)
         now = weights[active]
-        penalty = here.curvature(here.auxiliaries(now[np.newaxis]))[0]
+        chain = np.concatenate([before, weights[np.newaxis]])
+        z = whole.auxiliaries(chain, reach)
+        penalty = here.curvature(z, reach)[-1]
         penalty = penalty + settings.l1 / auxiliary(np.square(now).sum(axis=1), settings.floor)
-        after = part.solve(penalty)
+        after = normal.columns(active).solve(penalty)
         size = np.sqrt(np.square(after).sum(axis=1)) * deviation[active]
         moved = np.sqrt(np.square(after - now).sum(axis=1)) * deviation[active]
-        weights = np.zeros_like(full)
+        weights = np.zeros_like(weights)
         weights[active] = after
         active = active[size > _NEGLIGIBLE * unit]
         if not len(active) or moved.max() <= settings.floor * unit:

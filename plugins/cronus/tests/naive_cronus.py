@@ -56,3 +56,26 @@ def relaxed_optimum(H, y, w, groups, l1):
         minimize(value, start, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).fun
         for start in (np.zeros(H.shape[1]), np.ones(H.shape[1]))
     )
+
+
+def last_stage_optimum(H, y, w, groups, before, d):
+    """Minimize eq. 8 over the last stage's weights by a general minimizer, those before it given; one label."""
+    w = w / w.sum()
+    part, target = H - w @ H, y - w @ y
+    member = groups.member.toarray()
+
+    def value(beta):
+        squares = sum((d_k * other) ** 2 for d_k, other in zip(d, [*before, beta], strict=True))
+        return 0.5 * w @ (target - part @ beta) ** 2 + groups.price @ np.sqrt(member @ squares + 1e-14)
+
+    starts = (np.zeros(H.shape[1]), np.ones(H.shape[1]))
+    return min(minimize(value, start, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).fun for start in starts)
+
+
+def passes(scores, thresholds, steepness):
+    """The probability of each row to come to each stage, one row and stage at a time."""
+    table = [[1.0] for _ in scores]
+    for i, row in enumerate(scores):
+        for k, theta in enumerate(thresholds):
+            table[i].append(table[i][-1] / (1 + np.exp(-steepness * (row[k] - theta))))
+    return np.array(table)
