@@ -37,6 +37,17 @@ def patients(tmp_path):
     return folder / "patients.csv", folder / "prices.toml"
 
 
+@pytest.fixture(scope="session")
+def small(tmp_path_factory):
+    """Write a table on which all is quick; return its path."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 2)), columns=["a", "b"])
+    frame["ill"] = np.where(frame["a"] > 0, "yes", "no")
+    path = tmp_path_factory.mktemp("small") / "small.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """Install plugins as pip would, given the name of each and its module's text; return the folder."""

@@ -76,11 +76,18 @@ def best_split(cells, n_bins, g, h, *, l2, min_rows, min_hessian):
     return 0.5 * (best[0] - parent), best[1], best[2]
 
 
-def best_category_split(cells, g, h, *, l2, min_rows, min_hessian, smoothing=10.0):
+def taken_off(G, W, low, high):
+    """Twice what the best value from low to high takes off the loss."""
+    if low * W <= -G <= high * W:
+        return G * G / W
+    return max(-(2 * G * value + W * value * value) for value in (low, high) if abs(value) < inf)
+
+
+def best_category_split(cells, g, h, *, l2, min_rows, min_hessian, smoothing=10.0, low=-inf, high=inf):
     """(gain, bins that go left, missing left) of one categorical column over the rows of a leaf, or None."""
     rows = range(len(cells))
     G, H = sum(g), sum(h)
-    parent = G * G / (H + l2) if H + l2 > 0 else 0.0
+    parent = taken_off(G, H + l2, low, high) if H + l2 > 0 else 0.0
     known = sorted(
         {cell for cell in cells if cell != MISSING},
         key=lambda cell: (
@@ -99,10 +106,10 @@ def best_category_split(cells, g, h, *, l2, min_rows, min_hessian, smoothing=10.
             Gl, Hl, Gr, Hr = (sum(of[i] for i in side) for side in (left, right) for of in (g, h))
             if min(Hl, Hr) < min_hessian or min(Hl, Hr) + l2 <= 0:
                 continue
-            score = Gl * Gl / (Hl + l2) + Gr * Gr / (Hr + l2)
+            score = taken_off(Gl, Hl + l2, low, high) + taken_off(Gr, Hr + l2, low, high)
             if score > parent and (best is None or score > best[0]):
                 best = score, length, missing_left if MISSING in cells else Hl >= Hr
-    if best is None or not 0.5 * (best[0] - parent) > 1e-12 * parent:
+    if best is None or not 0.5 * (best[0] - parent) > 1e-12 * abs(parent):
         return None
     score, length, missing_left = best
     bins = frozenset(range(256)) - set(known[length:]) if missing_left else frozenset(known[:length])

@@ -27,11 +27,12 @@ def test_compare_without_arguments(run, tmp_path):
     with (tmp_path / "frontier" / "points.csv").open(newline="") as file:
         points = list(csv.DictReader(file))
     assert {point["algorithm"] for point in points} == set(cf.algorithms())
-    assert sum(point["algorithm"] == "miser" for point in points) == 12
+    of_miser = sum(point["algorithm"] == "miser" for point in points)
+    assert 2 < of_miser <= 24
     assert "breast-cancer: 2 classes, 30 features" in result.stdout
     assert "  all features cost 43.5 minutes per row\n" in result.stdout
-    assert len(re.findall(r"^\S* *miser +\S+ +0\.\d{4}", result.stdout, re.MULTILINE)) == 12
-    assert re.search(r"^12/\d+ \S+ at tradeoff", result.stderr, re.MULTILINE)
+    assert len(re.findall(r"^\S* *miser +\S+ +0\.\d{4}", result.stdout, re.MULTILINE)) == of_miser
+    assert re.search(r"^24/\d+ \S+ along its path: ", result.stderr, re.MULTILINE)
     assert all(len(line) <= 80 for line in result.stdout.splitlines() if not line.startswith("wrote"))
     assert "…" not in result.stdout  # nothing was cut to fit
     assert (tmp_path / "frontier" / "frontier.png").read_bytes().startswith(b"\x89PNG")

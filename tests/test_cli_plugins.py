@@ -30,9 +30,9 @@ def test_broken_plugins_are_listed_with_their_reason(run, monkeypatch):
     assert "broken: plugin rusty (rusty 1.0) cannot be loaded: ImportError: no oil" in listed.stderr
 
 
-def test_compare_names_broken_plugins(run, installed):
+def test_compare_names_broken_plugins(run, installed, small):
     installed("rusty", "raise ImportError('no oil')")
-    result = run("compare", "--algorithms", "miser", "--points", 1)
+    result = run("compare", small, "--target", "ill", "--algorithms", "miser", "--points", 1)
     assert result.exit_code == 0
     told = "broken: plugin rusty (rusty-tools 1.5) cannot be loaded: ImportError: no oil"
     assert result.stderr.splitlines().count(told) == 1
@@ -49,10 +49,10 @@ def test_compare_names_broken_plugins(run, installed):
         ("return self", "AttributeError: 'Odd' object has no attribute 'predictor_'"),
     ],
 )
-def test_an_algorithm_that_fails_leaves_the_others(run, installed, tmp_path, body, text):
+def test_an_algorithm_that_fails_leaves_the_others(run, installed, small, tmp_path, body, text):
     installed("rusty", algorithm("rusty", body))
     told = f"algorithm 'rusty' of plugin rusty (rusty-tools 1.5) failed: {text}"
-    result = run("compare", "--algorithms", "rusty,miser", "--points", 2)
+    result = run("compare", small, "--target", "ill", "--algorithms", "rusty,miser", "--points", 2)
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines()[-1] == f"left out: {told}"
     assert "Traceback" not in result.stderr
@@ -65,9 +65,9 @@ def test_an_algorithm_that_fails_leaves_the_others(run, installed, tmp_path, bod
     assert [path.name for path in tmp_path.iterdir() if path.name != "site"] == ["frontier"]
 
 
-def test_an_algorithm_that_refuses_the_prices_leaves_the_others(run, installed):
+def test_an_algorithm_that_refuses_the_prices_leaves_the_others(run, installed, small):
     installed("plain", algorithm("plain", "raise cf.CostframeError('reuse: cannot be trained with')"))
-    result = run("compare", "--algorithms", "plain,miser", "--points", 1)
+    result = run("compare", small, "--target", "ill", "--algorithms", "plain,miser", "--points", 1)
     assert result.exit_code == 0
     assert result.stderr.splitlines()[-1] == "left out: algorithm 'plain': reuse: cannot be trained with"
     alone = run("compare", "--algorithms", "plain")
@@ -87,9 +87,9 @@ def test_where_all_fail_one_line_names_them_all(run, installed, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["compare", "fit"])
-def test_authors_of_plugins_can_see_the_traceback(run, installed, monkeypatch, command):
+def test_authors_of_plugins_can_see_the_traceback(run, installed, small, monkeypatch, command):
     installed("rusty", algorithm("rusty", "raise TypeError('dry')"))
-    given = ("--algorithms", "rusty,miser", "--points", 1)
+    given = (small, "--target", "ill", "--algorithms", "rusty,miser", "--points", 1)
     if command == "fit":
         given = ("breast-cancer", "--algorithm", "rusty", "--tradeoff", 1, "--output", "m")
     assert "Traceback" not in run(command, *given).stderr

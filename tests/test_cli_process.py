@@ -55,7 +55,7 @@ def test_an_interrupt_is_one_line_and_writes_nothing(tmp_path):
     with subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     ) as running:
-        assert running.stderr.readline().startswith("1/500")
+        assert running.stderr.readline().endswith("/500 miser along its path\n")
         running.send_signal(signal.SIGINT)
         said, told = running.communicate(timeout=60)[1].splitlines(), running.returncode
     assert told == 130
@@ -137,15 +137,15 @@ compare._show = wait
     assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
 
 
-COMPARE = "$COSTFRAME compare --algorithms miser --points 2"
+COMPARE = "$COSTFRAME compare {} --target ill --algorithms miser --points 2"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_do_not_keep_it_from_its_work(tmp_path, closed):
-    done = shell(f"{COMPARE} {closed}", tmp_path)
+def test_closed_streams_do_not_keep_it_from_its_work(tmp_path, small, closed):
+    done = shell(f"{COMPARE.format(small)} {closed}", tmp_path)
     assert done.returncode == 0
-    assert all(re.match(r"\d/2 miser at", line) for line in done.stderr.splitlines())
+    assert all(re.match(r"\d/2 miser along its path", line) for line in done.stderr.splitlines())
     assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
     assert (tmp_path / "frontier" / "points.csv").read_text().startswith("algorithm,tradeoff")
     for command in ("datasets", "algorithms", "--help", "--version", ""):
@@ -156,18 +156,21 @@ def test_closed_streams_do_not_keep_it_from_its_work(tmp_path, closed):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
 @pytest.mark.parametrize("both", ["", "2>&1"])
 @pytest.mark.parametrize("buffering", ["", "1"])
-def test_a_reader_who_leaves_early_ends_it_quietly_with_all_files_written(tmp_path, both, buffering):
+def test_a_reader_who_leaves_early_ends_it_quietly_with_all_files_written(tmp_path, small, both, buffering):
     done = shell(
-        f"{COMPARE} {both} | head -1; exit ${{PIPESTATUS[0]}}", tmp_path, PYTHONUNBUFFERED=buffering, COLUMNS="80"
+        f"{COMPARE.format(small)} {both} | head -1; exit ${{PIPESTATUS[0]}}",
+        tmp_path,
+        PYTHONUNBUFFERED=buffering,
+        COLUMNS="80",
     )
-    assert (done.returncode, done.stdout) == (141, "breast-cancer: 2 classes, 30 features\n")
-    assert all(re.match(r"\d/2 miser at", line) for line in done.stderr.splitlines())
+    assert (done.returncode, done.stdout) == (141, "small.csv: 2 classes, 2 features\n")
+    assert all(re.match(r"\d/2 miser along its path", line) for line in done.stderr.splitlines())
     assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
-def test_nobody_need_read_the_progress(tmp_path):
-    done = shell(f"({COMPARE} 2>&1 >out.txt; echo $? >status) | true", tmp_path)
+def test_nobody_need_read_the_progress(tmp_path, small):
+    done = shell(f"({COMPARE.format(small)} 2>&1 >out.txt; echo $? >status) | true", tmp_path)
     assert (tmp_path / "status").read_text() == "0\n"
     assert "wrote frontier/points.csv" in (tmp_path / "out.txt").read_text()
     assert done.stderr == ""

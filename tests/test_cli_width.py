@@ -180,7 +180,7 @@ def test_compare_fits(run, monkeypatch, width):
     assert max(len(line) for line in result.stdout.splitlines() if not line.startswith("wrote")) <= width
     assert "…" not in result.stdout
     assert len(re.findall(r"^[* ][> ] *miser +\S+ .* 0\.\d{4} +\d+\.\d\d", result.stdout, re.MULTILINE)) == 4
-    assert re.search(r"radius +(\S+ +)?\d+\.\d% +\d\.\d\d", result.stdout)
+    assert re.search(r"[a-z] +(\S+ +)?\d+\.\d% +\d\.\d\d", result.stdout)
     said = " ".join(result.stdout.split())
     assert ("in points.csv, too wide for here: features, learners, rounds" in said) == (width == 50)
     assert ("too wide for here" in said) == (width < 80)

@@ -68,7 +68,7 @@ def test_the_heaviest_categories_have_bins(seed, n_categories, max_bins, weighte
 # --- the best set ------------------------------------------------------------------------------------------------
 
 
-def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian):
+def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian, low=-inf, high=inf):
     """The kernel's (gain, bins that go left, missing left) and sums on the left, of one column."""
     bins = np.array(cells, np.uint8)[:, np.newaxis]
     packed = pack(np.array(g), np.array(h) if with_hessians else None)
@@ -80,7 +80,7 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     find_category_splits(
         histogram, np.array([0]), np.array([n_bins]), np.array([0]), np.array([sums.word, sums.hessian_word]),
         packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]),
-        np.array([l2, min_rows, min_hessian]), gain, missing_left, left, left_bins,
+        np.array([l2, min_rows, min_hessian]), np.array([low, high]), gain, missing_left, left, left_bins,
     )  # fmt: skip
     if gain[0] == -inf:
         return None
@@ -98,13 +98,14 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     st.integers(1, 3),
     st.sampled_from([0.0, 0.75]),
     st.sampled_from([[0], [0, 255], [0, 1, 2, 255], [0, 2, 63, 64, 127, 128, 254], [1, 3, 5, 7, 9, 11, 254, 255]]),
+    st.sampled_from([(-inf, inf), (-0.25, inf), (-inf, -2.0), (-0.5, 0.75), (0.25, 0.25)]),
 )
-def test_the_best_set_is_the_best_prefix_of_all(seed, n, with_hessians, l2, min_rows, min_hessian, kinds):
+def test_the_best_set_is_the_best_prefix_of_all(seed, n, with_hessians, l2, min_rows, min_hessian, kinds, bounds):
     rng = np.random.default_rng(seed)
     cells = rng.choice(kinds, n).tolist()
     g = (rng.integers(-6, 7, n) / 4).tolist()
     h = (rng.integers(0, 5, n) / 4).tolist() if with_hessians else [1.0] * n
-    limits = {"l2": l2, "min_rows": min_rows, "min_hessian": min_hessian}
+    limits = {"l2": l2, "min_rows": min_rows, "min_hessian": min_hessian, "low": bounds[0], "high": bounds[1]}
     expected = naive.best_category_split(cells, g, h, **limits)
     assert found_split(cells, 255, g, h, with_hessians=with_hessians, **limits) == expected
 

@@ -5,10 +5,12 @@ from math import inf, nan
 import naive_trees as naive
 import numpy as np
 import pytest
+from attrs import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import BankError, DataError, ParameterError
+from costframe.core.tree_table import TreeTable
 from costframe.trees import BinMapper, NoPrices, OncePrices, grow_tree
 
 seeds = st.integers(0, 2**32 - 1)
@@ -271,3 +273,20 @@ def test_bad_settings_are_refused(settings_, error, text):
     data = BinMapper.fit(np.eye(2)).transform(np.eye(2))
     with pytest.raises(error, match=text):
         grow_tree(data, **{"gradients": np.ones(2), **settings_})
+
+
+def test_the_table_of_a_grown_tree_is_one_that_stands_all_checks():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (300, 2)).astype(float)
+    data = BinMapper.fit(X, categorical=np.array([False, True])).transform(X)
+    tree = grow_tree(data, np.sin(X.sum(axis=1)), max_leaves=9)
+    shape = tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right
+    checked = TreeTable.single(*shape, tree.outputs, tree.categories)
+    assert len(tree.categories) > 0
+    for each in fields(TreeTable):
+        found, expected = getattr(tree.table, each.name), getattr(checked, each.name)
+        assert found.dtype == expected.dtype
+        assert np.array_equal(found, expected, equal_nan=found.dtype.kind == "f")
+        assert not found.flags.writeable
+    with pytest.raises(BankError, match="must be finite"):
+        TreeTable.grown(*shape, np.where(tree.feature < 0, inf, 0.0), tree.categories)

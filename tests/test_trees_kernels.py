@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from costframe.core.errors import DataError
 from costframe.trees.distinct import few_values
 from costframe.trees.distinct_kernels import collect_distinct
-from costframe.trees.histogram_kernels import add_rows, subtract
+from costframe.trees.histogram_kernels import add_rows
 from costframe.trees.packing import pack
 from costframe.trees.partition import RowSplit, part_rows
-from costframe.trees.partition_kernels import label_rows, partition_rows, route_rows, sum_leaves
-from costframe.trees.split_kernels import find_splits
+from costframe.trees.partition_kernels import add_outputs, label_rows, partition_rows, route_rows, sum_leaves
+from costframe.trees.split_kernels import find_splits, search_pair, subtract
 
 CELLS = [0, 1, 2, 5, 254, 255]
 rng_seeds = st.integers(0, 2**32 - 1)
@@ -199,6 +199,46 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
             assert (gain[f], bin_[f], missing_left[f]) == expected
             inside = [i for i in range(n) if naive.goes_left(bins[i, f], expected[1], expected[2])]
             assert left[f].tolist()[: packed.words.shape[1]] == packed.words[inside].sum(axis=0).tolist()
+
+
+@given(
+    rng_seeds,
+    st.sampled_from([3, 60, 600]),
+    st.booleans(),
+    st.sampled_from([(0, 2), (2, 0), (-1, 1), (1, -1), (-1, -1)]),
+)
+def test_a_pair_is_searched_as_each_child_alone(seed, n, with_hessians, slots):
+    rng = np.random.default_rng(seed)
+    n_bins, columns = np.array([200, 4, 1]), np.array([0, 2, 3])
+    bins = np.stack([rng.choice([*range(count), 255], n) for count in (200, 9, 4, 1)], axis=1).astype(np.uint8)
+    packed = pack(rng.standard_normal(n), rng.random(n) if with_hessians else None)
+    rows, words = rng.permutation(n).astype(np.int32), packed.words.shape[1]
+    cut = int(rng.integers(0, n + 1))
+    histograms = [np.empty((3, 256, words), np.int64) for _ in range(3)]
+    for part, histogram in zip((rows[:cut], rows[cut:], rows), histograms, strict=True):
+        add_rows(bins, packed.words, np.sort(part), columns, histogram)
+    numbers = packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]), np.array([0.5, 2.0, 0.0])
+    sums = [packed.sums(part) for part in (rows[:cut], rows[cut:])]
+
+    def nothing(slots):
+        found = np.full((slots, 4), 7.0), np.full((slots, 4), 7, np.uint8), np.zeros((slots, 4), bool)
+        return *found, np.full((slots, 4, 2), 7, np.int64)
+
+    found, expected = nothing(3), nothing(3)
+    small, other, parent = histograms
+    for slot, total, histogram in zip(slots, sums, (small, other), strict=True):
+        if slot >= 0:
+            find_splits(histogram, n_bins, columns, np.array(total), *numbers, *(each[slot] for each in expected))
+    search_pair(small, parent, (*sums[0], *sums[1]), slots, n_bins, columns, *numbers, *found)
+    assert np.array_equal(parent, other)
+    for each, wanted in zip(found, expected, strict=True):
+        assert np.array_equal(each, wanted)
+
+
+def test_scores_take_the_outputs_of_leaves():
+    scores = np.array([1.0, 2.0, 3.0])
+    add_outputs(np.array([0.0, 4.0, 8.0]), np.array([2, 1, 2], np.int32), 0.5, scores)
+    assert scores.tolist() == [5.0, 4.0, 7.0]
 
 
 @given(rng_seeds, st.integers(1, 50), st.sampled_from([1e-30, 1.0, 1e30]), st.booleans())

@@ -33,12 +33,16 @@ def draw_rows(n=1500):
     return X, g, rng.integers(1, 64, (4, n)) / 64, rng.integers(1, 8, n) / 4
 
 
-def grow(X, g, h, weight, *, n_threads=1, growth="best"):
-    """Trees one after the other, which share what rows have paid; every other one on a part of the rows."""
+def grow(X, g, h, weight, *, n_threads=1, growth="best", anew=False):
+    """Trees one after the other, which share what rows have paid; every other one on a part of the rows.
+
+    `anew` makes bins for each.
+    """
     data = BinMapper.fit(X).transform(X, n_threads=n_threads)
     prices = LazyPrices(COSTS.select(NAMES), 2.0**-8, len(X), weight)
     trees = []
     for number, (gradients, hessians) in enumerate(zip(g, h, strict=True)):
+        data = BinMapper.fit(X).transform(X, n_threads=n_threads) if anew else data
         rows = None if number % 2 == 0 else np.flatnonzero(X[:, 3] > -1)
         settings = {"prices": prices, "growth": growth, "max_leaves": 17, "l2": 0.5, "n_threads": n_threads}
         trees.append(grow_tree(data, gradients * weight, hessians * weight, rows=rows, **settings))
@@ -73,6 +77,29 @@ def test_one_two_and_three_threads_give_the_same_bits(monkeypatch, alone, shared
         monkeypatch.setattr("costframe.trees.search._ROWS_PER_THREAD", 50)
     for n_threads in (2, 3):
         assert_same(grown, grow(*draw_rows(), n_threads=n_threads, growth=growth))
+
+
+def test_a_tree_grows_the_same_in_room_that_others_have_left(alone):
+    assert_same(alone, grow(*draw_rows(), anew=True))
+
+
+def test_what_all_rows_have_paid_is_known_without_counting():
+    X, g, h, _ = draw_rows()
+    data, known, counted = (
+        BinMapper.fit(X).transform(X),
+        *(LazyPrices(COSTS.select(NAMES), 2.0**-8, 1500) for _ in "12"),
+    )
+    passed = np.arange(0, 1500, 50, dtype=np.int32)
+    for number, (gradients, hessians) in enumerate(zip(g, h, strict=True)):
+        trees = []
+        for prices in (known, counted):
+            counted._all_known = False
+            rows = np.setdiff1d(np.arange(1500), passed) if number == 2 else None
+            trees.append(grow_tree(data, gradients, hessians, prices=prices, rows=rows, max_leaves=9))
+            if rows is not None:
+                prices.passed(trees[-1], passed)
+        assert_same((trees[:1], known), (trees[1:], counted))
+        assert known._all_known == (number < 2)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -46,6 +46,13 @@ def test_a_payment_that_changes_nothing_says_so():
     assert not OncePrices([0.0, 1.0]).paid(leaf(), 0)
 
 
+def test_at_tradeoff_zero_all_is_free_even_what_adds_up_to_infinity():
+    prices = OncePrices([1e308, 1.0], split_price=1e308, tradeoff=0.0)
+    assert prices.prices(leaf()).tolist() == [0, 0]
+    prices.tradeoff = 2.0
+    assert prices.prices(leaf()).tolist() == [1e300, 1e300]
+
+
 def test_prices_are_copied():
     given = np.array([1.0, 2.0])
     prices = OncePrices(given)

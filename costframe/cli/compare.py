@@ -40,8 +40,9 @@ Examples:
     "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
 )
 @click.option(
-    "--points", type=click.IntRange(1), default=12, show_default=True, help="Tradeoffs to fit each algorithm at."
-)
+    "--points", type=click.IntRange(1), metavar="N",
+    help="Models of each algorithm, at most. [default: 24 where one fit gives a whole path of them, else 12 fits]",
+)  # fmt: skip
 @click.option(
     "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
     help="Where points.csv, frontier.png and frontier.svg go.",
@@ -57,7 +58,7 @@ def compare(
     algorithms: str | None,
     budget: float | None,
     score: str | None,
-    points: int,
+    points: int | None,
     output: Path,
 ) -> None:
     """Fit algorithms at many tradeoffs between loss and cost, and show what accuracy costs.
@@ -137,9 +138,10 @@ def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Po
 
     rows = dataset.part("test").X
     compared = {"chosen": chosen}
-    for point in frontier.points:
-        if point.tradeoff == 0 and point.algorithm == chosen.algorithm and point != chosen:
-            compared["tradeoff 0"] = point
+    own = [point for point in frontier.points if point.algorithm == chosen.algorithm]
+    plain = next((point for point in own if point.tradeoff == 0), chosen)  # on a path, later ones know prices
+    if plain != chosen:
+        compared["tradeoff 0"] = plain
     exact = ExpectedCost(dataset.costs)
     reports = {label: exact.evaluate(frontier.model(point).predictor_, rows) for label, point in compared.items()}
     console.print(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["CategoricalColumns", "find_categorical"]
 
 _PARAMETER = "categorical_features"
+_EXACT = 2.0**53
 
 
 @frozen(eq=False)
@@ -47,11 +48,16 @@ class CategoricalColumns:
         return encode(X, self.categories, self.names, what)
 
     def check(self, X: NDArray[np.float64], what: str) -> None:
-        """Refuse infinite categories by name."""
+        """Refuse infinite categories by name, and numbers so large that different ones may have become the same."""
         for f in np.flatnonzero(self.chosen):
-            if np.isinf(X[:, f]).any():
-                where = f"{what}: column {self.names[f]!r}"
+            where, largest = f"{what}: column {self.names[f]!r}", np.nanmax(np.abs(X[:, f]), initial=0.0)
+            if np.isinf(largest):
                 raise DataError(f"{where}: categories must be finite numbers or missing, got an infinite one")
+            if largest >= _EXACT:
+                raise DataError(
+                    f"{where}: categories must be numbers below 2^53, beyond which doubles leave some out, "
+                    f"got {largest:.17g}; give texts"
+                )
 
 
 def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalColumns:

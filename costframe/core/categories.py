@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError
-from costframe.core.frames import check_names, column_names, is_numeric, is_pandas
+from costframe.core.frames import category_columns, check_names, column_names, is_numeric, is_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def encode_value(value: object, labels: tuple[str, ...]) -> object:
 
 
 def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: str = "the data") -> Any:
-    """Put numbers in the place of labels.
+    """Put numbers in the place of labels, and doubles in that of categories that are pandas' nullable numbers.
 
     Parameters
     ----------
@@ -107,14 +107,15 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     DataError
         If a value of such a column in a frame is neither a text nor missing.
     """
-    if not categories:
-        return X
     names = column_names(X)
     if names is not None:
         check_names(names, what)
         own = [name for name in names if name in categories]
         found = {name: _encoded(X[name], categories[name], f"{what}: column {name!r}") for name in own}
+        found |= _nullable(X, names, categories)
         return _replaced(X, found) if found else X
+    if not categories:
+        return X
     if hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
         return X
     rows = _objects(X)
@@ -122,8 +123,15 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
         return X  # whoever reads it names the fault
     for f, name in enumerate(feature_names):
         if name in categories:
-            rows[:, f] = [encode_value(value, categories[name]) for value in rows[:, f]]
+            place = _places(categories[name])
+            rows[:, f] = [
+                place.get(value, np.nan) if isinstance(value, str) else encode_value(value, ()) for value in rows[:, f]
+            ]
     return rows
+
+
+def _places(labels: tuple[str, ...]) -> dict[str, float]:
+    return {label: float(number) for number, label in enumerate(labels)}
 
 
 def _objects(X: Any) -> NDArray[np.object_] | None:
@@ -147,13 +155,24 @@ def _listed(column: Any) -> list[Any]:
 
 def _encoded(column: Any, labels: tuple[str, ...], where: str) -> NDArray[np.float64]:
     """float64 (rows,): the number of each value of a frame's column."""
-    place = {label: float(number) for number, label in enumerate(labels)}
+    place = _places(labels)
     declared = _declared(column)
     if declared is not None and is_pandas(column):
         known = [place.get(label, np.nan) for label in _texts(declared, labels, where)]
-        numbers = np.asarray([*known, np.nan])  # the code of a missing value is -1
+        numbers = np.asarray([*known, np.nan])
         return np.asarray(numbers[np.asarray(column.cat.codes)])  # the code of a missing value is -1
     return np.array([place.get(value, np.nan) for value in _texts(_listed(column), labels, where)], np.float64)
+
+
+def _nullable(X: Any, names: tuple[str, ...], categories: Categories) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers of pandas' category columns without labels where their missing value is no NaN."""
+    found = {}
+    for f in category_columns(X) if is_pandas(X) else []:
+        kind = X.dtypes.iloc[f].categories.dtype
+        if names[f] not in categories and is_numeric(kind) and not isinstance(kind, np.dtype):
+            numbers = np.append(X[names[f]].cat.categories.to_numpy(np.float64), np.nan)
+            found[names[f]] = numbers[np.asarray(X[names[f]].cat.codes)]
+    return found
 
 
 def _texts(values: list[Any], labels: tuple[str, ...], where: str) -> list[Any]:

@@ -69,7 +69,9 @@ class PrefixCost:
         """Weighted mean cost per row of the trees added so far."""
         from costframe.core.price_kernels import price_rows
 
-        per_row = self._computed - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
+        per_row = self._computed.copy()
+        if self._prices.reuse:
+            per_row -= self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
         ignored = np.zeros(self._X.shape[1]), np.zeros(len(self._resource_masks))
         price_rows(
             self._masks,
@@ -80,5 +82,5 @@ class PrefixCost:
             per_row,
             *ignored,
         )
-        total = self._weight.sum()
-        return float(per_row @ self._weight / total) if total > 0 else 0.0
+        total = float(self._weight.sum())
+        return float(per_row @ self._weight) * (1.0 / total) if total > 0 else 0.0  # rounded as a report's mean is

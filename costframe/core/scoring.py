@@ -30,20 +30,19 @@ def roc_auc(
 ) -> float:
     """Area under the ROC curve; for more than two classes, the mean of one against the rest."""
     p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
-    if p.ndim == 1 and weight is None:
-        return _rank_auc(y, p)
+    if p.ndim == 1:
+        return _area(np.asarray(y) == 1, p, np.ones(len(p)) if weight is None else np.asarray(weight, np.float64))
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(y, p, sample_weight=weight, multi_class="ovr"))
 
 
-def _rank_auc(y: NDArray[np.int64], p: NDArray[np.float64]) -> float:
-    """Area under the ROC curve by ranks (Mann and Whitney): a path asks for it after every tree."""
-    from scipy.stats import rankdata
-
-    ones = int(y.sum())
-    pairs = ones * (len(y) - ones)
-    return float((rankdata(p)[y == 1].sum() - ones * (ones + 1) / 2) / pairs) if pairs else float("nan")
+def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the share of pairs of both classes in the right order, ties half: a path asks for it after every tree."""
+    values, place = np.unique(p, return_inverse=True)
+    ones, zeros = (np.bincount(place[rows], weight[rows], len(values)) for rows in (positive, ~positive))
+    below, pairs = np.cumsum(zeros) - zeros, float(ones.sum() * zeros.sum())
+    return float(ones @ (below + 0.5 * zeros) / pairs) if pairs else float("nan")
 
 
 def average_precision(
@@ -69,17 +68,23 @@ def ndcg_at_5(
     y: NDArray[np.float64], p: NDArray[np.float64], _weight: NDArray[np.float64] | None, qid: ArrayLike | None
 ) -> float:
     """Mean over queries of NDCG at 5 with gains 2^y - 1; queries of one row or without a relevant one are left out."""
-    from sklearn.metrics import ndcg_score
-
     queries = np.zeros(len(y), np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
-    order = np.argsort(queries, kind="stable")
-    ends = np.cumsum(np.bincount(queries)) if len(queries) else np.empty(0, np.int64)
-    found = [
-        ndcg_score([2.0 ** y[rows] - 1], [p[rows]], k=5)
-        for rows in np.split(order, ends[:-1])
-        if len(rows) > 1 and y[rows].max() > 0
-    ]
-    return float(np.mean(found)) if found else 0.0
+    y = np.asarray(y, np.float64)
+    ideal, size = _dcg_at_5(queries, y, y), np.bincount(queries)
+    counted = (size > 1) & (ideal > 0)
+    return float(np.mean(_dcg_at_5(queries, p, y)[counted] / ideal[counted])) if counted.any() else 0.0
+
+
+def _dcg_at_5(queries: NDArray[np.int64], p: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 (queries,): by descending p; tied rows share their places, as in scikit-learn."""
+    order = np.lexsort((-p, queries))
+    queries, p, gain = queries[order], p[order], 2.0 ** y[order] - 1
+    first = np.searchsorted(queries, queries)  # of the query
+    rank = np.arange(len(queries)) - first
+    discount = np.where(rank < 5, 1 / np.log2(rank + 2), 0.0)
+    tied = np.cumsum(np.append(True, (np.diff(queries) != 0) | (np.diff(p) != 0))) - 1 if len(p) else rank
+    mean_gain = np.bincount(tied, gain) / np.bincount(tied)
+    return np.asarray(np.bincount(queries, discount * mean_gain[tied]), np.float64)
 
 
 SCORES: dict[str, Score] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from costframe.core.categorical import CategoricalColumns, find_categorical
+from costframe.core.categories import is_missing
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.frames import category_columns, column_names
@@ -138,6 +140,25 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             else predictor
         )
 
+    def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
+        """Return the fitted estimator of another predictor, trained on the same data; this one stays as it is.
+
+        Parameters
+        ----------
+        predictor : Predictor
+        tradeoff : float
+            At which it was trained.
+        **fitted
+            Attributes that differ, such as `n_iter_`.
+        """
+        check_is_fitted(self, "predictor_")
+        other = copy(self)
+        other.tradeoff = tradeoff
+        for name, value in fitted.items():
+            setattr(other, name, value)
+        other._keep(predictor, self.costs_)  # noqa: SLF001 - the copy's own
+        return other
+
     @property
     def bank_(self) -> Any:
         """The weak learners of the fitted predictor."""
@@ -260,8 +281,18 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def check_queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
-    """Return the queries of rows as numbers; refuse others than one a row."""
+    """Return the queries of rows as numbers; refuse others than one a row, and missing ones."""
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
         raise DataError(f"{name}: expected one query a row, shape ({n_rows},), got {queries.shape}")
-    return np.unique(queries, return_inverse=True)[1].astype(np.int64)
+    missing = np.zeros(n_rows, np.bool_)
+    if queries.dtype.kind in "fmM":
+        missing = np.isnan(queries)
+    elif queries.dtype.kind == "O":
+        missing[:] = [is_missing(query) for query in queries]
+    if missing.any():
+        raise DataError(f"{name}: expected the query of each row, it is missing in row {int(missing.argmax())}")
+    try:
+        return np.unique(queries, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        raise DataError(f"{name}: expected queries of one kind: {error}") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +47,7 @@ class Rows:
         """Count the rows."""
         return len(self.X)
 
-    @property
+    @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one."""
         return None if (self.weight == 1).all() else self.weight
@@ -147,9 +149,16 @@ def check_number(
     upto = "" if high == np.inf else f" and <= {high}"
     if isinstance(value, bool) or not right or not (low < value if strict else low <= value) or not value <= high:
         raise ParameterError(f"{name}: expected {kind} {above}{upto}, got {value!r}")
-    if not np.isfinite(value):
+    if not (whole or _is_finite(value)):
         raise ParameterError(f"{name}: expected a finite number, got {value!r}")
     return value
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number beyond all doubles
+        return False
 
 
 def given_or(name: str, value: Any, default: Any, **limits: Any) -> Any:

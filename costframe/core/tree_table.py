@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import Factory, evolve, field, frozen
+from attrs import Factory, evolve, field, fields, frozen
 
-from costframe.core.errors import BankError
+from costframe.core.tree_checks import check_trees, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,9 +90,7 @@ class TreeTable:
     categories: NDArray[np.float64] = field(converter=_float64, default=())
 
     def __attrs_post_init__(self) -> None:
-        _check_shapes(self)
-        _check_nodes(self)
-        _check_categories(self)
+        check_trees(self)
 
     def __len__(self) -> int:
         """Count the trees."""
@@ -134,17 +132,26 @@ class TreeTable:
 
         `outputs` is float64 (nodes,) or (nodes, K), read at the leaves; `categories` those of each node that has any.
         """
-        sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
-        table = np.asarray(outputs, np.float64)
-        table = table.reshape(len(table), -1)
-        leaf = np.asarray(feature) < 0
-        value = np.where(leaf, (np.cumsum(leaf) - 1) * table.shape[1], -1)
-        count = np.zeros(len(table), np.int32)
-        count[list(sets)] = [len(values) for values in sets.values()]
-        return cls(
-            [0, len(table)], feature, threshold, missing_left, left, right, [table.shape[1]], value,
-            table[leaf].ravel(), count, np.concatenate([np.empty(0), *sets.values()]),
-        )  # fmt: skip
+        return cls(**_single(feature, threshold, missing_left, left, right, outputs, categories))
+
+    @classmethod
+    def grown(
+        cls,
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        missing_left: NDArray[np.bool_],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        outputs: NDArray[np.float64],
+        categories: Mapping[int, ArrayLike] | None = None,
+    ) -> TreeTable:
+        """Make the table of one tree that has just been grown, and is known to be one; only outputs are checked."""
+        table = cls.__new__(cls)
+        arrays = _single(feature, threshold, missing_left, left, right, outputs, categories)
+        for each in fields(cls):
+            object.__setattr__(table, each.name, each.converter(arrays[each.name]))
+        check_values(table)
+        return table
 
     @classmethod
     def concatenate(cls, tables: Sequence[TreeTable]) -> TreeTable:
@@ -223,62 +230,39 @@ class TreeTable:
         return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
+def _single(
+    feature: ArrayLike,
+    threshold: ArrayLike,
+    missing_left: ArrayLike,
+    left: ArrayLike,
+    right: ArrayLike,
+    outputs: NDArray[np.float64],
+    categories: Mapping[int, ArrayLike] | None,
+) -> dict[str, ArrayLike]:
+    """Return what the fields of one tree's table hold, by name."""
+    sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
+    table = np.asarray(outputs, np.float64)
+    table = table.reshape(len(table), -1)
+    leaf = np.asarray(feature) < 0
+    value = np.where(leaf, (np.cumsum(leaf) - 1) * table.shape[1], -1)
+    count = np.zeros(len(table), np.int32)
+    count[list(sets)] = [len(values) for values in sets.values()]
+    return {
+        "first": [0, len(table)],
+        "feature": feature,
+        "threshold": threshold,
+        "missing_left": missing_left,
+        "left": left,
+        "right": right,
+        "width": [table.shape[1]],
+        "value": value,
+        "values": table[leaf].ravel(),
+        "category_count": count,
+        "categories": np.concatenate([np.empty(0), *sets.values()]),
+    }
+
+
 def _ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
     """int64 (sum of count,): first[0], first[0] + 1, ..., `count[0]` of them, then those of the next."""
     before = np.cumsum(count, dtype=np.int64) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()))
-
-
-def _check_shapes(table: TreeTable) -> None:
-    nodes = len(table.feature)
-    if table.first.ndim != 1 or len(table.first) < 1 or table.first[0] != 0 or table.first[-1] != nodes:
-        raise BankError(f"trees: 'first' must run from 0 to the number of nodes ({nodes}), got {table.first!r}")
-    if (np.diff(table.first) < 1).any():
-        raise BankError(f"tree {int(np.argmax(np.diff(table.first) < 1))}: has no node, expected at least a root")
-    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "category_count"):
-        shape = getattr(table, name).shape
-        if shape != (nodes,):
-            raise BankError(f"trees: '{name}' must have shape ({nodes},), one entry a node, got {shape}")
-    if table.width.shape != (len(table),) or (table.width < 1).any():
-        raise BankError(f"trees: 'width' must hold one positive number a tree ({len(table)}), got {table.width!r}")
-
-
-def _check_nodes(table: TreeTable) -> None:
-    leaf = table.feature < 0
-    size = np.repeat(np.diff(table.first), np.diff(table.first))
-    position = table.node_positions
-    width = np.repeat(table.width, np.diff(table.first))
-    _refuse(table, table.feature < -1, "tests a negative column")
-    for side in (table.left, table.right):
-        _refuse(
-            table, ~leaf & ((side <= position) | (side >= size)), "has a child that is not a later node of its tree"
-        )
-        _refuse(table, leaf & (side != -1), "is a leaf with a child")
-    inner = np.flatnonzero(~leaf)
-    base = inner - position[inner]
-    parents = np.bincount(np.concatenate([base + table.left[inner], base + table.right[inner]]), minlength=len(leaf))
-    _refuse(table, parents != (position > 0), "does not have exactly one parent")
-    _refuse(table, leaf & ((table.value < 0) | (table.value > len(table.values) - width)), "has no outputs in 'values'")
-    if not np.isfinite(table.values).all():
-        raise BankError("trees: 'values' must be finite, got NaN or infinity")
-
-
-def _check_categories(table: TreeTable) -> None:
-    count, categories = table.category_count, table.categories
-    _refuse(table, (count < 0) | ((count > 0) & (table.feature < 0)), "is no test and has categories")
-    if categories.shape != (int(count.sum(dtype=np.int64)),):
-        raise BankError(f"trees: 'categories' must have shape ({int(count.sum())},), got {categories.shape}")
-    if not len(categories):
-        return
-    _refuse(table, (count > 0) & ~np.isnan(table.threshold), "has both categories and a threshold")
-    node = np.repeat(np.arange(table.n_nodes), count)
-    descending = np.append(False, (node[1:] == node[:-1]) & ~(categories[1:] > categories[:-1]))
-    wrong = np.bincount(node, weights=descending | ~np.isfinite(categories), minlength=table.n_nodes)
-    _refuse(table, wrong > 0, "must have categories that are finite and ascending")
-
-
-def _refuse(table: TreeTable, bad: NDArray[np.bool_], what: str) -> None:
-    if bad.any():
-        node = int(np.argmax(bad))
-        tree = int(np.searchsorted(table.first, node, side="right")) - 1
-        raise BankError(f"tree {tree}, node {node - int(table.first[tree])}: {what}")

@@ -29,7 +29,8 @@ class Point:
     ----------
     algorithm : str
     tradeoff : float
-        Loss accepted per unit of cost per row; 0 is the model that knows no prices.
+        Loss accepted per unit of cost per row; 0 is the model that knows no prices. On a path, where the tradeoff falls
+        while the model grows, that of its last round, and the first point of an algorithm knows no prices.
     valid_score, test_score : float
         Higher is better; None where there are no test rows.
     valid_cost, test_cost : float
@@ -43,7 +44,7 @@ class Point:
     rounds : float
         Mean trips to the sources that a row takes, over a few of the test (else valid) rows.
     seconds : float
-        Time to fit.
+        Time to fit; on a path, an equal share of the time of all its points.
     """
 
     algorithm: str
@@ -95,7 +96,7 @@ class Frontier:
         algorithms: Iterable[str] | None = None,
         tradeoffs: Sequence[float] | None = None,
         *,
-        points: int = 12,
+        points: int | None = None,
         score: str | None = None,
         budget: float | None = None,
         parameters: Mapping[str, Any] | None = None,
@@ -111,14 +112,18 @@ class Frontier:
         algorithms : iterable of str, optional
             All that have the data's task by default.
         tradeoffs : sequence of float, optional
-            By default 0 and a geometric grid in units of (loss of the best constant) / (cost of all features), so that
-            it covers the frontier whatever the scales of losses and prices.
-        points : int
-            How many tradeoffs, where none are given.
+            Where given, each is a fit. By default an algorithm that has `fit_path` gives all its models in one fit, and
+            points are chosen of those that none on the path dominates; others are fitted at 0 and at a geometric grid
+            in units of (loss of the best constant) / (cost of all features), so that it covers the frontier whatever
+            the scales of losses and prices.
+        points : int, optional
+            Where no tradeoffs are given: of a path at most so many, 24 by default, chosen so that little is lost at any
+            budget, the model that knows no prices first; else how many tradeoffs, 12 by default.
         score : str, optional
             By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional
-            Adds fits whose mean cost per row on valid comes close to this from below.
+            Adds the best point of a path within this mean cost per row on valid, or fits that come close to it from
+            below.
         parameters : mapping, optional
             Further parameters of every estimator.
         progress : callable, optional

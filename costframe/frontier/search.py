@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.core.errors import ParameterError
 from costframe.core.scoring import default_score, score_named
 from costframe.frontier.points import Frontier
-from costframe.frontier.refine import refine
 from costframe.frontier.sweep import fit_all
 from costframe.frontier.trial import Rows, Trial, silent
 
@@ -45,9 +44,11 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Upper bound on the mean cost per row of the validation rows, in the cost model's unit. Once-per-batch prices are
         not in it.
     tradeoffs : sequence of float, optional
-        Where to begin; by default 0 and a grid in units of (loss of the best constant) / (cost of all features).
-    points : int
-        How many tradeoffs to begin with, where none are given. A bisection then comes close to the budget.
+        Where to begin. By default one fit of an estimator that has `fit_path` gives all models, and for others it is 0
+        and a grid in units of (loss of the best constant) / (cost of all features).
+    points : int, optional
+        How many points of a path to keep beside the one chosen, at most, 24 by default; or how many tradeoffs to begin
+        with, 12 by default. From given tradeoffs and grids a bisection then comes close to the budget.
     scoring : str, optional
         A score of `costframe.core.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
     validation_fraction : float
@@ -73,7 +74,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         budget: float,
         *,
         tradeoffs: Sequence[float] | None = None,
-        points: int = 10,
+        points: int | None = None,
         scoring: str | None = None,
         validation_fraction: float = 0.25,
         random_state: int = 0,
@@ -175,8 +176,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         from costframe.report.progress import bar
 
         with bar(silent if not self.verbose else None) as told:
-            found = fit_all(trial, self.tradeoffs, self.points, told)
-            found += refine(trial, found, self.budget, told)
+            found = fit_all(trial, self.tradeoffs, self.points, self.budget, told)
         costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
         self.frontier_ = Frontier(
             points=tuple(fitted.point for fitted in found),

@@ -13,6 +13,8 @@ from costframe.core.registry import TASKS, estimator, registry
 from costframe.core.registry import algorithms as usable_algorithms
 from costframe.core.scoring import default_score, score_named
 from costframe.frontier.blame import blaming, nothing_left
+from costframe.frontier.counting import Count, counted
+from costframe.frontier.paths import fit_along, fits_path
 from costframe.frontier.points import Frontier
 from costframe.frontier.refine import REFINEMENTS, fill, refine
 from costframe.frontier.trial import Rows, Trial, fit_at, silent
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Fitted, Progress
 
-__all__ = ["check_algorithms", "check_score", "fit_all", "grid", "sweep"]
+__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_algorithms", "check_score", "fit_all", "grid", "sweep"]
+
+POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; what is on a path costs no fit, and a table has room for it
 
 
 def sweep(
@@ -33,7 +37,7 @@ def sweep(
     algorithms: Iterable[str] | None,
     tradeoffs: Sequence[float] | None,
     *,
-    points: int,
+    points: int | None,
     score: str | None,
     budget: float | None,
     parameters: Mapping[str, Any],
@@ -48,19 +52,17 @@ def sweep(
     _check_amounts(tradeoffs, budget)
     score = check_score(data, score)
     names = check_algorithms(data.task, algorithms)
-    total = len(names) * (points if tradeoffs is None else len(tradeoffs))
     found: list[Fitted] = []
     errors: dict[str, CostframeError] = {}
-    for number, name in enumerate(names):
+    count = Count(progress or silent)
+    for left, name in reversed(list(enumerate(reversed(names)))):
         try:
-            trial = _trial(data, name, score, parameters)
-            found += _fit_one(trial, tradeoffs, points, budget, _counted(progress or silent, len(found), total))
+            found += fit_all(_trial(data, name, score, parameters), tradeoffs, points, budget, count.then(left))
         except CostframeError as error:
             if failed is None:
                 raise
             errors[name] = error
             failed(name, error)
-        total = len(found) + (len(names) - number - 1) * (points if tradeoffs is None else len(tradeoffs))
     if errors and not found:
         raise nothing_left(errors)
     points_found, models = tuple(fitted.point for fitted in found), tuple(fitted.model for fitted in found)
@@ -77,24 +79,28 @@ def _check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> N
             raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {tradeoff!r}")
 
 
-def _fit_one(
-    trial: Trial, tradeoffs: Sequence[float] | None, points: int, budget: float | None, told: Progress
+def fit_all(
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, told: Progress
 ) -> list[Fitted]:
-    found = fit_all(trial, tradeoffs, points, told)
-    if budget is None:
-        return found
-    return found + refine(trial, found, budget, _counted(told, len(found), len(found) + REFINEMENTS))
+    """Fit at the given tradeoffs, or along a path, or at 0 and a grid; then what a budget asks for."""
+    if points is not None and points < 1:
+        raise ParameterError(f"points: expected a whole number >= 1, got {points!r}")
+    if tradeoffs is None and fits_path(trial):
+        return fit_along(trial, points or POINTS_OF_PATHS, budget, told)
+    if tradeoffs is None:
+        found = _fit_grid(trial, points or POINTS_OF_FITS, told)
+    else:
+        found = [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
+    if budget is not None:
+        found += refine(trial, found, budget, counted(told, len(found), REFINEMENTS))
+    return found if tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
-def fit_all(trial: Trial, tradeoffs: Sequence[float] | None, points: int, told: Progress) -> list[Fitted]:
-    """Fit at the given tradeoffs, or at 0 and a grid whose scale the fit at 0 tells.
+def _fit_grid(trial: Trial, points: int, told: Progress) -> list[Fitted]:
+    """Fit at 0 and at a grid whose scale the fit at 0 tells.
 
     Where the upper end of the grid would bring nothing but constants, its fits go where costs differ most instead.
     """
-    if tradeoffs is not None:
-        return [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
-    if points < 1:
-        raise ParameterError(f"points: expected a whole number >= 1, got {points!r}")
     plain = fit_at(trial, 0.0, told, 0, points)
     found = [plain]
     for tradeoff in grid(*cost_scales(plain), loss_of_constant(plain.model, trial.train), points - 1):
@@ -197,12 +203,3 @@ def _check_categories(data: Dataset, name: str) -> None:
         raise ParameterError(
             f"{name}: does not split by categories, and column {next(iter(data.categorical))!r} has some"
         )
-
-
-def _counted(told: Progress, before: int, least: int) -> Progress:
-    """Count on from earlier fits, towards a total of at least so many."""
-
-    def tell(done: int, total: int, text: str) -> None:
-        told(before + done, max(least, before + total), text)
-
-    return tell

@@ -32,7 +32,7 @@ ROWS_REPLAYED = 50  # rounds need rows to be stepped through one by one, which i
 
 
 class Progress(Protocol):
-    """Is told before and after each fit."""
+    """Is told before and after each fit, and now and then along a path, which counts as so many fits as `points`."""
 
     def __call__(self, done: int, total: int, text: str, /) -> None:
         """Take the number of finished fits, of all fits as far as known, and what is or was fitted."""
@@ -96,18 +96,23 @@ class Trial:
 
     def _fit(self, tradeoff: float) -> Fitted:
         began = time.perf_counter()
-        optional = {
+        model = self.make(tradeoff)
+        model.fit(self.train.X, self.train.y, X_val=self.valid.X, y_val=self.valid.y, **self.optional)
+        return Fitted(self.measure(model, tradeoff, time.perf_counter() - began), model)
+
+    @property
+    def optional(self) -> dict[str, Any]:
+        """Weights and queries that there are, as `fit` takes them."""
+        given = {
             "sample_weight": self.train.weight,
             "sample_weight_val": self.valid.weight,
             "qid": self.train.qid,
             "qid_val": self.valid.qid,
         }
-        given = {name: value for name, value in optional.items() if value is not None}
-        model = self.make(tradeoff)
-        model.fit(self.train.X, self.train.y, X_val=self.valid.X, y_val=self.valid.y, **given)
-        return Fitted(self._measure(model, tradeoff, time.perf_counter() - began), model)
+        return {name: value for name, value in given.items() if value is not None}
 
-    def _measure(self, model: Any, tradeoff: float, seconds: float) -> Point:
+    def measure(self, model: Any, tradeoff: float, seconds: float) -> Point:
+        """Measure score and exact cost of a fitted model."""
         valid_score, valid = self._score_and_cost(model, self.valid)
         test_score, test = (None, None) if self.test is None else self._score_and_cost(model, self.test)
         last, report = (self.valid, valid) if test is None or self.test is None else (self.test, test)

@@ -57,6 +57,6 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
 
 
 def _in_order(frontier: Frontier) -> list[Point]:
-    """Return the points by algorithm, in order of the first of each, and ascending tradeoff."""
+    """Return the points by algorithm, in order of the first of each."""
     order = {name: i for i, name in reversed(list(enumerate(point.algorithm for point in frontier.points)))}
-    return sorted(frontier.points, key=lambda point: (order[point.algorithm], point.tradeoff))
+    return sorted(frontier.points, key=lambda point: order[point.algorithm])

@@ -8,6 +8,7 @@ from there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from costframe.trees.line import Line
     from costframe.trees.monitor import Running
 
-__all__ = ["Annealer", "Bundle", "bundles", "falling_tradeoffs"]
+__all__ = ["Annealer", "Bundle", "bundles", "check_limits", "falling_tradeoffs"]
 
 _LEVELS = 24  # at most; a level is half of the one before unless there would be more
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
+_HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
 _FRESH = 3  # of so many levels, one is tried afresh as well
+_CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
 
@@ -78,16 +81,27 @@ def falling_tradeoffs(
         The first and the last.
     """
     if limits is not None:
-        high, low = limits
-        if not (np.isfinite([high, low]).all() and high >= low > 0):
-            raise ParameterError(f"tradeoffs: expected two numbers, the first not below the second > 0, got {limits!r}")
-        return np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(np.log2(high / low)))))
+        return _levels(*limits)
     if not (full > 0 and loss > 0):
         return np.zeros(1)
     each = prices.cost + prices.needs @ prices.resource_cost
-    high = loss / min(full, each[each > 0].min(initial=np.inf))
-    low = 1e-3 * loss / full
-    return np.append(np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(np.log2(high / low))))), 0.0)
+    with np.errstate(over="ignore", under="ignore"):
+        high = loss / min(full, each[each > 0].min(initial=np.inf))
+        low = 1e-3 * loss / full
+    return np.append(_levels(*np.clip([high, low], *_CONCEIVABLE).tolist()), 0.0)
+
+
+def check_limits(limits: object) -> tuple[float, float]:
+    """Return the first and the last tradeoff of a fall; refuse what is none."""
+    given = np.asarray(limits) if isinstance(limits, Sequence) else np.empty(0)
+    if given.shape != (2,) or given.dtype.kind not in "iuf" or not np.inf > given[0] >= given[1] > 0:
+        raise ParameterError(f"tradeoffs: expected two numbers, the first not below the second > 0, got {limits!r}")
+    return float(given[0]), float(given[1])
+
+
+def _levels(high: float, low: float) -> NDArray[np.float64]:
+    halvings = np.log2(high) - np.log2(low)
+    return np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(halvings))))
 
 
 @define(eq=False)
@@ -157,15 +171,15 @@ class Annealer:
         self.branches.append(growing.boosted.ensemble)
         if not self.points:
             self._note(growing, branch, tradeoff)
-        for _ in range(min(rounds, self.most_rounds - line.n_rounds)):
-            if not growing.add_round(tradeoff):
-                break
-            self._note(growing, branch, tradeoff)
-            now, since = _value(growing, judged_at), since + 1
-            if now < value:
-                best, value, since = growing.fork(), now, 0
-            elif since >= patience:
-                break
+        while growing.n_rounds < min(line.n_rounds + rounds, self.most_rounds) and since < patience:
+            drawn, since = growing.random.bit_generator.state, since + 1
+            if growing.add_round(tradeoff):
+                self._note(growing, branch, tradeoff)
+                now = _value(growing, judged_at)
+                if now < value:
+                    best, value, since = growing.fork(), now, 0
+            elif drawn == growing.random.bit_generator.state:
+                break  # nothing is drawn at random, so the next round would be as idle
         return best
 
     def _note(self, line: Line, branch: int, tradeoff: float) -> None:
@@ -187,19 +201,22 @@ class _Waiting:
         self.pays = [np.inf] * len(self.ahead)
 
     def due(self, tradeoff: float) -> list[int]:
+        """Places of the bundles that are worth a fork now."""
         return [place for place, pays in enumerate(self.pays) if tradeoff <= _NEAR * pays]
 
     def tried(self, place: int, tradeoff: float, line: Line, fork: Line) -> None:
+        """Take note of what a fork gained, and cost."""
         gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
-        self.pays[place] = gained / cost if cost > 0 and gained > 0 else tradeoff / 4
+        self.pays[place] = gained / cost if cost > 0 and gained > 0 else tradeoff / _HOPELESS
 
     def waive_taken(self, line: Line) -> None:
+        """Waive for another line what was taken."""
         for bundle, pays in zip(self.ahead, self.pays, strict=True):
             if pays < 0:
                 line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Others may pay together with it."""
+        """Take a bundle; others may pay together with it."""
         self.pays = [max(pays, tradeoff) for pays in self.pays]
         self.pays[place] = -1.0
 

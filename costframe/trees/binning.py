@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.trees.histogram import ColumnBlock
+
 __all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
 
 MISSING_BIN = 255
@@ -193,11 +195,23 @@ class BinnedData:
         The same.
     mapper : BinMapper
         What the bins mean.
+
+    Attributes
+    ----------
+    blocks : dict
+        What `column_blocks` made of all columns, by the number of threads.
+    spare : (list, list)
+        Histograms of all columns, of one and of two words, that a tree has left for the next. The system would have to
+        clear new memory first.
     """
 
     bins: NDArray[np.uint8]
     columns: NDArray[np.uint8]
     mapper: BinMapper
+    blocks: dict[int, list[ColumnBlock]] = field(factory=dict, init=False, repr=False)
+    spare: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = field(
+        factory=lambda: ([], []), init=False, repr=False
+    )
 
     @property
     def n_rows(self) -> int:

@@ -86,6 +86,15 @@ def _sorted_cells(
 
 
 @kernel
+def _taken_off(gradient: float, weight: float, bounds: NDArray[np.float64]) -> float:
+    """Return twice what the best value between the bounds takes off the loss: G^2/weight unless one of them is it."""
+    if bounds[0] * weight <= -gradient <= bounds[1] * weight:
+        return gradient * gradient / weight
+    value = float(bounds[0] if -gradient < bounds[0] * weight else bounds[1])
+    return -(2.0 * gradient * value + weight * value * value)
+
+
+@kernel
 def _score(
     word: np.int64,
     hessian_word: np.int64,
@@ -93,9 +102,10 @@ def _score(
     count_bits: int,
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
+    bounds: NDArray[np.float64],
     with_hessians: bool,
 ) -> float:
-    """Return G_l^2/(H_l+l2) + G_r^2/(H_r+l2) for the words that go left, or -1 if it breaks the limits."""
+    """Return what both children take off the loss, for the words that go left, or -inf if it breaks the limits."""
     mask = (1 << count_bits) - 1
     n_left, n_all = word & mask, total[0] & mask
     g_left = (word >> count_bits) * units[0]
@@ -110,9 +120,8 @@ def _score(
         or h_right < limits[2]
         or not min(a, b) > 0
     ):
-        return -1.0
-    score: float = g_left * g_left / a + g_right * g_right / b
-    return score
+        return -np.inf
+    return _taken_off(g_left, a, bounds) + _taken_off(g_right, b, bounds)
 
 
 @kernel
@@ -123,6 +132,7 @@ def _best_prefix(
     count_bits: int,
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
+    bounds: NDArray[np.float64],
     least: float,
     left: NDArray[np.int64],
 ) -> tuple[float, int, int]:
@@ -137,7 +147,7 @@ def _best_prefix(
         hessian += sums[cells[at], 1] if pairs else np.int64(0)
         for way in range(ways):
             here, here_hessian = word + way * missing, hessian + way * missing_hessian
-            score = _score(here, here_hessian, total, count_bits, units, limits, pairs)
+            score = _score(here, here_hessian, total, count_bits, units, limits, bounds, pairs)
             if score > best:
                 best, length, best_way = score, at + 1, way
                 left[0], left[1] = here, here_hessian
@@ -162,6 +172,7 @@ def find_category_splits(
     count_bits: int,
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
+    bounds: NDArray[np.float64],
     gain: NDArray[np.float64],
     missing_left: NDArray[np.bool_],
     left: NDArray[np.int64],
@@ -169,9 +180,10 @@ def find_category_splits(
 ) -> None:
     """Find the best split of one leaf on each of some categorical columns.
 
-    The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)]. What is missing is tried on both sides; where
-    the leaf has no missing rows, missing goes with the child of the larger hessian, on a tie left. Categories that have
-    no rows in the leaf go the missing way. Ties go to the shortest prefix, then to missing right.
+    The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)], or that of the values clipped to their bounds.
+    What is missing is tried on both sides; where the leaf has no missing rows, missing goes with the child of the
+    larger hessian, on a tie left. Categories that have no rows in the leaf go the missing way. Ties go to the shortest
+    prefix, then to missing right.
 
     Parameters
     ----------
@@ -181,6 +193,8 @@ def find_category_splits(
         Which of the k columns are categorical.
     n_bins, columns, total, count_bits, units, limits
         As for `split_kernels.find_splits`.
+    bounds : float64 (2,)
+        Least and largest value of a child, in units of gradients over hessians; infinite where there are none.
     gain, missing_left : float64, bool (d,)
         Written at `columns[places]`; the gain is -inf where no split is allowed or worth anything.
     left : int64 (d, 2)
@@ -193,13 +207,15 @@ def find_category_splits(
     g_all, n_all = (total[0] >> count_bits) * units[0], total[0] & ((1 << count_bits) - 1)
     h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
     weight = h_all + limits[0]
-    parent = g_all * g_all / weight if weight > 0 else 0.0
+    parent = _taken_off(g_all, weight, bounds) if weight > 0 else 0.0
     for k in places:
         column = columns[k]
         cells = _sorted_cells(histogram[k], n_bins[k], count_bits, units, keys)
-        best, length, way = _best_prefix(histogram[k], cells, total, count_bits, units, limits, parent, sums_left)
+        best, length, way = _best_prefix(
+            histogram[k], cells, total, count_bits, units, limits, bounds, parent, sums_left
+        )
         better = 0.5 * (best - parent)
-        if length == 0 or not better > _ROUNDING * parent:
+        if length == 0 or not better > _ROUNDING * abs(parent):
             gain[column] = -np.inf
             continue
         gain[column] = better

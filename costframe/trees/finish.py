@@ -60,7 +60,7 @@ class GrownTree:
     @cached_property
     def table(self) -> TreeTable:
         """The tree, ready for a bank."""
-        return TreeTable.single(
+        return TreeTable.grown(
             self.feature, self.threshold, self.missing_left, self.left, self.right, self.outputs, self.categories
         )
 
@@ -71,7 +71,9 @@ class GrownTree:
 
     def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
         """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
-        scores += (step * self.outputs)[self.leaf_of_row]
+        from costframe.trees.partition_kernels import add_outputs
+
+        add_outputs(self.outputs, self.leaf_of_row, float(step), scores)
 
 
 @attrs.define(eq=False)
@@ -152,23 +154,24 @@ def label_leaves(
     end = begin + np.array([leaf.count for leaf in leaves], np.int64)
     node = np.array([leaf.node for leaf in leaves], np.int32)
     n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
-    share = (
-        np.cumsum(end - begin) * n_parts // (len(rows) + 1)
-    )  # leaves in a part hold about as many rows as in another
+    share = np.cumsum(end - begin) * n_parts // (len(rows) + 1)  # parts of the leaves hold about as many rows each
+    n_nodes = int(node.max()) + 1
 
     def label(part: int) -> None:
         here = slice(*np.searchsorted(share, [part, part + 1]).tolist())
         label_rows(rows, begin[here], end[here], node[here], leaf_of_row)
 
     def add_up(first: int) -> NDArray[np.float64]:
-        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((int(node.max()) + 1, 2))
+        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((n_nodes, 2))
         weights = np.empty(0) if hessians is None else hessians[here]
         sum_leaves(leaf_of_row[here], gradients[here], weights, sums)
         return sums
 
     run_parallel(label, range(n_parts), n_threads)
     parts = run_parallel(add_up, range(0, len(leaf_of_row), _ROWS_PER_PART), n_threads if n_parts > 1 else 1)
-    total: NDArray[np.float64] = np.add.accumulate(parts)[-1]  # part after part, whatever the threads
+    total = parts[0]
+    for sums in parts[1:]:  # part after part, whatever the threads
+        total += sums
     return total[node]
 
 

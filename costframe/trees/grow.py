@@ -128,9 +128,9 @@ def _outputs(nodes: GrowingNodes, leaves: Sequence[Leaf], sums: NDArray[np.float
     """float64 (nodes,): -G/(H+l2) at leaves; zero where nothing has any weight."""
     outputs = np.zeros(len(nodes.feature))
     weight = sums[:, 1] + l2
-    bounds = np.array([(leaf.low, leaf.high) for leaf in leaves])
     values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    outputs[[leaf.node for leaf in leaves]] = np.clip(values, bounds[:, 0], bounds[:, 1])
+    low, high = np.array([leaf.low for leaf in leaves]), np.array([leaf.high for leaf in leaves])
+    outputs[[leaf.node for leaf in leaves]] = np.clip(values, low, high)
     return outputs
 
 

@@ -18,7 +18,7 @@ from costframe.trees.scaling import power_of_two
 from costframe.trees.search import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,8 +52,12 @@ class Grower:
     _leaves: dict[int, Leaf] = attrs.field(factory=dict, init=False)
     _scratch: NDArray[np.int32] = attrs.field(init=False)
     _price_unit: float = attrs.field(init=False)
+    _best_feature: Callable[..., tuple[int, float]] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        from costframe.trees.split_kernels import best_feature
+
+        self._best_feature = best_feature
         self._scratch = np.empty_like(self.root.rows)
         # A gain is G^2/H, with G in units of the largest possible sum.
         self._price_unit = power_of_two(-2 * self.search.packed.gradient_exponent)
@@ -87,7 +91,9 @@ class Grower:
                 heapq.heapify(queue)
 
     def finished_leaves(self) -> list[Leaf]:
-        """All leaves, by where their rows lie."""
+        """Return all leaves, by where their rows lie; none is searched any more."""
+        for leaf in self._leaves.values():
+            self.search.release(leaf)
         return sorted(self._leaves.values(), key=lambda leaf: leaf.begin)
 
     def _plant(self) -> list[Leaf]:
@@ -100,11 +106,9 @@ class Grower:
 
     def _compare(self, leaf: Leaf) -> None:
         """Find the leaf's best feature at current prices."""
-        from costframe.trees.split_kernels import best_feature
-
-        if leaf.candidates is not None:
-            prices = self.prices.prices(leaf)
-            leaf.feature, leaf.value = best_feature(leaf.candidates.gain, prices, self._price_unit)
+        if leaf.slot >= 0:
+            gain = self.search.candidates.gain[leaf.slot]
+            leaf.feature, leaf.value = self._best_feature(gain, self.prices.prices(leaf), self._price_unit)
 
     def _queued(self, leaf: Leaf) -> tuple[float, int, Leaf]:
         """Sort by worth at current prices, then by age."""
@@ -113,45 +117,46 @@ class Grower:
 
     def _may_split(self, leaf: Leaf) -> bool:
         """Mark a leaf as one to be searched, if it is large and high enough."""
-        enough = self.search.packed.count(leaf.sums) >= 2 * self.search.limits.min_samples_leaf
-        if enough and leaf.depth < self.max_depth and self.search.blocks:
-            leaf.candidates = self.search.empty_candidates()
-        return leaf.candidates is not None
+        search = self.search
+        enough = search.packed.count(leaf.sums) >= 2 * search.limits.min_samples_leaf
+        if enough and leaf.depth < self.max_depth and search.wide_blocks:
+            leaf.slot = search.candidates.take()
+        return leaf.slot >= 0
 
     def _split(self, leaves: Sequence[Leaf], *, last: bool) -> list[Leaf]:
         """Split leaves on their best features, and return the children that were searched; the last are not."""
-        families = []
-        for leaf, pair in zip(leaves, self._divide(leaves), strict=True):
-            may_split = [not last and self._may_split(child) for child in pair]
-            if any(may_split):
-                self.prices.divided(leaf, *pair)
-                small, large = pair if pair[0].count <= pair[1].count else pair[::-1]
-                families.append(Family(small, large, leaf.histogram))
-            else:
+        families, searched = [], []
+        for leaf, (left, right) in zip(leaves, self._divide(leaves), strict=True):
+            if last or not (found := [child for child in (left, right) if self._may_split(child)]):
                 self.search.release(leaf)
+                continue
+            self.prices.divided(leaf, left, right)
+            small, large = (left, right) if left.count <= right.count else (right, left)
+            families.append(Family(small, large, leaf.histogram))
+            searched += found
         self.search.search(families)
-        children = [child for family in families for child in family.leaves]
-        for child in children:
-            if child.candidates is None or child.depth + 1 >= self.max_depth:
-                self.search.release(child)  # no search below will subtract from it
-        return sorted((child for child in children if child.candidates is not None), key=lambda child: child.node)
+        for family in families:
+            for child in family.leaves:
+                if child.slot < 0 or child.depth + 1 >= self.max_depth:
+                    self.search.release(child)  # no search below will subtract from it
+        return searched
 
     def _divide(self, leaves: Sequence[Leaf]) -> list[tuple[Leaf, Leaf]]:
         """Move rows, and make two leaves of each."""
+        found, categorical = self.search.candidates, self.search.data.mapper.categorical
         tests = []
         for leaf in leaves:
-            found = leaf.candidates
-            bin_, missing_left = int(found.bin[leaf.feature]), bool(found.missing_left[leaf.feature])  # type: ignore[union-attr]
+            slot, feature = leaf.slot, leaf.feature
             scratch = self._scratch[leaf.begin : leaf.begin + leaf.count]
-            named = self.search.data.mapper.categorical[leaf.feature]
-            left_bins = going_left(found.left_bins[leaf.feature]) if named else None  # type: ignore[union-attr]
-            tests.append(RowSplit(leaf.rows, scratch, leaf.feature, bin_, missing_left, left_bins))
+            left_bins = going_left(found.left_bins[slot, feature]) if categorical[feature] else None
+            bin_, missing_left = int(found.bin[slot, feature]), bool(found.missing_left[slot, feature])
+            tests.append(RowSplit(leaf.rows, scratch, feature, bin_, missing_left, left_bins))
         counts = part_rows(self.search.data.columns, tests, n_threads=self.search.n_threads)
         return [self._replace(leaf, test, count) for leaf, test, count in zip(leaves, tests, counts, strict=True)]
 
     def _replace(self, leaf: Leaf, test: RowSplit, n_left: int) -> tuple[Leaf, Leaf]:
         node = self.nodes.split(leaf.node, test.feature, test.bin, test.missing_left, test.left_bins)
-        left = leaf.candidates.left_sums(leaf.feature)  # type: ignore[union-attr] # a leaf that is split was searched
+        left = self.search.candidates.left_sums(leaf.slot, leaf.feature)
         right = Sums(leaf.sums.word - left.word, leaf.sums.hessian_word - left.hessian_word)
         tested = leaf.tested | {leaf.feature}
         children = (
@@ -161,8 +166,9 @@ class Grower:
         if self.search.signs is not None:
             self._bound(leaf, *children, test)
         del self._leaves[leaf.node]
-        self._leaves.update((child.node, child) for child in children)
-        leaf.candidates = None
+        self._leaves[node], self._leaves[node + 1] = children
+        self.search.candidates.release(leaf.slot)
+        leaf.slot = -1
         return children
 
     def _bound(self, leaf: Leaf, left: Leaf, right: Leaf, test: RowSplit) -> None:

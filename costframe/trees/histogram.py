@@ -38,8 +38,18 @@ class ColumnBlock:
 
 
 def column_blocks(data: BinnedData, features: NDArray[np.bool_] | None, n_threads: int) -> list[ColumnBlock]:
-    """Cut the columns that can be split, among those allowed, into a multiple of `n_threads` blocks of similar size."""
-    allowed = data.splittable if features is None else data.splittable & features
+    """Cut the columns that can be split, among those allowed, into a multiple of `n_threads` blocks of similar size.
+
+    Those of all columns are kept with the data.
+    """
+    if features is not None:
+        return _blocks(data, data.splittable & features, n_threads)
+    if n_threads not in data.blocks:
+        data.blocks[n_threads] = _blocks(data, data.splittable, n_threads)
+    return data.blocks[n_threads]
+
+
+def _blocks(data: BinnedData, allowed: NDArray[np.bool_], n_threads: int) -> list[ColumnBlock]:
     columns = np.flatnonzero(allowed)
     rounds = -(-len(columns) // (_COLUMNS_PER_BLOCK * n_threads))
     edges = np.linspace(0, len(columns), min(rounds * n_threads, -(-len(columns) // 8)) + 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["add_rows", "subtract"]
+__all__ = ["add_rows"]
 
 _AHEAD = 12  # rows between asking for one and adding it
 
@@ -209,21 +209,3 @@ def add_rows(
         _add_words(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
     else:
         _add_pairs(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
-
-
-@kernel
-def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDArray[np.int64]) -> None:
-    """Turn a parent's histogram into that of its other child, in place.
-
-    Parameters
-    ----------
-    histogram, child : int64 (k, 256, 1 or 2)
-        Of the parent, written, and of one child.
-    n_bins : int64 (k,)
-        Bins that are in use besides the missing one.
-    """
-    for k in range(histogram.shape[0]):
-        for word in range(histogram.shape[2]):
-            for cell in range(n_bins[k]):
-                histogram[k, cell, word] -= child[k, cell, word]
-            histogram[k, 255, word] -= child[k, 255, word]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, final
+from functools import cache
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from attrs import define
+from attrs import define, field
 
 from costframe.core.bits import bit_sets, bits_of, word_count
 from costframe.trees.prices import LARGEST
@@ -21,14 +22,44 @@ if TYPE_CHECKING:
 
 __all__ = ["LazyPrices"]
 
+_SLOTS = 16  # for accounts, at first
+
 
 @define(eq=False)
-class _Account:
-    """What the rows of an open leaf weigh, the weight that has paid for each item, and what features cost them."""
+class _Accounts:
+    """What the rows of open leaves weigh, the weight that has paid for each item, and what features cost them.
 
-    weight: float
+    Attributes
+    ----------
+    of_leaf : dict of int to (float, int)
+        By the leaf's number: weight, and the account's slot.
+    paid, money : float64 (slots, items), float64 (slots, d)
+    """
+
     paid: NDArray[np.float64]
     money: NDArray[np.float64]
+    of_leaf: dict[int, tuple[float, int]] = field(factory=dict)
+    _used: int = field(default=0, init=False)
+
+    def clear(self) -> None:
+        self.of_leaf.clear()
+        self._used = 0
+
+    def open(self) -> int:
+        """Return a slot for a leaf more."""
+        if self._used == len(self.paid):
+            self.paid = np.concatenate([self.paid, np.empty_like(self.paid)])
+            self.money = np.concatenate([self.money, np.empty_like(self.money)])
+        self._used += 1
+        return self._used - 1
+
+
+@cache
+def _kernels() -> Any:
+    """Return what is called for every leaf; looked up once."""
+    from costframe.trees import marks_kernels
+
+    return marks_kernels
 
 
 @final
@@ -76,20 +107,25 @@ class LazyPrices:
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
         self._seen = self._cost  # what splits are charged: less than rows pay, where something is waived
+        self._waived: NDArray[np.float64] | None = None  # what they are not
         self._bits = _item_bits(prices.needs, self._marks.shape[1])
         self._items = [np.append(np.flatnonzero(needs) + d, f) for f, needs in enumerate(prices.needs)]
         self._all_items = np.concatenate(self._items)
         self._begin = np.cumsum([0, *(len(items) for items in self._items)])
         self._again = np.full(d, prices.reuse)
         self._n_items = items
-        self._d, self._once_paid = d, np.zeros(d, np.bool_)
-        self._accounts: dict[int, _Account] = {}  # by open leaf
+        self._d, self._once, self._once_paid = d, prices.once, np.zeros(d, np.bool_)
+        self._row_weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
+        self._accounts = self._no_accounts()
+        self._paid_by_all = np.zeros(len(self._cost))  # of all rows, the weight that has paid for each item
+        self._all_known = weight is None  # sums of weights would depend on the order of payments
 
     def fork(self) -> LazyPrices:
         """Return a copy that goes its own way; between trees."""
         other = copy(self)
         other._marks, other._once_paid = self._marks.copy(), self._once_paid.copy()  # noqa: SLF001 - the copy's own
-        other._accounts = {}  # noqa: SLF001
+        other._paid_by_all = self._paid_by_all.copy()  # noqa: SLF001
+        other._accounts = other._no_accounts()  # noqa: SLF001
         return other
 
     def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
@@ -97,6 +133,8 @@ class LazyPrices:
         waived = np.concatenate([features, resources])
         self._seen = self._seen.copy()
         self._seen[: self._n_items][waived] = 0.0
+        self._once = np.where(features, 0.0, self._once)
+        self._waived = self._cost - self._seen
 
     def begin_tree(self) -> None:
         """Forget the leaves of the last tree; what is paid stays paid."""
@@ -104,23 +142,22 @@ class LazyPrices:
 
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): what a split of this leaf on each feature costs now."""
-        from costframe.trees.marks_kernels import charge
-
         prices = np.empty(self._d)
-        money = self._account(leaf).money
-        charge(money, self._prices.once, self._once_paid, self.tradeoff, LARGEST, prices)
+        money = self._accounts.money[self._account(leaf)[1]]
+        _kernels().charge(money, self._once, self._once_paid, self.tradeoff, LARGEST, prices)
         return prices
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
         """Mark the feature and its resources in the leaf's rows; True if a once-per-batch price was paid by it."""
-        from costframe.trees.marks_kernels import mark_rows
-
-        account = self._account(leaf)
-        self.spent += float(account.money[feature])
-        if self._seen is not self._cost:
+        weight, slot = self._account(leaf)
+        paid = self._accounts.paid[slot]
+        self.spent += float(self._accounts.money[slot, feature])
+        if self._waived is not None:
             items = self._items[feature]
-            self.spent += float(((self._cost - self._seen)[items] * (account.weight - account.paid[items])).sum())
-        mark_rows(self._marks, leaf.rows, self._bits[feature], self._items[feature], account.weight, account.paid)
+            self.spent += float((self._waived[items] * (weight - paid[items])).sum())
+        _kernels().mark_rows(
+            self._marks, leaf.rows, self._bits[feature], self._items[feature], weight, paid, self._paid_by_all
+        )
         first = not self._once_paid[feature] and self._prices.once[feature] > 0
         self.fixed += float(self._prices.once[feature]) if first else 0.0
         self._once_paid[feature] = True
@@ -128,15 +165,16 @@ class LazyPrices:
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
         """Count what the rows of one child have paid; the other's is what is left."""
-        parent = self._accounts.pop(leaf.node)
+        accounts = self._accounts
+        weight, slot = accounts.of_leaf.pop(leaf.node)
         small, large = (left, right) if left.count <= right.count else (right, left)
-        if (parent.paid[: self._n_items] == parent.weight).all():  # nothing is owed, in neither
-            for child in (left, right):
-                weight = self._leaf_weight(child)
-                self._open(child, weight, np.full(len(parent.paid), weight))
-            return
-        account = self._open(small, self._leaf_weight(small), self._count(small))
-        self._open(large, self._leaf_weight(large), parent.paid - account.paid)
+        first, second = (self._leaf_weight(small), accounts.open()), (self._leaf_weight(large), slot)
+        accounts.of_leaf[small.node], accounts.of_leaf[large.node] = first, second
+        _kernels().divide_account(
+            self._marks, small.rows, self._row_weight, (weight, first[0], second[0]), (first[1], slot), self._n_items,
+            self._prices.split, self._seen, self._begin, self._all_items, self._again_for(small),
+            accounts.paid, accounts.money,
+        )  # fmt: skip
 
     def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Charge rows that a tree was not grown on, but that pass through it as well.
@@ -161,12 +199,14 @@ class LazyPrices:
         items, comparisons, uses = self._by_node(tree)
         reuse = self._prices.reuse
         per_row, first_uses = np.empty(len(rows)), np.empty(len(rows))
+        self._all_known = False
         price_marks(self._marks, rows, items[leaves], self._cost, self._d, per_row, first_uses)
         per_row += comparisons[leaves] + reuse * (uses[leaves] - first_uses)
         if len(items) > 1:
             per_row += self._prices.learner
         weight = 1.0 if self._weight is None else self._weight[rows]
-        self.spent += float((per_row * weight).sum())
+        with np.errstate(over="ignore"):  # as in kernels; prices have a limit, their sums over rows have none
+            self.spent += float((per_row * weight).sum())
         self._pay_once(np.bitwise_or.reduce(items[np.unique(leaves)]))
 
     def _pay_once(self, items: NDArray[np.uint64]) -> None:
@@ -187,34 +227,43 @@ class LazyPrices:
                 tested[child] = tested[node] | {feature}
         return items, comparisons, np.array([len(features) for features in tested], np.float64)
 
-    def _account(self, leaf: Leaf) -> _Account:
-        found = self._accounts.get(leaf.node)
-        return self._open(leaf, self._leaf_weight(leaf), self._count(leaf)) if found is None else found
+    def _account(self, leaf: Leaf) -> tuple[float, int]:
+        """Return what a leaf weighs and its account's slot."""
+        found = self._accounts.of_leaf.get(leaf.node)
+        return self._open(leaf) if found is None else found
 
-    def _open(self, leaf: Leaf, weight: float, paid: NDArray[np.float64]) -> _Account:
+    def _open(self, leaf: Leaf) -> tuple[float, int]:
         """Reckon what a leaf pays for a split on each feature, which does not change until it is split."""
-        from costframe.trees.marks_kernels import price_leaf
+        from costframe.trees.marks_kernels import count_marks, price_leaf, weigh_marks
 
-        again, root, money = self._again, self._prices.learner if leaf.depth == 0 else 0.0, np.empty(self._d)
-        if self._prices.reuse and leaf.tested:
-            again = again.copy()
-            again[list(leaf.tested)] = 0.0  # this tree has used it on these rows
-        price_leaf(paid, weight, self._prices.split, self._seen, self._begin, self._all_items, again, root, money)
-        account = self._accounts[leaf.node] = _Account(weight, paid, money)
-        return account
-
-    def _count(self, leaf: Leaf) -> NDArray[np.float64]:
-        from costframe.trees.marks_kernels import count_marks, weigh_marks
-
-        paid = np.empty(len(self._cost))
-        if self._weight is None:
+        weight, slot = self._leaf_weight(leaf), self._accounts.open()
+        paid, money = self._accounts.paid[slot], self._accounts.money[slot]
+        if self._all_known and leaf.count == len(self._marks):
+            paid[:] = self._paid_by_all
+        elif self._weight is None:
             count_marks(self._marks, leaf.rows, paid)
         else:
-            weigh_marks(self._marks, leaf.rows, self._weight, paid)
-        return paid
+            weigh_marks(self._marks, leaf.rows, self._row_weight, paid)
+        root, again = self._prices.learner if leaf.depth == 0 else 0.0, self._again_for(leaf)
+        price_leaf(paid, weight, self._prices.split, self._seen, self._begin, self._all_items, again, root, money)
+        self._accounts.of_leaf[leaf.node] = weight, slot
+        return weight, slot
+
+    def _again_for(self, leaf: Leaf) -> NDArray[np.float64]:
+        """float64 (d,): price of meeting a feature anew; none where this tree has used it on these rows."""
+        if not (self._prices.reuse and leaf.tested):
+            return self._again
+        again = self._again.copy()
+        again[list(leaf.tested)] = 0.0
+        return again
+
+    def _no_accounts(self) -> _Accounts:
+        return _Accounts(np.empty((_SLOTS, len(self._cost))), np.empty((_SLOTS, self._d)))
 
     def _leaf_weight(self, leaf: Leaf) -> float:
-        return float(leaf.count if self._weight is None else self._weight[leaf.rows].sum())
+        from costframe.trees.marks_kernels import weigh_rows
+
+        return float(leaf.count if self._weight is None else weigh_rows(leaf.rows, self._weight))
 
 
 def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.trees.packing import Sums
-    from costframe.trees.split import Candidates
 
 __all__ = ["Leaf"]
 
@@ -41,7 +40,7 @@ class Leaf:
     sums: Sums
     tested: frozenset[int] = frozenset()
     histogram: NDArray[np.int64] | None = None
-    candidates: Candidates | None = None  # none: not to be split
+    slot: int = -1  # where its candidates are; -1: not to be split
     feature: int = -1  # the best one at current prices
     value: float = -float("inf")  # and its gain less its price
     low: float = -float("inf")  # the least and the largest output, where some feature must rise or fall

@@ -5,22 +5,22 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 from attrs import define, evolve
 
+from costframe.trees.boosting import Boosted
+from costframe.trees.monitor import Running
 from costframe.trees.prices import SplitPrices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows
-    from costframe.trees.boosting import Boosted
+    from costframe.core.training import Rows, TrainingData
     from costframe.trees.grow import GrownTree
-    from costframe.trees.losses import RowLoss
-    from costframe.trees.monitor import Running
+    from costframe.trees.losses import Loss, RowLoss
 
     GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], "LinePrices", np.random.Generator], GrownTree]
 
@@ -76,6 +76,31 @@ class Line:
     def __attrs_post_init__(self) -> None:
         if not self.boosted.ensemble.rounds:
             self.running.begin(self.boosted.ensemble.intercept)
+
+    @classmethod
+    def begin(
+        cls,
+        data: TrainingData,
+        loss: Loss,
+        grow: GrowAt,
+        prices: LinePrices,
+        *,
+        step: float,
+        random_state: int = 0,
+        n_threads: int = 1,
+    ) -> Line:
+        """Begin at the loss's optimal constant; `data` has validation rows."""
+        assert data.valid is not None  # noqa: S101 - whoever anneals has seen to it
+        return cls(
+            data.train,
+            loss.for_rows(data.train),
+            grow,
+            Boosted.constant(data.train, loss, step),
+            prices,
+            Running(data.valid, loss, data.prices),
+            np.random.default_rng(random_state),
+            n_threads,
+        )
 
     @property
     def n_rounds(self) -> int:

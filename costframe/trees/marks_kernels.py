@@ -11,7 +11,16 @@ from costframe.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["charge", "count_marks", "mark_rows", "price_leaf", "price_marks", "weigh_marks"]
+__all__ = [
+    "charge",
+    "count_marks",
+    "divide_account",
+    "mark_rows",
+    "price_leaf",
+    "price_marks",
+    "weigh_marks",
+    "weigh_rows",
+]
 
 BITS = 64
 ONE = np.uint64(1)
@@ -51,6 +60,15 @@ def weigh_marks(
 
 
 @kernel
+def weigh_rows(rows: NDArray[np.int32], weight: NDArray[np.float64]) -> float:
+    """Return the weight of some rows: to the last digit what `weigh_marks` finds for a bit that all have."""
+    total = 0.0
+    for row in rows:
+        total += weight[row]
+    return total
+
+
+@kernel
 def mark_rows(
     marks: NDArray[np.uint64],
     rows: NDArray[np.int32],
@@ -58,11 +76,16 @@ def mark_rows(
     items: NDArray[np.int64],
     weight: float,
     paid: NDArray[np.float64],
+    paid_by_all: NDArray[np.float64],
 ) -> None:
-    """Mark items, which are given as `bits` as well, in all rows, unless their whole `weight` has paid; now it has."""
+    """Mark items, which are given as `bits` as well, in all rows, unless their whole `weight` has paid; now it has.
+
+    What is paid anew is added to `paid_by_all`.
+    """
     owed = False
     for item in items:
         owed |= paid[item] != weight
+        paid_by_all[item] += weight - paid[item]
         paid[item] = weight
     if owed:
         for row in rows:
@@ -107,6 +130,59 @@ def price_leaf(
 
 
 @kernel
+def divide_account(
+    marks: NDArray[np.uint64],
+    rows: NDArray[np.int32],
+    row_weight: NDArray[np.float64],
+    weights: tuple[float, float, float],
+    slots: tuple[int, int],
+    n_items: int,
+    per_split: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    begin: NDArray[np.int64],
+    items: NDArray[np.int64],
+    again: NDArray[np.float64],
+    paid: NDArray[np.float64],
+    money: NDArray[np.float64],
+) -> None:
+    """Reckon what two children have paid and would pay, by counting the marks of one; the other's is what is left.
+
+    Parameters
+    ----------
+    marks, rows : uint64 (n, words), int32 (m,)
+        Of all rows, and which are the counted child's.
+    row_weight : float64 (n,) or (0,)
+        None: one each.
+    weights : float, float, float
+        Of the parent, of the child that is counted and of the other one.
+    slots : int, int
+        Where the counted child's account is to be, and where the parent's is and the other child's will be.
+    n_items : int
+        Items there are; `paid` has room for whole words of them.
+    per_split, cost, begin, items, again
+        As for `price_leaf`.
+    paid, money : float64 (slots, items), float64 (slots, d)
+        Accounts; two are written.
+    """
+    counted, other = slots
+    owed = False
+    for item in range(n_items):
+        owed |= paid[other, item] != weights[0]
+    if not owed:  # in neither; so this is exact however weights are rounded
+        paid[counted], paid[other] = weights[1], weights[2]
+    elif row_weight.shape[0] == 0:
+        count_marks(marks, rows, paid[counted])
+        paid[other] -= paid[counted]
+    else:
+        weigh_marks(marks, rows, row_weight, paid[counted])
+        for item in range(n_items):  # what all rows have is worth their weight to the last digit
+            all_paid = paid[other, item] == weights[0]
+            paid[other, item] = weights[2] if all_paid else paid[other, item] - paid[counted, item]
+    price_leaf(paid[counted], weights[1], per_split, cost, begin, items, again, 0.0, money[counted])
+    price_leaf(paid[other], weights[2], per_split, cost, begin, items, again, 0.0, money[other])
+
+
+@kernel
 def charge(
     money: NDArray[np.float64],
     once: NDArray[np.float64],
@@ -115,10 +191,10 @@ def charge(
     largest: float,
     prices: NDArray[np.float64],
 ) -> None:
-    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; what is free stays free."""
+    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most `largest`; zero times infinity is zero."""
     for f in range(prices.shape[0]):
         total = money[f] if once_paid[f] else money[f] + once[f]
-        prices[f] = min(tradeoff * total, largest) if total != 0 else 0.0
+        prices[f] = min(tradeoff * total, largest) if total != 0 and tradeoff != 0 else 0.0
 
 
 @kernel

@@ -49,31 +49,39 @@ class Running:
         self.rows, self._loss, self._link = rows, loss.for_rows(rows), loss.link
         self._cost = PrefixCost(rows.X, rows.weight, prices)
         self.scores = np.empty((len(rows), 0))
+        self._known: dict[str, float] = {}  # loss and cost, once reckoned
 
     def fork(self) -> Running:
         """Return a copy that goes its own way."""
         other = copy(self)
         other.scores, other._cost = self.scores.copy(), self._cost.fork()  # noqa: SLF001 - the copy's own
+        other._known = self._known.copy()  # noqa: SLF001
         return other
 
     def begin(self, baseline: NDArray[np.float64]) -> None:
         """Start from the constant model, float64 (K,)."""
         self.scores = np.tile(baseline, (len(self.rows), 1))
+        self._known.clear()
 
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
         """Add a round's trees, each with the output it adds to."""
         for k, table in trees:
             self.scores[:, k] += step * self._cost.add(table)[:, 0]
+        self._known.clear()
 
     @property
     def loss(self) -> float:
         """Mean loss."""
-        return self._loss.mean(self.rows.y, self.scores, self.rows.weight)
+        if "loss" not in self._known:
+            self._known["loss"] = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
+        return self._known["loss"]
 
     @property
     def cost(self) -> float:
         """Mean cost per row."""
-        return self._cost.mean
+        if "cost" not in self._known:
+            self._known["cost"] = self._cost.mean
+        return self._known["cost"]
 
     @property
     def predictions(self) -> NDArray[np.float64]:
@@ -110,7 +118,7 @@ class Monitor:
         self, rows: Rows, loss: Loss, prices: PriceArrays, tradeoff: float, patience: int, scoring: Scoring
     ) -> None:
         self._tradeoff, self._patience = tradeoff, patience
-        self._with_cost = scoring is None
+        self._with_cost = scoring is None and tradeoff > 0  # zero times an infinite cost would be NaN
         self._score = scorer(scoring)
         self._running = Running(rows, loss, prices)
         self._best, self.best_round, self._round = np.inf, 0, 0

@@ -38,7 +38,10 @@ def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None
         if unknown:
             raise ParameterError(f"monotone_constraints: expected names of features, got {unknown[0]!r}")
         constraints = [constraints.get(name, 0) for name in names]
-    given = np.asarray(constraints)
+    try:
+        given = np.asarray(constraints)
+    except ValueError as error:
+        raise ParameterError(f"monotone_constraints: expected one number for each feature: {error}") from None
     if given.shape != (len(names),):
         raise ParameterError(
             f"monotone_constraints: expected one number for each of {len(names)} features, got shape {given.shape}"

@@ -8,8 +8,8 @@ numbers do not depend on the order of rows, and a sibling's histogram by subtrac
 
 from __future__ import annotations
 
-from math import frexp, ldexp
-from typing import TYPE_CHECKING
+from math import frexp, isfinite, ldexp
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -27,8 +27,7 @@ _ROWS_PER_PART = 131_072
 _EXACT_BITS = 53  # integers below 2^53 become doubles unchanged
 
 
-@frozen
-class Sums:
+class Sums(NamedTuple):
     """What a set of rows adds up to.
 
     Parameters
@@ -146,7 +145,7 @@ def _scale(name: str, values: NDArray[np.float64], bits: int) -> float:
 
     with np.errstate(over="ignore"):
         total = absolute_sum(values)
-    if not np.isfinite(total):
+    if not isfinite(total):
         raise DataError(f"{name}: must be finite and have a finite sum, got NaN or infinity")
     if total == 0:
         return 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -9,7 +10,7 @@ from attrs import frozen
 from costframe.core.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -46,21 +47,38 @@ class RowSplit:
 
 def part_rows(columns: NDArray[np.uint8], splits: Sequence[RowSplit], *, n_threads: int = 1) -> list[int]:
     """Part the rows of several leaves by the bins in `columns`, uint8 (d, n), and return how many go left in each."""
-    from costframe.trees.category_kernels import partition_by_set
-    from costframe.trees.partition_kernels import partition_rows
-
+    if len(splits) == 1 and len(splits[0].rows) <= _ROWS_PER_PART:
+        split = splits[0]
+        n_left = _part(columns[split.feature], split, split.rows, split.scratch)
+        split.rows[n_left:] = split.scratch[: len(split.rows) - n_left]
+        return [n_left]
     parts = [(split, at) for split in splits for at in range(0, len(split.rows), _ROWS_PER_PART)]
 
     def part(work: tuple[RowSplit, int]) -> int:
         split, at = work
-        here, column = slice(at, at + _ROWS_PER_PART), columns[split.feature]
-        if split.left_bins is not None:
-            return int(partition_by_set(column, split.left_bins, split.rows[here], split.scratch[here]))
-        return int(partition_rows(column, split.bin, split.missing_left, split.rows[here], split.scratch[here]))
+        here = slice(at, at + _ROWS_PER_PART)
+        return _part(columns[split.feature], split, split.rows[here], split.scratch[here])
 
     worth = sum(len(split.rows) for split in splits) >= _ROWS_WORTH_THREADS
     lefts = iter(run_parallel(part, parts, n_threads if worth else 1))
     return [_join(split, [next(lefts) for _ in range(0, len(split.rows), _ROWS_PER_PART)]) for split in splits]
+
+
+@cache
+def _kernels() -> tuple[Callable[..., int], Callable[..., int]]:
+    """Return what is called for every split; looked up once."""
+    from costframe.trees.category_kernels import partition_by_set
+    from costframe.trees.partition_kernels import partition_rows
+
+    return partition_rows, partition_by_set
+
+
+def _part(column: NDArray[np.uint8], split: RowSplit, rows: NDArray[np.int32], right: NDArray[np.int32]) -> int:
+    """Move some of a split's rows that go left to their front and the others to `right`; count the former."""
+    by_bin, by_set = _kernels()
+    if split.left_bins is not None:
+        return by_set(column, split.left_bins, rows, right)
+    return by_bin(column, split.bin, split.missing_left, rows, right)
 
 
 def _join(split: RowSplit, lefts: list[int]) -> int:

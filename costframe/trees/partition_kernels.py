@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["label_rows", "partition_rows", "route_rows", "sum_leaves"]
+__all__ = ["add_outputs", "label_rows", "partition_rows", "route_rows", "sum_leaves"]
 
 
 @kernel
@@ -98,6 +98,24 @@ def sum_leaves(
             sums[leaf, word] = (lanes[0, leaf, word] + lanes[1, leaf, word]) + (
                 lanes[2, leaf, word] + lanes[3, leaf, word]
             )
+
+
+@kernel
+def add_outputs(
+    outputs: NDArray[np.float64], leaf_of_row: NDArray[np.int32], step: float, scores: NDArray[np.float64]
+) -> None:
+    """Add `step` times the output of each row's leaf to its score.
+
+    Parameters
+    ----------
+    outputs : float64 (nodes,)
+    leaf_of_row : int32 (n,)
+    step : float
+    scores : float64 (n,)
+        Written.
+    """
+    for row in range(scores.shape[0]):
+        scores[row] += step * outputs[leaf_of_row[row]]
 
 
 @kernel

@@ -51,6 +51,8 @@ class AnnealedPath:
         In the order in which they were found; the constant model first.
     branches : tuple of Ensemble
         A branch begins with the rounds of the model that it left.
+    unpriced : frozenset of int
+        Branches whose trees know no prices.
     """
 
     points: tuple[PathPoint, ...]
@@ -58,6 +60,7 @@ class AnnealedPath:
     costs: CostModel
     feature_names: tuple[str, ...]
     categories: Categories = field(factory=dict)
+    unpriced: frozenset[int] = frozenset()
 
     def predictor(self, point: PathPoint) -> StageTree:
         """Return the model of a point."""
@@ -67,9 +70,12 @@ class AnnealedPath:
         return model.with_categories(self.categories).with_costs(self.costs)
 
     def frontier(self) -> tuple[PathPoint, ...]:
-        """Return the points such that no other has a higher score at no more cost, by ascending cost."""
+        """Return the points such that no other has a higher score at no more cost, by ascending cost.
+
+        Of several with the same of both, that with the least loss.
+        """
         kept: list[PathPoint] = []
-        for point in sorted(self.points, key=lambda point: (point.cost, -point.score, point.n_rounds)):
+        for point in sorted(self.points, key=lambda point: (point.cost, -point.score, point.loss)):
             if not kept or point.score > kept[-1].score:
                 kept.append(point)
         return tuple(kept)
@@ -78,13 +84,20 @@ class AnnealedPath:
         """Return the point with the least validation loss + tradeoff * cost."""
         return min(self.points, key=lambda point: (point.loss + tradeoff * point.cost, point.n_rounds))
 
+    def plain(self) -> PathPoint:
+        """Return the point with the best score among those that know no prices; of several, the cheapest."""
+        unpriced = [point for point in self.points if point.branch in self.unpriced]
+        if not unpriced:
+            raise ParameterError("plain: this path has no trees that know no prices")
+        return max(unpriced, key=lambda point: (point.score, -point.cost, -point.loss))
+
     def within(self, budget: float) -> PathPoint:
         """Return the point with the best score among those that cost at most `budget` per row on validation rows."""
         affordable = [point for point in self.points if point.cost <= budget]
         if not affordable:
             least = min(point.cost for point in self.points)
             raise ParameterError(f"budget: no model costs {budget!r} or less, the cheapest costs {least:g}")
-        return max(affordable, key=lambda point: (point.score, -point.cost, -point.n_rounds))
+        return max(affordable, key=lambda point: (point.score, -point.cost, -point.loss))
 
     def _length(self, branch: int) -> int:
         return len(self.branches[branch].rounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy
 from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
@@ -12,10 +12,12 @@ from costframe.core.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.training import Rows
     from costframe.trees.finish import GrownTree
     from costframe.trees.leaf import Leaf
 
-__all__ = ["NoPrices", "OncePrices", "SplitPrices", "in_loss"]
+__all__ = ["NoPrices", "OncePrices", "SplitPrices", "in_loss", "once_prices"]
 
 LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
 
@@ -24,7 +26,7 @@ def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
     """Multiply prices by a tradeoff; what is free stays free, and what cannot be paid stays finite."""
     price = np.asarray(money, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(price == 0, 0.0, np.minimum(tradeoff * price, LARGEST))
+        return np.where((price == 0) | (tradeoff == 0), 0.0, np.minimum(tradeoff * price, LARGEST))
 
 
 class SplitPrices(Protocol):
@@ -145,10 +147,15 @@ class OncePrices:
         self.resource_paid = np.zeros(n_resources, bool)
         self._used = np.zeros(n_features, bool)  # by the tree that is being grown
         self._once = self._once_prices()
+        self._some_per_split = bool(self.split_price.any())
+        self._same_for_all: NDArray[np.float64] | None = None  # prices of any leaf but the root, once reckoned
 
     def fork(self) -> OncePrices:
         """Return a copy that goes its own way; between trees."""
-        return deepcopy(self, {id(self.row_weight): self.row_weight})
+        other = copy(self)
+        other.feature_paid, other.resource_paid = self.feature_paid.copy(), self.resource_paid.copy()
+        other._used, other._once = self._used.copy(), self._once.copy()  # noqa: SLF001 - the copy's own
+        return other
 
     def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Take these features (d,) and resources (R,) as paid for."""
@@ -158,15 +165,22 @@ class OncePrices:
     def begin_tree(self) -> None:
         """Forget which features the last tree used; what is paid stays paid."""
         self._used[:] = False
-        self._once = self._once_prices()
+        self._some_per_split = bool(self.split_price.any())
+        self._once, self._same_for_all = self._once_prices(), None
 
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): unpaid feature and resource prices, reuse, split * weight of the leaf, and the root's own."""
+        root = self.root_price if leaf.depth == 0 else 0.0
+        if not (root or self._some_per_split):
+            if self._same_for_all is None:
+                self._same_for_all = in_loss(self.tradeoff, self._once)
+            return self._same_for_all
         prices = self._once
-        if self.split_price.any():
-            prices = prices + self.split_price * self._weight(leaf)
-        if leaf.depth == 0 and self.root_price:
-            prices = prices + self.root_price
+        if self._some_per_split:
+            with np.errstate(over="ignore"):  # `in_loss` knows what to do with infinity
+                prices = prices + self.split_price * self._weight(leaf)
+        if root:
+            prices = prices + root
         return in_loss(self.tradeoff, prices)
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
@@ -178,7 +192,7 @@ class OncePrices:
         self._used[feature] = True
         self.feature_paid[feature] = True
         self.resource_paid |= self.needs[feature]
-        self._once = self._once_prices()
+        self._once, self._same_for_all = self._once_prices(), None
         return not np.array_equal(before, self._once)
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
@@ -195,6 +209,33 @@ class OncePrices:
 
     def _weight(self, leaf: Leaf) -> float:
         return float(leaf.count if self.row_weight is None else self.row_weight[leaf.rows].sum())
+
+
+def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share: float = 1.0) -> OncePrices:
+    """Return what training rows pay, in the units of the objective's sum form: n c_f + once_f, n C_r, and what recurs.
+
+    Parameters
+    ----------
+    prices : PriceArrays
+    rows : Rows
+        Those that a model is trained on.
+    tradeoff : float
+        lambda, which multiplies all.
+    share : float
+        What recurs with every tree (comparisons, learners, reuse) meets gains of which a step takes only this share,
+        and is divided by it.
+    """
+    n = rows.total_weight
+    return OncePrices(
+        in_loss(n, prices.cost) + prices.once,
+        resource_price=in_loss(n, prices.resource_cost),
+        needs=prices.needs,
+        split_price=in_loss(1 / share, prices.split),
+        root_price=float(in_loss(n / share, prices.learner)),
+        reuse_price=float(in_loss(n / share, prices.reuse)),
+        row_weight=rows.uneven_weight,
+        tradeoff=tradeoff,
+    )
 
 
 def _prices(name: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
 """The best threshold of every column, before prices.
 
 Running sums first, then the scores of all thresholds without a branch, so that the compiler does several at once, then
-the best of them.
+the best of them. A bin without rows parts a leaf as the bin before it does, and the lower of equals is chosen: so in
+leaves of few rows, only bins that have some are looked at, and the first, before which there is none.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["best_feature", "find_splits"]
+__all__ = ["best_feature", "find_splits", "search_pair", "subtract"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
 
@@ -31,9 +32,28 @@ def _add_up(histogram: NDArray[np.int64], k: int, n_bins: int, running: NDArray[
 
 
 @kernel
+def _add_up_listed(
+    histogram: NDArray[np.int64], k: int, n_bins: int, cells: NDArray[np.int64], running: NDArray[np.int64]
+) -> int:
+    """List the first bin and those that have rows in `cells` (256,), write the sums up to each, and count them."""
+    cells[0], n_cells = 0, 1
+    for cell in range(1, n_bins):
+        cells[n_cells] = cell  # always: a branch would be mispredicted
+        n_cells += int(histogram[k, cell, 0] != 0)  # a word of some rows is not zero, for it counts them
+    word, hessian_word = 0, 0
+    for at in range(n_cells):
+        word += histogram[k, cells[at], 0]
+        running[0, at] = word
+        if histogram.shape[2] == 2:
+            hessian_word += histogram[k, cells[at], 1]
+            running[1, at] = hessian_word
+    return n_cells
+
+
+@kernel
 def _score(
     running: NDArray[np.int64],
-    n_bins: int,
+    n_cells: int,
     extra: NDArray[np.int64],
     total: NDArray[np.int64],
     count_bits: int,
@@ -53,7 +73,7 @@ def _score(
     total_word, extra_word, extra_hessian = total[0], extra[0], extra[1]
     n_all = total_word & mask
     h_all = total[1] * hessian_unit if with_hessians else np.float64(n_all)
-    for cell in range(n_bins):
+    for cell in range(n_cells):
         word = running[0, cell] + extra_word
         n_left = word & mask
         g_left = (word >> count_bits) * gradient_unit
@@ -69,7 +89,7 @@ def _score(
 
 @kernel
 def _best(
-    scores: NDArray[np.float64], bits: NDArray[np.int64], n_bins: int, ways: int, least: float
+    scores: NDArray[np.float64], bits: NDArray[np.int64], n_cells: int, ways: int, least: float
 ) -> tuple[float, int, int]:
     """Find the first largest score above `least` by bin, then by way; bin -1 if there is none.
 
@@ -77,9 +97,9 @@ def _best(
     """
     highest = np.int64(-1)
     for way in range(ways):
-        for cell in range(n_bins):
+        for cell in range(n_cells):
             highest = max(highest, bits[way, cell])
-    for cell in range(n_bins):
+    for cell in range(n_cells):
         for way in range(ways):
             if bits[way, cell] == highest:
                 best = scores[way, cell]
@@ -127,7 +147,7 @@ def find_splits(
     """
     with_hessians = histogram.shape[2] == 2
     running, nothing, missing = np.zeros((2, 256), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
-    scores = np.empty((2, 256))
+    cells, scores = np.empty(256, np.int64), np.empty((2, 256))
     bits = scores.view(np.int64)
     g_all = (total[0] >> count_bits) * units[0]
     n_all = total[0] & ((1 << count_bits) - 1)
@@ -136,25 +156,92 @@ def find_splits(
     parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child passes the limits either
     for k in range(columns.shape[0]):
         column = columns[k]
-        _add_up(histogram, k, n_bins[k], running)
-        _score(running, n_bins[k], nothing, total, count_bits, units, limits, with_hessians, 0, scores)
+        n_cells, listed = n_bins[k], 2 * n_all < n_bins[k]
+        if listed:
+            n_cells = _add_up_listed(histogram, k, n_bins[k], cells, running)
+        else:
+            _add_up(histogram, k, n_bins[k], running)
+        _score(running, n_cells, nothing, total, count_bits, units, limits, with_hessians, 0, scores)
         some_missing = histogram[k, 255, 0] != 0
         if some_missing:
             for word in range(histogram.shape[2]):
                 missing[word] = histogram[k, 255, word]
-            _score(running, n_bins[k], missing, total, count_bits, units, limits, with_hessians, 1, scores)
-        best, cell, way = _best(scores, bits, n_bins[k], 2 if some_missing else 1, parent)
+            _score(running, n_cells, missing, total, count_bits, units, limits, with_hessians, 1, scores)
+        best, at, way = _best(scores, bits, n_cells, 2 if some_missing else 1, parent)
         better = 0.5 * (best - parent)
-        if cell < 0 or not better > _ROUNDING * parent:
+        if at < 0 or not better > _ROUNDING * parent:
             gain[column] = -np.inf
             continue
         gain[column] = better
-        bin_[column] = cell
+        bin_[column] = cells[at] if listed else at
         for word in range(2):
-            left[column, word] = running[word, cell] + way * missing[word]
+            left[column, word] = running[word, at] + way * missing[word]
         n_left = left[column, 0] & ((1 << count_bits) - 1)
         h_left = left[column, 1] * units[1] if with_hessians else np.float64(n_left)
         missing_left[column] = way == 1 if some_missing else h_left >= h_all - h_left
+
+
+@kernel
+def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDArray[np.int64]) -> None:
+    """Turn a parent's histogram into that of its other child, in place.
+
+    Parameters
+    ----------
+    histogram, child : int64 (k, 256, 1 or 2)
+        Of the parent, written, and of one child.
+    n_bins : int64 (k,)
+        Bins that are in use besides the missing one.
+    """
+    for k in range(histogram.shape[0]):
+        for word in range(histogram.shape[2]):
+            for cell in range(n_bins[k]):
+                histogram[k, cell, word] -= child[k, cell, word]
+            histogram[k, 255, word] -= child[k, 255, word]
+
+
+@kernel
+def search_pair(
+    small: NDArray[np.int64],
+    large: NDArray[np.int64],
+    totals: tuple[int, int, int, int],
+    slots: tuple[int, int],
+    n_bins: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    bin_: NDArray[np.uint8],
+    missing_left: NDArray[np.bool_],
+    left: NDArray[np.int64],
+) -> None:
+    """Turn a parent's histogram into that of its larger child, and find the best splits of both children.
+
+    Parameters
+    ----------
+    small, large : int64 (k, 256, 1 or 2)
+        Histograms of the smaller child, and of the parent; the latter is written.
+    totals : int, int, int, int
+        Sums of words of the smaller child, then of the larger one.
+    slots : int, int
+        Where each child's splits are written; -1 if it is not to be searched.
+    n_bins, columns, count_bits, units, limits
+        As for `find_splits`.
+    gain, bin_, missing_left, left : (slots, d), the last one (slots, d, 2)
+        Written as by `find_splits`, in two slots.
+    """
+    subtract(large, small, n_bins)
+    total = np.empty(2, np.int64)
+    if slots[0] >= 0:
+        at, total[0], total[1] = slots[0], totals[0], totals[1]
+        find_splits(
+            small, n_bins, columns, total, count_bits, units, limits, gain[at], bin_[at], missing_left[at], left[at]
+        )
+    if slots[1] >= 0:
+        at, total[0], total[1] = slots[1], totals[2], totals[3]
+        find_splits(
+            large, n_bins, columns, total, count_bits, units, limits, gain[at], bin_[at], missing_left[at], left[at]
+        )
 
 
 @kernel

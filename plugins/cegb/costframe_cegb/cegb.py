@@ -133,7 +133,7 @@ def tree_grower(data: TrainingData, settings: CEGBSettings, mapper: BinMapper) -
         tree = grow_tree(
             binned,
             gradients,
-            None if counts is None and (hessians == 1).all() else hessians,  # one is the count, which is quicker
+            None if counts is None and hessians[0] == 1 and (hessians == 1).all() else hessians,  # counts are quicker
             counts=counts,
             rows=drawn,
             features=draw_columns(random, rows.X.shape[1], settings.column_share),

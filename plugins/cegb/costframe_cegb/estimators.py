@@ -8,11 +8,11 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe.core.training import check_flag, check_number, given_or
-from costframe.trees.anneal import Annealer
+from costframe.trees.annealed import AnnealingEstimator
 from costframe.trees.losses import loss_for
-from costframe.trees.monitor import monitor_for, scorer
+from costframe.trees.monitor import monitor_for
 from costframe.trees.monotone import read_signs
 from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes
@@ -21,21 +21,23 @@ from costframe_cegb.cegb import CEGBSettings, train_cegb
 from costframe_cegb.state import Kept, State
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.annealed import Annealing
     from costframe.trees.losses import Loss
     from costframe.trees.path import AnnealedPath
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
-_PATH_ROUNDS, _PATH_L2 = 1000, 1.0
+_PATH_L2 = 1.0  # a path has many models to choose from, and chance chooses with us where leaves are free to be extreme
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class _CEGB(CostAwareEstimator):
-    """What all have in common: settings, and training."""
+class _CEGB(AnnealingEstimator):
+    """What all have in common: settings, and training.
+
+    A path has trees of `max_leaves` and of a quarter of them, and `l2_regularization` is 1 by default there.
+    """
 
     _takes_categories: ClassVar = True
 
@@ -72,53 +74,14 @@ class _CEGB(CostAwareEstimator):
         self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
         return trained.predictor
 
-    def fit_path(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
-        tradeoffs: tuple[float, float] | None = None,
-        scoring: Any = None,
-    ) -> AnnealedPath:
-        """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
-
-        The estimator becomes the model that is best at its own `tradeoff`.
-
-        Parameters
-        ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for `fit`. Trees of `max_leaves` and of a quarter of them are tried.
-        tradeoffs : (float, float), optional
-            lambda of the first and of the last level, with a geometric fall between; by default from where hardly
-            anything is bought to where prices do not count.
-        scoring : "loss", name of a score, or callable, optional
-            The score of points, of which more is better; minus the validation loss by default.
-
-        Notes
-        -----
-        `n_estimators` is the most rounds that a model may have, 1000 by default. `l2_regularization` is 1 by default:
-        a path has many models to choose from, and chance chooses with us where leaves are free to be extreme.
-        """
-        for name in ("n_iter_no_change", "scoring", "warm_start"):
-            if getattr(self, name) is not None and getattr(self, name) is not False:
-                raise ParameterError(f"{name}: has no effect on a path")
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
-        settings, loss = self._settings(data), self._loss(data)
-        most = _PATH_ROUNDS if self.n_estimators is None else settings.n_estimators
+    def _anneal(self, data: TrainingData, asked: Annealing) -> AnnealedPath:
+        settings = self._settings(data)
         if self.l2_regularization is None:
             settings = evolve(settings, l2_regularization=_PATH_L2)
-        path = anneal_cegb(data, loss, settings, Annealer(most, scorer(scoring)), tradeoffs)
-        point = path.at(settings.tradeoff)
-        self.n_iter_ = point.n_rounds
-        self._keep(path.predictor(point), data.costs)
+        path = anneal_cegb(data, self._loss(data), settings, asked)
+        self._kept = None
+        for name in ("n_grown_", "believed_cost_", "believed_fixed_"):
+            self.__dict__.pop(name, None)  # an earlier fit's
         return path
 
     def _loss(self, data: TrainingData) -> Loss:
@@ -191,8 +154,9 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         Distinct values a feature is cut into, 255 by default (and at most).
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
-        column stand for, or None. By default a data frame's columns of a category dtype. At most `max_bins` categories
-        of a column are told apart, the most frequent ones; others, as those never seen, go the missing way.
+        column stand for, or None. By default a data frame's columns of a category dtype. Categories are texts, or
+        numbers smaller than 2^53. At most `max_bins` of a column are told apart, the most frequent ones; others, as
+        those never seen, go the missing way.
     subsample, column_share : float, optional
         Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
     monotone_constraints : sequence of int (d,), or dict of names to int, optional
@@ -220,10 +184,10 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     ----------
     predictor_ : StageTree
     n_iter_, n_grown_ : int
-        Rounds kept, and rounds grown.
+        Rounds kept, and rounds grown by `fit`.
     believed_cost_, believed_fixed_ : float
-        What training believes the training rows pay for all rounds grown: mean per row, and once for the batch. If
-        all are kept, `cost` of the training rows reports the same.
+        What `fit` believes the training rows pay for all rounds grown: mean per row, and once for the batch. If all
+        are kept, `cost` of the training rows reports the same.
     classes_ : ndarray (K,)
     """
 

@@ -131,7 +131,9 @@ class Kept:
                 f"X: expected the features {self.names} as before with warm_start, got {data.feature_names}"
             )
         if _categories(data) != self.categories:
-            raise DataError(f"X: expected the categories {self.categories} as before with warm_start, got other ones")
+            raise DataError(
+                f"X: expected the categories {self.categories!s:.200} as before with warm_start, got other ones"
+            )
         if labels != self.labels:
             raise DataError(f"y: expected the classes {self.labels} as before with warm_start, got {labels}")
         if data.costs.to_dict() != self.costs:

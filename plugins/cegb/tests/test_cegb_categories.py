@@ -191,3 +191,26 @@ def test_a_grid_search_and_a_budget_search_take_frames_with_categories():
     search = cf.BudgetSearch(CEGBRegressor(**QUICK), budget=2.0, points=3).fit(frame, y)
     assert search.predictor_.categories == {"color": LABELS}
     assert search.score(frame, y) > 0.8
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
+def test_categories_of_nullable_numbers_are_numbers(dtype):
+    frame, _, y = table()
+    numbers = np.where(np.arange(200) % 7 == 0, np.nan, np.arange(200) % 2)
+    column = pd.array([None if np.isnan(value) else value for value in numbers], dtype=dtype)
+    y = y + np.nan_to_num(numbers, nan=2.0)
+    nullable = frame.assign(shape=pd.Series(column).astype("category"))
+    plain = frame.assign(shape=pd.Categorical(numbers))
+    model = CEGBRegressor(**QUICK).fit(nullable, y)
+    assert 2 in model.bank_.trees.feature
+    same(model, CEGBRegressor(**QUICK).fit(plain, y), nullable, plain)
+    assert model.cost(nullable).mean == model.cost(plain).mean
+
+
+def test_numbers_that_doubles_do_not_tell_apart_are_no_categories():
+    frame, _, y = table()
+    for column in ([2**53, 2**53 + 1], [-(2**60), 0], [10**30, 1]):
+        large = frame.assign(shape=pd.Series(column * 100, dtype=object).astype("category"))
+        with pytest.raises(DataError, match=r"X: column 'shape': categories must be numbers below 2\^53"):
+            CEGBRegressor(**QUICK).fit(large, y)
+    CEGBRegressor(**QUICK).fit(frame.assign(shape=pd.Categorical([2**53 - 1, 1 - 2**53] * 100)), y)

@@ -83,6 +83,39 @@ def test_the_first_split_is_the_best_that_keeps_the_order(seed, missing, l2, uni
         assert found - 0.5 * g.sum() ** 2 / (h.sum() + l2) == pytest.approx(best[0], rel=1e-6, abs=1e-8)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["best", "breadth"]), st.sampled_from([0.0, 1e-2]))
+def test_categories_beside_constrained_features_are_split_by_sets(seed, growth, tradeoff):
+    """What rises must do so for every category, below tests for categories and above them."""
+    rng, X = table(seed, 300)
+    X[:, 1] = rng.choice([0.0, 1.0, 2.0, 3.0, 4.0, np.nan], 300)
+    effect = rng.permutation(5)[np.nan_to_num(X[:, 1]).astype(int)]
+    y = effect + np.sin(3 * X[:, 0]) * (effect % 2) + 0.1 * rng.standard_normal(300)
+    model = CEGBRegressor(
+        None, tradeoff, n_estimators=5, learning_rate=0.5, min_samples_leaf=2, growth=growth,
+        monotone_constraints=[1, 0, -1], categorical_features=[1],
+    ).fit(X, y)  # fmt: skip
+    on_color = model.bank_.trees.feature == 1
+    assert on_color.any()
+    assert np.isnan(model.bank_.trees.threshold[on_color]).all()
+    assert model.believed_cost_ == pytest.approx(model.cost(X).mean)
+    for feature, sign in ((0, 1), (2, -1)):
+        lines = np.repeat(X[:20], 60, axis=0)
+        lines[:, feature] = np.tile(np.linspace(-3, 3, 60), 20)
+        assert (sign * np.diff(model.predict(lines).reshape(20, 60), axis=1) >= 0).all()
+
+
+def test_the_first_split_by_categories_is_that_without_constraints():
+    rng, X = table(0)
+    X[:, 1] = rng.integers(0, 6, 200)
+    data = BinMapper.fit(X, categorical=np.array([False, True, False])).transform(X)
+    g = rng.permutation(6)[X[:, 1].astype(int)] - 2.5 + 0.1 * rng.standard_normal(200)
+    free = grow_tree(data, g, max_leaves=2)
+    bound = grow_tree(data, g, max_leaves=2, signs=np.array([1, 0, -1], np.int8))
+    assert free.feature[0] == 1
+    assert np.array_equal(free.leaf_of_row, bound.leaf_of_row)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_trees_are_those_of_xgboost(seed):
     """Whose gains of clipped values and middles of bounds are the same."""
@@ -120,6 +153,7 @@ def test_constraints_go_by_name_and_none_is_no_constraint():
     ("constraints", "message"),
     [
         ([1, 0], "expected one number for each of 3 features, got shape"),
+        ([[1], [1, 0], 0], "expected one number for each feature"),
         ([1, 0, 2], "expected -1, 0 or 1 for each feature"),
         ({"q": 1}, "expected names of features, got 'q'"),
         ("rising", "expected one number for each of 3 features"),

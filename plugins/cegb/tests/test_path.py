@@ -146,6 +146,8 @@ def test_a_dear_resource_is_bought_when_its_features_together_repay_it():
     priced = [point for point in path.points if point.tradeoff >= tradeoff]  # without the line that knows no prices
     best = min(priced, key=lambda point: point.loss + tradeoff * point.cost)
     assert best.cost == pytest.approx(21.0)
+    blind = ahead.fit_path(**train, **valid, tradeoffs=(0.1, tradeoff), look_ahead=False)
+    assert all(point.cost < 5.0 for point in blind.points if point.tradeoff >= tradeoff)  # for a few rows at most
     value = log_loss(y[1000:], greedy.predictor_.predict(X[1000:])) + tradeoff * greedy.cost(X[1000:]).mean
     assert best.loss + tradeoff * best.cost < 0.6 * value
 
@@ -158,6 +160,9 @@ def test_a_dear_resource_is_bought_when_its_features_together_repay_it():
         ({"warm_start": True}, {}, "warm_start: has no effect on a path"),
         ({}, {"tradeoffs": (0.1, 0.2)}, "tradeoffs: expected two numbers"),
         ({}, {"tradeoffs": (0.1, 0.0)}, "tradeoffs: expected two numbers"),
+        ({}, {"tradeoffs": 5}, "tradeoffs: expected two numbers"),
+        ({}, {"tradeoffs": (1, "a")}, "tradeoffs: expected two numbers"),
+        ({}, {"tradeoffs": (1.0, 0.1, 0.01)}, "tradeoffs: expected two numbers"),
         ({}, {"scoring": 3}, "scoring: expected None"),
         ({}, {"X_val": None, "y_val": None}, "X_val: a path needs validation data"),
     ],

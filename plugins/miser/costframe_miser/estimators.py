@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import define, field
 
 from costframe.core.errors import ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe.core.training import check_flag, check_number, given_or
+from costframe.trees.annealed import AnnealingEstimator
 from costframe.trees.losses import loss_for
 from costframe.trees.monitor import monitor_for
 from costframe.trees.scaling import check_sizes
-from costframe_miser.miser import MiserSettings, train_miser
+from costframe_miser.miser import MiserSettings, anneal_miser, train_miser
 
 if TYPE_CHECKING:
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.annealed import Annealing
+    from costframe.trees.path import AnnealedPath
 
 __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class _Miser(CostAwareEstimator):
+class _Miser(AnnealingEstimator):
     """What the three have in common: settings, and training."""
 
     _usual_step: ClassVar = 0.1
@@ -48,6 +51,9 @@ class _Miser(CostAwareEstimator):
         settings, loss = self._settings(data), loss_for(data.n_classes)
         predictor, self.n_iter_ = train_miser(data, loss, settings, monitor_for(self, data, loss))
         return predictor
+
+    def _anneal(self, data: TrainingData, asked: Annealing) -> AnnealedPath:
+        return anneal_miser(data, loss_for(data.n_classes), self._settings(data), asked)
 
     def _settings(self, data: TrainingData) -> MiserSettings:
         check_sizes(data.train)

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import thread_count
+from costframe.trees.anneal import bundles
+from costframe.trees.annealed import Start, anneal
 from costframe.trees.binning import BinMapper
 from costframe.trees.boosting import boost
 from costframe.trees.grow import grow_tree
-from costframe.trees.prices import OncePrices, in_loss
+from costframe.trees.prices import once_prices
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.annealed import Annealing
     from costframe.trees.grow import GrownTree
+    from costframe.trees.line import GrowAt, LinePrices
     from costframe.trees.losses import Loss
     from costframe.trees.monitor import Monitor
+    from costframe.trees.path import AnnealedPath
+    from costframe.trees.prices import OncePrices
 
-__all__ = ["MiserSettings", "once_prices", "train_miser"]
+__all__ = ["MiserSettings", "anneal_miser", "train_miser", "tree_grower"]
 
 
 @frozen
@@ -60,31 +66,11 @@ def train_miser(
     StageTree, int
         The model, and its number of rounds.
     """
-    n_threads = thread_count(settings.n_threads)
-    mapper = BinMapper.fit(
-        data.train.X,
-        max_bins=settings.max_bins,
-        sample_weight=data.train.weight,
-        categorical=data.categorical,
-        n_threads=n_threads,
-    )
-    binned = mapper.transform(data.train.X, n_threads=n_threads)
-    weight = data.train.uneven_weight  # the hessians of the squared loss of the residuals
-    prices = once_prices(data, settings)
+    n_threads, prices = thread_count(settings.n_threads), _prices(data, settings)
+    grow_at, random = tree_grower(data, settings), np.random.default_rng()  # nothing is drawn
 
-    def grow(gradients: NDArray[np.floating], _hessians: NDArray[np.floating]) -> GrownTree:
-        return grow_tree(
-            binned,
-            gradients,
-            weight,
-            prices=prices,
-            growth="breadth",
-            max_depth=settings.max_depth,
-            max_leaves=settings.max_leaves,
-            min_hessian_leaf=settings.min_samples_leaf,  # hessians are weights: a row of weight two is two rows
-            l2=settings.l2_regularization,
-            n_threads=n_threads,
-        )
+    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+        return grow_at(gradients, hessians, prices, random)
 
     ensemble, best = boost(
         data.train,
@@ -100,22 +86,52 @@ def train_miser(
     return ensemble.finish(data.feature_names, best), best
 
 
-def once_prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
-    """Prices in the units of the objective's sum form: lambda times n c_f + once_f, n C_r, and what recurs.
+def anneal_miser(data: TrainingData, loss: Loss, settings: MiserSettings, asked: Annealing) -> AnnealedPath:
+    """Anneal from nothing bought to hardly any price.
 
-    What recurs with every tree (comparisons, learners, reuse) meets gains of which a step of eta takes only the share
-    eta (2 - eta); with `shrink_recurring` it is divided by that share.
+    A line that knows no prices tells the scales of loss and cost, and is on the path as well.
     """
-    row = data.train.total_weight
-    share = settings.learning_rate * (2 - settings.learning_rate) if settings.shrink_recurring else 1.0
-    prices = data.prices
-    return OncePrices(
-        in_loss(row, prices.cost) + prices.once,
-        resource_price=in_loss(row, prices.resource_cost),
-        needs=prices.needs,
-        split_price=in_loss(1 / share, prices.split),
-        root_price=float(in_loss(row / share, prices.learner)),
-        reuse_price=float(in_loss(row / share, prices.reuse)),
-        row_weight=data.train.uneven_weight,
-        tradeoff=settings.tradeoff,
+    start = Start(tree_grower(data, settings), _prices(data, settings), plain=True, ahead=bundles(data.prices))
+    n_threads = thread_count(settings.n_threads)
+    return anneal(data, loss, [start], asked, step=settings.learning_rate, n_threads=n_threads)
+
+
+def tree_grower(data: TrainingData, settings: MiserSettings) -> GrowAt:
+    """Return what grows one tree on the training rows, at prices that keep account of what is paid."""
+    n_threads = thread_count(settings.n_threads)
+    mapper = BinMapper.fit(
+        data.train.X,
+        max_bins=settings.max_bins,
+        sample_weight=data.train.weight,
+        categorical=data.categorical,
+        n_threads=n_threads,
     )
+    binned = mapper.transform(data.train.X, n_threads=n_threads)
+    weight = data.train.uneven_weight  # the hessians of the squared loss of the residuals
+
+    def grow(
+        gradients: NDArray[np.floating],
+        _hessians: NDArray[np.floating],
+        prices: LinePrices,
+        _random: np.random.Generator,
+    ) -> GrownTree:
+        return grow_tree(
+            binned,
+            gradients,
+            weight,
+            prices=prices,
+            growth="breadth",
+            max_depth=settings.max_depth,
+            max_leaves=settings.max_leaves,
+            min_hessian_leaf=settings.min_samples_leaf,  # hessians are weights: a row of weight two is two rows
+            l2=settings.l2_regularization,
+            n_threads=n_threads,
+        )
+
+    return grow
+
+
+def _prices(data: TrainingData, settings: MiserSettings) -> OncePrices:
+    """With `shrink_recurring`, what recurs is divided by eta (2 - eta), the share of a gain that a step takes."""
+    share = settings.learning_rate * (2 - settings.learning_rate) if settings.shrink_recurring else 1.0
+    return once_prices(data.prices, data.train, tradeoff=settings.tradeoff, share=share)

@@ -214,3 +214,49 @@ def test_threads_do_not_change_a_bit():
     one, two = (MiserRegressor(tradeoff=1e-3, n_estimators=10, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     assert np.array_equal(one.bank_.trees.values, two.bank_.trees.values)
     assert np.array_equal(one.bank_.trees.threshold, two.bank_.trees.threshold)
+
+
+PRICED = {
+    "features": {"a": 1.0, "b": {"cost": 0.5, "needs": ["r"]}, "c": {"cost": 2.0, "needs": ["r"], "once": 3.0}},
+    "resources": {"r": 4.0},
+    "split": 0.01,
+    "learner": 0.02,
+    "reuse": 0.005,
+}
+
+
+def test_every_point_of_a_path_costs_what_it_says():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    filled = np.nan_to_num(X)
+    y = (filled[:, 0] + filled[:, 1] * filled[:, 2] > 0).astype(int)
+    model = MiserClassifier(PRICED, 0.01, n_estimators=40)
+    path = model.fit_path(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    assert len(path.points) > 100
+    for point in path.points[:: len(path.points) // 30]:
+        predictor = path.predictor(point)
+        assert predictor.cost(X[300:]).mean == pytest.approx(point.cost, rel=1e-12)
+        p = np.clip(predictor.predict(X[300:]), 1e-15, 1)
+        assert -np.mean(np.where(y[300:] == 1, np.log(p), np.log1p(-p))) == pytest.approx(point.loss)
+    assert path.frontier()[0].cost == 0.0
+    assert {point.tradeoff for point in path.points if point.branch == path.plain().branch} == {0.0}
+    assert model.n_iter_ == path.at(0.01).n_rounds
+    assert model.cost(X[300:]).mean == pytest.approx(path.at(0.01).cost, rel=1e-12)
+
+
+def test_a_path_looks_ahead_for_a_dear_resource():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 9))
+    y = X[:, 0] + 0.8 * X[:, 1:].sum(axis=1)
+    costs = {
+        "features": {"cheap": 1.0} | {f"report{f}": {"cost": 0.0, "needs": ["bureau"]} for f in range(8)},
+        "resources": {"bureau": 20.0},
+    }
+    tradeoff = 0.03  # the report costs 0.6 of loss, more than one tree gains by it and less than all do
+    greedy = MiserRegressor(costs, tradeoff, n_estimators=150).fit(X[:600], y[:600], X_val=X[600:], y_val=y[600:])
+    assert greedy.cost(X).mean <= 1.0
+    ahead = MiserRegressor(costs, tradeoff, n_estimators=150)
+    path = ahead.fit_path(X[:600], y[:600], X_val=X[600:], y_val=y[600:], tradeoffs=(1.0, tradeoff))
+    priced = [point for point in path.points if point.branch not in path.unpriced]
+    assert min(priced, key=lambda point: point.loss + tradeoff * point.cost).cost >= 20.0

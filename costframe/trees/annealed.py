@@ -1,0 +1,203 @@
+"""Annealed fits: lines grown one after another, each from its own trees and prices, noted on one path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import ParameterError
+from costframe.core.estimator import CostAwareEstimator
+from costframe.core.training import check_flag
+from costframe.trees.anneal import Annealer, check_limits, falling_tradeoffs
+from costframe.trees.line import Line
+from costframe.trees.monitor import scorer
+from costframe.trees.path import AnnealedPath
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.training import TrainingData
+    from costframe.trees.anneal import Bundle
+    from costframe.trees.line import GrowAt, LinePrices
+    from costframe.trees.losses import Loss
+
+__all__ = ["Annealing", "AnnealingEstimator", "Start", "anneal"]
+
+_PATH_ROUNDS = 1000
+_PLAIN_SHARE = 0.1  # of another line's time that one takes which knows no prices
+_NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start")
+
+
+@frozen(eq=False)
+class Start:
+    """Where a line begins: the loss's best constant, with trees of one kind at prices of one kind.
+
+    Attributes
+    ----------
+    grow : GrowAt
+    prices : LinePrices
+        Of which nothing is paid yet.
+    plain : bool
+        Whether a line that knows no prices is grown first.
+    ahead : list of Bundle
+        What is looked ahead for.
+    """
+
+    grow: GrowAt
+    prices: LinePrices
+    plain: bool = False
+    ahead: list[Bundle] = field(factory=list)
+
+
+@frozen(eq=False)
+class Annealing:
+    """What an annealed fit is asked for.
+
+    Attributes
+    ----------
+    annealer : Annealer
+    limits : (float, float), optional
+        The first and the last tradeoff.
+    look_ahead : bool
+        Whether to try what a line's bundles gain together.
+    told : callable, optional
+        Is told the share that is done, from 0 to 1, after each round.
+    """
+
+    annealer: Annealer
+    limits: tuple[float, float] | None = None
+    look_ahead: bool = True
+    told: Callable[[float], None] | None = None
+
+    def tell(self, begun: float, lines: float, tradeoffs: NDArray[np.float64] | None = None) -> None:
+        """Tell from now on that so many of all lines are done, and of the next the levels above its last point."""
+        told, points = self.told, self.annealer.points
+        if told is None:
+            return
+
+        def tell() -> None:
+            levels = 0.0 if tradeoffs is None else float(np.mean(tradeoffs > points[-1].tradeoff))
+            told((begun + levels) / lines)
+
+        self.annealer.told = tell
+
+
+def anneal(
+    data: TrainingData,
+    loss: Loss,
+    starts: Sequence[Start],
+    asked: Annealing,
+    *,
+    step: float,
+    random_state: int = 0,
+    n_threads: int = 1,
+) -> AnnealedPath:
+    """Anneal each line from nothing bought to hardly any price.
+
+    Parameters
+    ----------
+    data : TrainingData
+        With validation rows.
+    loss : Loss
+    starts : sequence of Start
+        The first is plain: its line that knows no prices tells the scales of loss and cost.
+    asked : Annealing
+    step : float
+        Weight of every tree, the learning rate.
+    random_state : int
+        Seed of each line's draws.
+    n_threads : int
+        Does not change the result.
+    """
+    annealer, tradeoffs, unpriced = asked.annealer, None, set()
+    lines, begun = len(starts) + _PLAIN_SHARE * sum(start.plain for start in starts), 0.0
+    for start in starts:
+        line = Line.begin(
+            data, loss, start.grow, start.prices, step=step, random_state=random_state, n_threads=n_threads
+        )
+        if start.plain:
+            asked.tell(begun, lines)
+            unpriced.add(len(annealer.branches))
+            plain, begun = annealer.plain(line), begun + _PLAIN_SHARE
+        if tradeoffs is None:
+            gained = line.running.loss - plain.running.loss
+            full = max(data.costs.full_cost(data.feature_names), plain.running.cost)
+            tradeoffs = falling_tradeoffs(gained, full, data.prices, asked.limits)
+        asked.tell(begun, lines, tradeoffs)
+        annealer.descend(line, tradeoffs, start.ahead if asked.look_ahead else [])
+        begun += 1
+    points, branches = tuple(annealer.points), tuple(annealer.branches)
+    return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, frozenset(unpriced))
+
+
+class AnnealingEstimator(CostAwareEstimator):
+    """An estimator with `fit_path`; a subclass has an `_anneal`, and `n_estimators` among its parameters."""
+
+    def _anneal(self, data: TrainingData, asked: Annealing) -> AnnealedPath:
+        """Anneal on checked data that have validation rows."""
+        raise NotImplementedError
+
+    def fit_path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any,
+        y_val: ArrayLike,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+        tradeoffs: tuple[float, float] | None = None,
+        scoring: Any = None,
+        look_ahead: bool = True,
+        progress: Callable[[float], None] | None = None,
+    ) -> AnnealedPath:
+        """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
+
+        The estimator becomes the model that is best at its own `tradeoff`. `n_estimators` is the most rounds that a
+        model may have, 1000 by default.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
+            As for `fit`.
+        tradeoffs : (float, float), optional
+            lambda of the first and of the last level, with a geometric fall between; by default from where hardly
+            anything is bought to where prices do not count.
+        scoring : "loss", name of a score, or callable, optional
+            The score of points, of which more is better; minus the validation loss by default.
+        look_ahead : bool
+            Whether to try at each level, for every resource, what its features gain together: it is bought if the whole
+            is better at its true cost. Without, it is bought only where a single split repays it, and training is
+            quicker.
+        progress : callable, optional
+            Is told the share that is done, from 0 to 1, after each round.
+
+        Returns
+        -------
+        AnnealedPath
+
+        Raises
+        ------
+        CostframeError
+            As of `fit`; if there are no validation data; also where a parameter is set that has no effect on a path.
+        """
+        for name in _NO_EFFECT:
+            if getattr(self, name, None) is not None and getattr(self, name) is not False:
+                raise ParameterError(f"{name}: has no effect on a path; leave it out, or fit at given tradeoffs")
+        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        if data.valid is None:
+            raise ParameterError("X_val: a path needs validation data")
+        most: int | None = getattr(self, "n_estimators", None)
+        annealer = Annealer(_PATH_ROUNDS if most is None else most, scorer(scoring))
+        limits = None if tradeoffs is None else check_limits(tradeoffs)
+        path = self._anneal(data, Annealing(annealer, limits, check_flag("look_ahead", look_ahead), progress))
+        point = path.at(float(self.tradeoff))
+        self.n_iter_ = point.n_rounds
+        self._keep(path.predictor(point), data.costs)
+        return path
