@@ -1,0 +1,31 @@
+"""Cronus: re-weight weak learners, so that few features are acquired (AISTATS 2012)."""
+
+from __future__ import annotations
+
+from costframe.hooks import Algorithm, hookimpl
+
+__all__ = ["CronusClassifier", "ReweightedClassifier", "ReweightedRegressor"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from costframe_cronus import estimators
+
+    return getattr(estimators, name)
+
+
+@hookimpl
+def costframe_algorithms() -> list[Algorithm]:
+    """Bring the single stage of Cronus."""
+    from costframe_cronus.estimators import ReweightedClassifier, ReweightedRegressor
+
+    return [
+        Algorithm(
+            name="reweighted",
+            summary="Weak learners of any bank weighted anew; learners, features and resources are left out by price.",
+            reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012, section 3.1",
+            classifier=ReweightedClassifier,
+            regressor=ReweightedRegressor,
+        )
+    ]

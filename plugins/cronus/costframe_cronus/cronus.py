@@ -1,0 +1,82 @@
+"""From a bank and rows to a cascade as a stage tree: routes that reject, with answers that know how likely they err."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from costframe.core.groups import PricedGroups
+from costframe.core.outputs import BankOutputs
+from costframe.core.predictor import StageTree
+from costframe.core.stages import Answer, Route
+from costframe_cronus.calibration import calibrate
+from costframe_cronus.cascade import initialize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.stages import Stage
+    from costframe.core.training import TrainingData
+    from costframe_cronus.cascade import Cascade, CascadeSettings
+
+__all__ = ["as_stage_tree", "train_cronus"]
+
+
+def train_cronus(
+    data: TrainingData, bank: WeakLearnerBank, settings: CascadeSettings, emphasis: float, n_jobs: int | None
+) -> StageTree:
+    """Train a cascade for two classes; its answers are calibrated on validation data if there are any."""
+    rows = data.train
+    outputs = BankOutputs.of(bank, rows.X, n_jobs)
+    comparisons = outputs.comparisons(bank, data.prices.split, rows.weight)
+    groups = PricedGroups.of_bank(bank, data.prices, n_rows=rows.total_weight, comparisons=comparisons)
+    more = np.where(rows.y == 1, emphasis, 1.0)
+    cascade = initialize(outputs, 2.0 * rows.y - 1.0, rows.weight, more, groups, settings)
+    seen = rows if data.valid is None else data.valid
+    scores = (outputs if seen is rows else BankOutputs.of(bank, seen.X, n_jobs)).times(cascade.weights.T)
+    links = _calibrated(cascade, scores + cascade.intercept, seen.y, seen.weight, settings.steepness)
+    return as_stage_tree(bank, cascade, links, settings.steepness)
+
+
+def as_stage_tree(
+    bank: WeakLearnerBank, cascade: Cascade, links: list[tuple[float, float]], steepness: float
+) -> StageTree:
+    """Make a chain of routes; stage k's answer is sigmoid(a s + b) of its score s, for (a, b) = links[k].
+
+    A row is rejected where its score is less than theta, and a route passes on what exceeds its threshold.
+    """
+    owner = np.repeat(np.arange(len(bank)), bank.widths)
+    used = np.unique(owner[cascade.weights.any(axis=0)])
+    stages: list[Stage] = []
+    for k, (weights, intercept, (slope, constant)) in enumerate(
+        zip(cascade.weights, cascade.intercept, links, strict=True)
+    ):
+        learners = np.unique(owner[weights != 0])
+        of_stage = np.searchsorted(used, learners), weights[np.isin(owner, learners)]
+        if k < len(cascade.threshold):
+            theta = float(np.nextafter(cascade.threshold[k], -np.inf))
+            stages.append(Route(*of_stage, [intercept], theta, steepness, 2 * k + 1, 2 * k + 2))
+        stages.append(Answer(of_stage[0], slope * of_stage[1], [slope * intercept + constant], "sigmoid"))
+    return StageTree(bank.restrict(used), stages)
+
+
+def _calibrated(
+    cascade: Cascade,
+    scores: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    steepness: float,
+) -> list[tuple[float, float]]:
+    """Return slope and constant of each stage's answer, from rows weighted by the probability to exit there."""
+    left, links = weight.astype(np.float64), []
+    for k in range(len(cascade.weights)):
+        on = expit(steepness * (scores[:, k] - cascade.threshold[k])) if k < len(cascade.threshold) else 0.0
+        exiting, left = left * (1.0 - on), left * on
+        slope, constants = 0.0, np.zeros(2)
+        if exiting.sum() > 0:
+            slope, constants = calibrate(np.stack([np.zeros(len(codes)), scores[:, k]], axis=1), codes, exiting)
+        links.append((slope, float(constants[1] - constants[0])))
+    return links

@@ -1,0 +1,202 @@
+"""The cascade, and its single stage for classes and for numbers, in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRegressor
+from costframe.core.training import check_number, given_or
+from costframe.trees.scaling import check_sizes
+from costframe_cronus.banks import find_bank
+from costframe_cronus.cascade import CascadeSettings
+from costframe_cronus.cronus import train_cronus
+from costframe_cronus.reweighted import train_reweighted
+from costframe_cronus.single_stage import USUAL_RIDGE, Reweighting
+
+if TYPE_CHECKING:
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.predictor import StageTree
+    from costframe.core.training import TrainingData
+
+__all__ = ["CronusClassifier", "ReweightedClassifier", "ReweightedRegressor"]
+
+_OF_BANK = (
+    "engine",
+    "n_estimators",
+    "learning_rate",
+    "max_depth",
+    "min_samples_leaf",
+    "l2_regularization",
+    "max_bins",
+    "column_share",
+    "random_state",
+)
+_SCALES = (None, "exact", "paper")
+
+
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+class _OverBank(CostAwareEstimator):
+    """What all have in common: the bank, and settings."""
+
+    costs: Any = None
+    tradeoff: float = 1e-3
+    bank: Any = field(default=None, kw_only=True)
+    engine: str | None = field(default=None, kw_only=True)
+    n_estimators: int | None = field(default=None, kw_only=True)
+    learning_rate: float | None = field(default=None, kw_only=True)
+    max_depth: int | None = field(default=None, kw_only=True)
+    min_samples_leaf: int | None = field(default=None, kw_only=True)
+    l2_regularization: float | None = field(default=None, kw_only=True)
+    max_bins: int | None = field(default=None, kw_only=True)
+    column_share: float | None = field(default=None, kw_only=True)
+    l1: float | None = field(default=None, kw_only=True)
+    ridge: float | None = field(default=None, kw_only=True)
+    scale: str | None = field(default=None, kw_only=True)
+    random_state: int | None = field(default=None, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
+
+    def _bank(self, data: TrainingData) -> WeakLearnerBank:
+        """Check settings that all have, and find the bank."""
+        check_sizes(data.train)
+        if self.scale not in _SCALES:
+            raise ParameterError(f"scale: expected 'exact' or 'paper', got {self.scale!r}")
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
+        check_number("verbose", self.verbose, whole=True)
+        return find_bank(self.bank, data, {name: getattr(self, name) for name in _OF_BANK})
+
+
+class _Reweighted(_OverBank):
+    """Trains the single stage."""
+
+    def _train(self, data: TrainingData) -> StageTree:
+        settings = Reweighting(
+            tradeoff=float(self.tradeoff), l1=given_or("l1", self.l1, 0.0), paper_scale=self.scale == "paper"
+        )
+        ridge = given_or("ridge", self.ridge, None, strict=True)
+        return train_reweighted(data, self._bank(data), settings, ridge, self.n_jobs, self.verbose)
+
+
+@define(slots=False, eq=False, repr=False)
+class ReweightedClassifier(CostAwareClassifier, _Reweighted):
+    """The single stage of Cronus for two classes (labels -1 and 1) or more (one column a class): squared loss.
+
+    Probabilities come from the scores by a slope and constants that minimize cross-entropy, of validation data if
+    given.
+
+    Parameters
+    ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row; 0 is a ridge over the whole bank.
+    bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
+        What to choose from. By default trees are boosted on the training rows. One that is given should come from
+        other rows than these: on its own training rows a bank looks better than it is.
+    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share
+        For a bank trained inside; see `costframe.trees.banks.train_bank`. By default the engine is "cart", and a tree
+        reads a tenth of the columns, or three: trees that read everything have nothing to choose between.
+    l1 : float, optional
+        rho, 0 by default.
+    ridge : float, optional
+        Of the last fit on the learners kept, in units of their mean variance. By default chosen on validation data, or
+        0.01 where there are none.
+    scale : {"exact", "paper"}, optional
+        "exact" (the default) scales the relaxed cost once, to be the exact cost of the fit without prices, so that
+        `tradeoff` keeps its meaning; "paper" leaves it as it is.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state : int, optional
+        Seed of the trained bank's draws.
+    n_jobs : int, optional
+        Threads of the bank; all there are by default. The model does not depend on it.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+        Its bank holds only the learners that are used.
+    classes_ : ndarray (K,)
+    """
+
+    class_weight: Any = field(default=None, kw_only=True)
+
+
+class ReweightedRegressor(CostAwareRegressor, _Reweighted):
+    """The single stage of Cronus for numbers: squared loss.
+
+    Parameters are those of `ReweightedClassifier` without `class_weight`.
+    """
+
+
+@define(slots=False, eq=False, repr=False)
+class CronusClassifier(CostAwareClassifier, _OverBank):
+    """A cascade for two classes, of which the second is rare: early stages reject rows that are surely of the first.
+
+    Stages are fitted by the paper's initialization (Algorithm 2). A rejected row is answered by the scores of the stage
+    that rejects it, which cost nothing more.
+
+    Parameters
+    ----------
+    n_stages : int, optional
+        K, 10 by default; stages that decide nothing are left out.
+    rejected : float, optional
+        epsilon in (0, 1), the share of a stage's rows that it rejects; 0.15 by default.
+    inflation : float, optional
+        delta >= 1: stage k is fitted at lambda delta^(K-k); 1.3 by default.
+    positive_weight : float, optional
+        What the loss of a row of the second class is multiplied by, in training; 3.5 by default.
+    steepness : float, optional
+        gamma, how sharply stages divide rows in training; 50 by default.
+    l1, l1_last : float, optional
+        rho of all stages but the last, and of the last; 0 by default.
+    ridge : float, optional
+        Of each stage's last fit, in units of its outputs' mean variance; 0.01 by default.
+    costs, tradeoff, bank, scale, class_weight, random_state, n_jobs, verbose, and settings of a bank trained inside
+        As for `ReweightedClassifier`.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+        A chain of routes, each with an answer for what it rejects.
+    classes_ : ndarray (2,)
+    """
+
+    n_stages: int | None = field(default=None, kw_only=True)
+    rejected: float | None = field(default=None, kw_only=True)
+    inflation: float | None = field(default=None, kw_only=True)
+    positive_weight: float | None = field(default=None, kw_only=True)
+    steepness: float | None = field(default=None, kw_only=True)
+    l1_last: float | None = field(default=None, kw_only=True)
+    class_weight: Any = field(default=None, kw_only=True)
+
+    def _train(self, data: TrainingData) -> StageTree:
+        if data.n_classes != 2:
+            raise DataError(
+                f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
+                "A cascade rejects rows of one class"
+            )
+        settings = CascadeSettings(
+            tradeoff=float(self.tradeoff),
+            n_stages=given_or("n_stages", self.n_stages, 10, low=1, whole=True),
+            rejected=given_or("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
+            inflation=given_or("inflation", self.inflation, 1.3, low=1),
+            steepness=given_or("steepness", self.steepness, 50.0, strict=True),
+            l1=given_or("l1", self.l1, 0.0),
+            l1_last=given_or("l1_last", self.l1_last, 0.0),
+            ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            paper_scale=self.scale == "paper",
+            verbose=self.verbose,
+        )
+        emphasis = given_or("positive_weight", self.positive_weight, 3.5, strict=True)
+        return train_cronus(data, self._bank(data), settings, emphasis, self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

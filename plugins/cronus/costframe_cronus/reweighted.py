@@ -1,0 +1,114 @@
+"""Trains the single stage on its own: from a bank and rows to a model of one answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.groups import PricedGroups
+from costframe.core.outputs import BankOutputs
+from costframe.core.predictor import StageTree
+from costframe.core.progress import track
+from costframe.core.relaxed import RelaxedCost
+from costframe.core.stages import Answer
+from costframe_cronus.calibration import calibrate
+from costframe_cronus.normal import NormalEquations
+from costframe_cronus.single_stage import USUAL_RIDGE, in_loss, reweight
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.training import Rows, TrainingData
+    from costframe_cronus.single_stage import Reweighting
+
+__all__ = ["train_reweighted"]
+
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+
+@frozen(eq=False)
+class _Seen:
+    """Rows as the bank sees them.
+
+    Attributes
+    ----------
+    rows : Rows
+    outputs : BankOutputs
+    target : float64 (n, M)
+        Signs of two classes, one column a class for more, else the labels.
+    """
+
+    rows: Rows
+    outputs: BankOutputs
+    target: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Rows, bank: WeakLearnerBank, n_classes: int, n_jobs: int | None) -> _Seen:
+        if n_classes > 2:
+            target = np.eye(n_classes)[rows.y]
+        else:
+            target = np.asarray(2.0 * rows.y - 1.0 if n_classes else rows.y)[:, np.newaxis]
+        return cls(rows, BankOutputs.of(bank, rows.X, n_jobs), target)
+
+    def scores(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
+        used = np.flatnonzero(weights.any(axis=1))
+        return self.outputs.columns(used).times(weights[used]) + intercept
+
+    def loss(self, scores: NDArray[np.float64]) -> float:
+        """Mean of 1/2 |y - f|^2."""
+        return 0.5 * float(np.average(np.square(self.target - scores).sum(axis=1), weights=self.rows.weight))
+
+
+def train_reweighted(
+    data: TrainingData,
+    bank: WeakLearnerBank,
+    settings: Reweighting,
+    ridge: float | None,
+    n_jobs: int | None,
+    verbose: int,
+) -> StageTree:
+    """Weigh the learners of a bank anew; learners that are not used are not in the model.
+
+    Without a ridge given, the one of `RIDGES` is taken that gives the least validation loss + lambda * exact cost, or
+    `USUAL_RIDGE` where there are no validation data.
+    """
+    train = _Seen.of(data.train, bank, data.n_classes, n_jobs)
+    valid = None if data.valid is None else _Seen.of(data.valid, bank, data.n_classes, n_jobs)
+    comparisons = train.outputs.comparisons(bank, data.prices.split, data.train.weight)
+    groups = PricedGroups.of_bank(bank, data.prices, n_rows=data.train.total_weight, comparisons=comparisons)
+    normal = NormalEquations.of(train.outputs, train.target, data.train.weight)
+    exact = RelaxedCost(in_loss(groups, settings.tradeoff))
+    ridges = RIDGES if ridge is None and valid is not None else (USUAL_RIDGE if ridge is None else ridge,)
+    best, least = np.zeros(normal.right.shape), np.inf
+    bar = track(ridges, "Re-weighting", verbose=verbose)
+    for _, weights in zip(bar, reweight(normal, groups, settings, ridges), strict=True):
+        value = 0.0 if valid is None else valid.loss(valid.scores(weights, normal.intercept(weights)))
+        value += exact.charged(weights[np.newaxis])
+        if value < least:
+            best, least = weights, value
+    return _answer(data, bank, best, normal.intercept(best), train if valid is None else valid)
+
+
+def _answer(
+    data: TrainingData,
+    bank: WeakLearnerBank,
+    weights: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    seen: _Seen,
+) -> StageTree:
+    """Make the model; that of classes is calibrated on the rows given."""
+    link = "identity"
+    if data.n_classes:
+        scores, link = seen.scores(weights, intercept), "softmax"
+        if data.n_classes == 2:
+            scores, link = np.hstack([np.zeros_like(scores), scores]), "sigmoid"
+        slope, constants = calibrate(scores, seen.rows.y, seen.rows.weight)
+        weights, intercept = slope * weights, slope * intercept
+        intercept = intercept + (constants if data.n_classes > 2 else constants[1] - constants[0])
+    owner = np.repeat(np.arange(len(bank)), bank.widths)
+    learners = np.unique(owner[weights.any(axis=1)])
+    answer = Answer(np.arange(len(learners)), weights[np.isin(owner, learners)], intercept, link)
+    return StageTree(bank.restrict(learners), (answer,))

@@ -1,0 +1,181 @@
+"""The single stage of Cronus (section 3.1): weights for a bank's learners that trade loss for cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.groups import PricedGroups
+from costframe.core.relaxed import RelaxedCost, auxiliary
+from costframe_cronus.pruning import prune
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe_cronus.normal import NormalEquations
+
+__all__ = [
+    "STRENGTHS",
+    "USUAL_RIDGE",
+    "Reweighting",
+    "fit_best",
+    "fit_ridge",
+    "in_loss",
+    "kept",
+    "relax",
+    "reweight",
+    "scale_of",
+]
+
+USUAL_RIDGE = 1e-2
+
+_MOST = 1e100  # prices in units of loss; more makes no difference, and its products are no doubles
+STRENGTHS = (1.0, 0.25, 0.0625)  # shares of the relaxed cost: norms also shrink, and so drop too much at full strength
+_NEGLIGIBLE = 1e-7  # of the labels' deviation: what moves scores by less leaves the alternation
+
+
+@frozen
+class Reweighting:
+    """Numbers of the algorithm.
+
+    Attributes
+    ----------
+    tradeoff, l1 : float
+        lambda and rho of eq. 7.
+    rounds : int
+        Most alternations.
+    floor : float
+        Least auxiliary.
+    drop : float
+        A learner is dropped whose scores deviate by less, in units of the labels' deviation.
+    paper_scale : bool
+        Leave the relaxed cost as it is. Otherwise it is scaled to be the exact cost of the fit that knows no prices.
+    """
+
+    tradeoff: float
+    l1: float = 0.0
+    rounds: int = 60
+    floor: float = 1e-6
+    drop: float = 1e-3
+    paper_scale: bool = False
+
+
+def in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
+    """Turn prices into loss: lambda times each, or what is as good as infinite."""
+    with np.errstate(over="ignore"):
+        return PricedGroups(groups.member, np.minimum(groups.price * tradeoff, _MOST))
+
+
+def reweight(
+    normal: NormalEquations, groups: PricedGroups, settings: Reweighting, ridges: Sequence[float]
+) -> Iterator[NDArray[np.float64]]:
+    """Minimize eq. 4 approximately: for each ridge weights, float64 (C, M), exactly zero where nothing is evaluated.
+
+    The relaxation, eq. 7, says which learners to keep; a ridge on these alone, in units of the outputs' mean variance,
+    gives their weights, and what is not worth its exact price is then removed. With exact cost, and the ridge counted,
+    the result is never worse than the fit without prices or the constant.
+    """
+    varying = np.flatnonzero(normal.varies)
+    part, priced = normal.columns(varying), in_loss(groups, settings.tradeoff).restrict(varying)
+    unit = float(np.diag(part.gram).sum()) / max(1, len(varying))
+    supports = _supports(part, priced, settings, unit * USUAL_RIDGE)
+    for ridge in ridges:
+        weights = np.zeros(normal.right.shape)
+        weights[varying] = fit_best(part, priced, supports, unit * ridge)
+        yield weights
+
+
+def _supports(
+    normal: NormalEquations, groups: PricedGroups, settings: Reweighting, ridge: float
+) -> list[NDArray[np.bool_]]:
+    """Find learners that may be worth keeping, several times: bool (C,)."""
+    everything = np.ones(len(normal.gram), np.bool_)
+    full = fit_ridge(normal, everything, ridge)
+    free = not RelaxedCost(groups).charged(full[np.newaxis])
+    if free and not settings.l1:
+        return [everything]
+    scaled = groups if settings.paper_scale else groups.times(scale_of(groups, full))
+    strengths = (1.0,) if settings.paper_scale or free else STRENGTHS
+    relaxed = [relax(normal, RelaxedCost(scaled.times(strength)), settings) for strength in strengths]
+    return [everything] * (not settings.l1) + [kept(normal, weights, settings.drop) for weights in relaxed]
+
+
+def scale_of(groups: PricedGroups, weights: NDArray[np.float64]) -> float:
+    """Return what makes the relaxed cost of weights, (C, M), their exact cost; 1 if they cost nothing."""
+    cost = RelaxedCost(groups)
+    relaxed = cost.value(weights[np.newaxis])
+    return cost.charged(weights[np.newaxis]) / relaxed if relaxed > 0 else 1.0
+
+
+def kept(normal: NormalEquations, weights: NDArray[np.float64], drop: float) -> NDArray[np.bool_]:
+    """Tell which learners' scores deviate by at least `drop` of the labels' deviation: bool (C,)."""
+    size = np.sqrt(np.square(weights).sum(axis=1)) * normal.deviation
+    return np.asarray(size >= drop * np.sqrt(normal.target_variance))
+
+
+def fit_best(
+    normal: NormalEquations, groups: PricedGroups, supports: Sequence[NDArray[np.bool_]], ridge: float
+) -> NDArray[np.float64]:
+    """Fit to each support, remove what is not worth its price, and keep what is best with exact cost."""
+    exact = RelaxedCost(groups)
+
+    def objective(weights: NDArray[np.float64]) -> float:
+        return normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum()) + exact.charged(weights[np.newaxis])
+
+    candidates = []
+    for support in supports:
+        fitted = fit_ridge(normal, support, ridge)
+        candidates.append(fitted if support.all() else prune(normal, groups, fitted, ridge))
+    return min([*candidates, np.zeros(normal.right.shape)], key=objective)
+
+
+def fit_ridge(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) -> NDArray[np.float64]:
+    """Fit by ridge on a support; zero elsewhere."""
+    weights, support = np.zeros(normal.right.shape), np.flatnonzero(kept)
+    weights[support] = normal.columns(support).solve(np.full(len(support), ridge))
+    return weights
+
+
+def relax(
+    normal: NormalEquations,
+    cost: RelaxedCost,
+    settings: Reweighting,
+    earlier: NDArray[np.float64] | None = None,
+    reach: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Minimize eq. 7, or eq. 8 for a last stage: alternate eq. 11 with eqs. 13 and 14, from weights of one.
+
+    Parameters
+    ----------
+    normal : NormalEquations
+        Of the rows that reach the stage.
+    cost : RelaxedCost
+        Of a chain of k stages, in units of this loss.
+    settings : Reweighting
+    earlier, reach : float64 (k - 1, C, M), float64 (k,)
+        Weights of the stages before, and d of all; by default the stage is the only one.
+    """
+    before = np.empty((0, *normal.right.shape)) if earlier is None else earlier
+    weights, active = np.ones_like(normal.right), np.arange(len(normal.right))
+    deviation, unit = normal.deviation, np.sqrt(normal.target_variance)
+    whole = RelaxedCost(cost.groups, cost.paths, settings.floor)
+    for _ in range(settings.rounds):
+        here = RelaxedCost(cost.groups.restrict(active), cost.paths, settings.floor)
+        now = weights[active]
+        chain = np.concatenate([before, weights[np.newaxis]])
+        z = whole.auxiliaries(chain, reach)
+        penalty = here.curvature(z, reach)[-1]
+        penalty = penalty + settings.l1 / auxiliary(np.square(now).sum(axis=1), settings.floor)
+        after = normal.columns(active).solve(penalty)
+        size = np.sqrt(np.square(after).sum(axis=1)) * deviation[active]
+        moved = np.sqrt(np.square(after - now).sum(axis=1)) * deviation[active]
+        weights = np.zeros_like(weights)
+        weights[active] = after
+        active = active[size > _NEGLIGIBLE * unit]
+        if not len(active) or moved.max() <= settings.floor * unit:
+            break
+    return weights

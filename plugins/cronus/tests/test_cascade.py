@@ -1,0 +1,168 @@
+"""The cascade's initialization: against twins, the evaluator, and its own laws."""
+
+import naive_cronus
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import costframe as cf
+from costframe.core.errors import CostframeError
+from costframe.core.groups import PricedGroups
+from costframe.core.outputs import BankOutputs
+from costframe.core.relaxed import RelaxedCost
+from costframe.hooks import Algorithm
+from costframe.testing.check import checks
+from costframe_cronus import CronusClassifier
+from costframe_cronus.cascade import CascadeSettings, initialize, threshold_for
+from costframe_cronus.cronus import as_stage_tree
+from costframe_cronus.normal import NormalEquations
+from costframe_cronus.single_stage import Reweighting, relax, reweight
+
+NAMES = tuple("abcdefgh")
+COSTS = cf.CostModel.from_dict({
+    "features": dict.fromkeys("abcd", 1.0) | {name: {"cost": 2.0, "needs": ["lab"]} for name in "efgh"},
+    "resources": {"lab": 20.0}, "learner": 0.01,
+})  # fmt: skip
+TWO_CLASSES = [
+    check
+    for check in checks(Algorithm("cronus-start", "Initialized cascade.", "AISTATS 2012", classifier=CronusClassifier))
+    if check.case.kind.n_classes == 2
+]
+
+
+@pytest.mark.parametrize("check", TWO_CLASSES, ids=lambda check: check.title)
+def test_laws(check):
+    check()
+
+
+@parametrize_with_checks([CronusClassifier(n_estimators=10, n_stages=3)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def table(seed, n):
+    """One row in seven is positive; a cheap look tells most of the others apart, a dear one the rest."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 8))
+    y = (X[:, 0] + X[:, 1] > 0.5) & (X[:, 4] + X[:, 5] > 0.2)
+    X[:, [0, 1]] += 0.4 * rng.standard_normal((n, 2))
+    return X, y.astype(int)
+
+
+@pytest.fixture(scope="module")
+def bank():
+    X, y = table(0, 2000)
+    return cf.WeakLearnerBank.train(
+        X, 2.0 * y - 1, n_estimators=100, learning_rate=0.3, column_share=0.25, max_depth=3, feature_names=NAMES
+    )
+
+
+@pytest.fixture(scope="module")
+def started(bank):
+    X, y = table(1, 1500)
+    outputs, weight = BankOutputs.of(bank, X), np.random.default_rng(0).uniform(0.5, 2, len(X))
+    groups = PricedGroups.of_bank(bank, COSTS.select(NAMES))
+    chosen = CascadeSettings(tradeoff=2e-3, n_stages=5, rejected=0.3)
+    cascade = initialize(outputs, 2.0 * y - 1, weight, np.where(y == 1, 3.5, 1), groups, chosen)
+    return X, weight, outputs, groups, cascade
+
+
+def test_each_stage_passes_its_share(started):
+    _, weight, outputs, _, cascade = started
+    assert len(cascade.threshold) == len(cascade.weights) - 1 >= 2
+    np.testing.assert_allclose(cascade.reach, 0.7 ** np.arange(len(cascade.reach)), rtol=1e-9)
+    scores = outputs.times(cascade.weights.T) + cascade.intercept
+    twin = naive_cronus.passes(scores, cascade.threshold, 50.0).T
+    np.testing.assert_allclose(cascade.passes, twin, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(cascade.reach, twin @ weight / weight.sum())
+
+
+def test_the_exact_cost_is_the_evaluators(bank, started):
+    """The 0/1 form of the cost on training rows is the soft cost that the evaluator finds, learner by learner."""
+    X, weight, _, groups, cascade = started
+    tree = as_stage_tree(bank, cascade, [(1.0, 0.0)] * len(cascade.weights), 50.0)
+    report = cf.ExpectedCost(COSTS, routing="soft", acquisition="learner").evaluate(tree, X, sample_weight=weight)
+    charged = RelaxedCost.chain(groups, len(cascade.weights)).charged(cascade.weights, cascade.reach)
+    assert report.mean == pytest.approx(charged, rel=1e-9)
+    assert 0 < charged < COSTS.full_cost(NAMES)
+
+
+def test_early_stages_are_cheap_and_what_is_bought_is_used_again(started):
+    _, _, _, groups, cascade = started
+    used = groups.used(cascade.weights[:, :, np.newaxis])
+    lab = len(groups.price) - 1
+    assert not used[0, lab]
+    assert used[-1, lab]
+    assert (used[0] & used[-1]).any()
+
+
+def test_of_one_stage_it_is_the_single_stage(started):
+    X, weight, outputs, groups, _ = started
+    target = 2.0 * table(1, 1500)[1] - 1
+    chosen = CascadeSettings(tradeoff=1e-3, n_stages=1)
+    cascade = initialize(outputs, target, weight, np.ones(len(X)), groups, chosen)
+    normal = NormalEquations.of(outputs, target[:, None], weight)
+    alone = next(reweight(normal, groups, Reweighting(1e-3), [1e-2]))
+    np.testing.assert_allclose(cascade.weights, alone.T, rtol=1e-6, atol=1e-9)
+    assert len(cascade.threshold) == 0
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000), st.integers(1, 2))
+def test_a_last_stage_is_the_optimum_of_eq_8(seed, before):
+    rng = np.random.default_rng(seed)
+    H, w = rng.standard_normal((40, 4)), rng.uniform(0.5, 2, 40)
+    y = H @ rng.standard_normal(4) + 0.3 * rng.standard_normal(40)
+    bank = cf.WeakLearnerBank.columns(NAMES[:4])
+    table = {name: {"cost": float(rng.choice([0.02, 0.2])), "needs": ["r"]} for name in NAMES[:4]}
+    costs = cf.CostModel.from_dict({"features": table, "resources": {"r": 0.1}, "learner": 0.03})
+    groups = PricedGroups.of_bank(bank, costs.select(NAMES[:4]))
+    normal = NormalEquations.of(BankOutputs.of(bank, H), y[:, None], w)
+    earlier, d = rng.choice([0.0, 0.5, 1], (before, 4)), 0.6 ** np.arange(before + 1)
+    cost = RelaxedCost.chain(groups, before + 1)
+    found = relax(normal, cost, Reweighting(1.0, rounds=3000, floor=1e-9), earlier[:, :, None], d)
+    value = normal.loss(found) + cost.value(np.concatenate([earlier[:, :, None], found[None]]), d)
+    assert value == pytest.approx(naive_cronus.last_stage_optimum(H, y, w, groups, earlier, d), rel=2e-3, abs=1e-4)
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 0.99), st.sampled_from([1.0, 50.0, 1e4]))
+def test_thresholds_pass_the_share_asked_for(seed, share, steepness):
+    rng = np.random.default_rng(seed)
+    scores, weight = rng.choice(rng.standard_normal(5), 20), rng.random(20) + 0.01
+    theta = threshold_for(scores, weight, share, steepness)
+    on = 1 / (1 + np.exp(-np.clip(steepness * (scores - theta), -700, 700)))
+    assert np.average(on, weights=weight) == pytest.approx(share, abs=1e-6)
+
+
+def test_it_rejects_cheaply_what_a_single_look_would_pay_for(bank):
+    X, y = table(1, 1500)
+    fresh, truth = table(2, 3000)
+    model = CronusClassifier(COSTS, 2e-3, bank=bank, n_stages=5, rejected=0.3).fit(X, y)
+    full = CronusClassifier(COSTS, 0.0, bank=bank, n_stages=1).fit(X, y)
+    report = model.cost(fresh)
+    assert report.mean < 0.75 * full.cost(fresh).mean
+    scores = [average_precision_score(truth, one.predict_proba(fresh)[:, 1]) for one in (model, full)]
+    assert scores[0] > 0.95 * scores[1]
+    soft = model.predictor_.cost(fresh, routing="soft", acquisition="learner").mean
+    assert soft == pytest.approx(model.cost(fresh, acquisition="learner").mean, rel=0.12)
+
+
+def test_nothing_is_worth_a_huge_price(bank):
+    X, y = table(1, 300)
+    model = CronusClassifier(COSTS, 1e300, bank=bank).fit(X, y)
+    assert len(model.predictor_.stages) == 1
+    assert model.cost(X).mean == 0
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], np.mean(y), rtol=0.02)
+
+
+def test_what_makes_no_sense_is_refused():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.raises(CostframeError, match="y: expected two classes"):
+        CronusClassifier().fit(X, np.arange(30) % 3)
+    for name, value in {"n_stages": 0, "rejected": 1.0, "inflation": 0.5, "positive_weight": 0, "l1_last": -1}.items():
+        with pytest.raises(CostframeError, match=f"{name}: expected"):
+            CronusClassifier(**{name: value}).fit(X, X[:, 0] > 0)

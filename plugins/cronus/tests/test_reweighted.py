@@ -1,0 +1,178 @@
+"""The single stage's estimators: their banks, their cost, and what they refuse."""
+
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import costframe as cf
+from costframe.core.errors import CostframeError
+from costframe.core.groups import PricedGroups
+from costframe.core.outputs import BankOutputs
+from costframe.core.registry import Registry
+from costframe.core.relaxed import RelaxedCost
+from costframe_cronus import ReweightedClassifier, ReweightedRegressor
+from costframe_cronus.banks import dearer_copies, usual_share
+from costframe_miser import MiserClassifier
+
+
+@parametrize_with_checks([kind(n_estimators=20) for kind in (ReweightedClassifier, ReweightedRegressor)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_registry_finds_it():
+    registry = Registry.load([EntryPoint("cronus", "costframe_cronus", "costframe")])
+    assert registry.broken == {}
+    assert registry.algorithm("reweighted").classifier is ReweightedClassifier
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    data = cf.datasets.load("breast-cancer")
+    X, y = load_breast_cancer(return_X_y=True)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(X))
+    return X, y, data.costs, order[:200], order[200:400], order[400:]
+
+
+@pytest.fixture(scope="module")
+def bank(cancer):
+    X, y, costs, first, _, _ = cancer
+    return cf.WeakLearnerBank.train(
+        X[first], 2.0 * y[first] - 1, n_estimators=80, column_share=0.1, feature_names=costs.names, max_depth=3
+    )
+
+
+def test_less_is_bought_as_the_tradeoff_rises(cancer, bank):
+    X, y, costs, _, fit, test = cancer
+    reports, scores = [], []
+    for tradeoff in (0.0, 1e-3, 1e-2, 0.1, 1e3):
+        model = ReweightedClassifier(costs, tradeoff, bank=bank).fit(X[fit], y[fit])
+        reports.append(model.cost(X[test]).mean)
+        scores.append(model.score(X[test], y[test]))
+        assert len(model.bank_) == len(model.predictor_.stages[0].learners)
+    assert all(np.diff(reports) <= 0)
+    assert reports[0] > 3 * reports[2] > 0
+    assert reports[-1] == 0
+    assert min(scores[:2]) > 0.92
+    assert scores[2] > 0.87
+    assert scores[-1] == pytest.approx(np.mean(y[test]))
+
+
+def test_the_cost_is_the_evaluators(cancer, bank):
+    """Learner acquisition: the prices of what has a weight. By path: no more, and what an inquiry is charged."""
+    X, y, costs, _, fit, test = cancer
+    costs = cf.CostModel.from_dict(costs.to_dict() | {"split": 0.01, "learner": 0.1})
+    model = ReweightedClassifier(costs, 3e-3, bank=bank).fit(X[fit], y[fit])
+    report, prices = model.cost(X[test], acquisition="learner"), costs.select(costs.names)
+    comparisons = BankOutputs.of(model.bank_, X[test]).comparisons(model.bank_, prices.split, np.ones(len(test)))
+    groups = PricedGroups.of_bank(model.bank_, prices, comparisons=comparisons)
+    assert report.mean == pytest.approx(RelaxedCost(groups).charged(np.ones((1, len(model.bank_)))))
+    used = [costs.names[f] for f in np.flatnonzero(np.diff(model.bank_.F.indptr))]
+    assert len(used) > 2
+    paid = sum(report.by_feature.values()) + sum(report.by_resource.values())
+    assert paid == pytest.approx(costs.full_cost(used))
+    by_path = model.cost(X[test])
+    assert (by_path.per_row <= report.per_row + 1e-12).all()
+    for row in X[test][:5]:
+        inquiry = model.predictor_.inquire()
+        while inquiry.needs:
+            inquiry.supply({name: row[costs.names.index(name)] for name in inquiry.needs})
+        at = np.flatnonzero((X[test] == row).all(axis=1))[0]
+        assert inquiry.answer.cost == pytest.approx(by_path.per_row[at])
+        assert inquiry.answer.value == model.predictor_.predict(row[None])[0]
+
+
+def test_any_bank_will_do(cancer):
+    X, y, costs, first, fit, test = cancer
+    miser = MiserClassifier(costs, 1e-3, n_estimators=40).fit(X[first], y[first])
+    forest = cf.adopt(RandomForestClassifier(20, max_depth=3, random_state=0).fit(X[first], y[first]), costs.names)
+    for given in (miser, miser.bank_, miser.predictor_, forest, "columns", "boosted"):
+        model = ReweightedClassifier(costs, 1e-3, bank=given).fit(X[fit], y[fit])
+        assert model.score(X[test], y[test]) > 0.88
+        assert model.cost(X[test]).mean < costs.full_cost()
+
+
+def test_many_classes_share_their_learners():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((600, 6))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    model = ReweightedClassifier({"features": dict.fromkeys("abcdef", 1.0)}, 0.01, n_estimators=40).fit(
+        X[:400], y[:400]
+    )
+    assert model.score(X[400:], y[400:]) > 0.9
+    assert model.cost(X[400:], acquisition="learner").mean <= 3
+    assert model.predict_proba(X).shape == (600, 3)
+
+
+def test_validation_data_choose_the_ridge():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((120, 20))
+    y = X[:, 0] + 2 * rng.standard_normal(120)
+    rest = rng.standard_normal((2000, 20))
+    target = rest[:, 0] + 2 * rng.standard_normal(2000)
+    more = {"X_val": rest[:1000], "y_val": target[:1000]}
+    models = [ReweightedRegressor(tradeoff=0, bank="columns", ridge=ridge).fit(X, y) for ridge in (1e-4, 1.0)]
+    chosen = ReweightedRegressor(tradeoff=0, bank="columns").fit(X, y, **more)
+    scores = [model.score(rest[1000:], target[1000:]) for model in (*models, chosen)]
+    assert scores[0] < scores[1] <= scores[2] + 1e-3
+
+
+def test_hardly_any_rows_and_no_prices_are_no_fault():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 3))
+    y = X[:, 0] > 0
+    free = {"features": dict.fromkeys("abc", 0.0)}
+    for costs in (free, None):
+        for tradeoff in (0.0, 0.01, 1e300):
+            model = ReweightedClassifier(costs, tradeoff, n_estimators=60).fit(X, y)  # T > n
+            assert np.isfinite(model.decision_function(X)).all()
+    huge = {"features": {"a": 1e308, "b": 1e-300, "c": 1e200}}
+    assert np.isfinite(ReweightedRegressor(huge, 1e10).fit(X, y).predict(X)).all()
+    constant = ReweightedRegressor(tradeoff=0).fit(X, np.full(12, 3.25))
+    np.testing.assert_allclose(constant.predict(X), 3.25)
+    assert constant.cost(X).mean == 0
+
+
+def test_copies_that_are_dearer_are_found():
+    X = np.array([[1.0, 1.0, 1.0, 0.0, 0.0], [np.nan, np.nan, 2.0, -0.0, 0.0]])
+    table = {"a": 2.0, "b": {"cost": 1.0, "needs": ["r"]}, "c": 0.0, "d": {"cost": 1, "once": 1}, "e": 1.0}
+    prices = cf.CostModel.from_dict({"features": table, "resources": {"r": 0.5}}).select(tuple("abcde"))
+    assert dearer_copies(X, prices).tolist() == [False, False, False, True, False]  # r may be there anyway
+    same = cf.CostModel.uniform(tuple("abcde")).select(tuple("abcde"))
+    assert dearer_copies(X, same).tolist() == [False, True, False, False, True]
+
+
+def test_trees_read_few_columns():
+    assert [round(usual_share(d) * d) for d in (1, 2, 3, 4, 6, 30, 31, 500)] == [1, 1, 1, 2, 3, 3, 4, 50]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"bank": "forest"}, "bank: expected 'boosted', 'columns'"),
+        ({"bank": MiserClassifier()}, "bank: expected .* got MiserClassifier"),
+        ({"bank": "columns", "n_estimators": 5}, "n_estimators: has no effect"),
+        ({"bank": "columns", "random_state": 0}, "random_state: has no effect"),
+        ({"bank": cf.WeakLearnerBank.columns(["z"])}, "features: the bank reads 'z'"),
+        ({"bank": cf.WeakLearnerBank.columns(["x0"], [])}, "bank: expected at least one learner"),
+        ({"engine": "forest"}, "engine: expected one of"),
+        ({"scale": "none"}, "scale: expected 'exact' or 'paper'"),
+        ({"ridge": 0.0}, "ridge: expected a number > 0"),
+        ({"l1": -1}, "l1: expected a number >= 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings, words):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.raises(CostframeError, match=words):
+        ReweightedClassifier(**settings).fit(X, X[:, 0] > 0)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(CostframeError, match="at least two classes"):
+        ReweightedClassifier().fit([[0.0], [1.0]], [1, 1])

@@ -1,0 +1,131 @@
+"""The single stage against dense twins, a general minimizer, and the evaluator."""
+
+import naive_cronus
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+import costframe as cf
+from costframe.core.groups import PricedGroups
+from costframe.core.outputs import BankOutputs
+from costframe.core.relaxed import RelaxedCost
+from costframe_cronus.calibration import calibrate
+from costframe_cronus.normal import NormalEquations, solve_scaled
+from costframe_cronus.pruning import prune
+from costframe_cronus.single_stage import Reweighting, fit_ridge, relax, reweight, scale_of
+
+seeds = st.integers(0, 10_000)
+
+
+def drawn(seed, n=40, d=5, n_labels=1):
+    """Columns as learners, labels of the first three, groups of learners, features and a resource."""
+    rng = np.random.default_rng(seed)
+    X, w = rng.standard_normal((n, d)) + 2, rng.uniform(0.5, 2, n)
+    y = X[:, :3] @ rng.standard_normal((3, n_labels)) + 0.3 * rng.standard_normal((n, n_labels))
+    shared = np.vstack([np.eye(d), [1, 1, 0, 0, 1], [0, 0, 1, 1, 0], [1, 1, 1, 1, 0]])
+    groups = PricedGroups(sparse.csr_array(shared), rng.choice([0.0, 0.02, 0.1, 0.5], d + 3))
+    outputs = BankOutputs.of(cf.WeakLearnerBank.columns([f"x{f}" for f in range(d)]), X)
+    return X, y, w, groups, NormalEquations.of(outputs, y, w)
+
+
+@given(seeds, st.integers(1, 3))
+def test_sums_over_rows_give_losses_and_fits(seed, n_labels):
+    H, y, w, groups, normal = drawn(seed, n_labels=n_labels)
+    weights = np.random.default_rng(seed).standard_normal((H.shape[1], n_labels))
+    free = PricedGroups(groups.member, np.zeros(len(groups.price)))
+    assert normal.loss(weights) == pytest.approx(naive_cronus.objective(H, y, w, free, weights, 0.0), rel=1e-9)
+    scores = H @ weights + normal.intercept(weights)
+    np.testing.assert_allclose(np.average(y - scores, axis=0, weights=w), 0, atol=1e-12)
+    support = np.array([0, 2, 4])
+    twin = naive_cronus.ridge_fit(H, y, w, support, 0.3)[support]
+    np.testing.assert_allclose(normal.columns(support).solve(np.full(3, 0.3)), twin, rtol=1e-9, atol=1e-12)
+
+
+def test_systems_of_very_different_sizes_are_solved():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((6, 6)) * 10.0 ** np.arange(-6, 6, 2)
+    matrix, right = root.T @ root, rng.standard_normal((6, 2)) * 10.0 ** np.arange(-6, 6, 2)[:, None]
+    np.testing.assert_allclose(matrix @ solve_scaled(matrix, right), right, rtol=1e-6)
+    assert solve_scaled(np.empty((0, 0)), np.empty((0, 2))).shape == (0, 2)
+
+
+@settings(max_examples=25)
+@given(seeds, st.sampled_from([0.0, 0.01]))
+def test_the_relaxation_finds_the_optimum_of_eq_7(seed, l1):
+    H, y, w, groups, normal = drawn(seed)
+    chosen = Reweighting(tradeoff=1.0, l1=l1, rounds=3000, floor=1e-9)
+    found = relax(normal, RelaxedCost(groups), chosen)
+    value = normal.loss(found) + l1 * np.abs(found).sum() + RelaxedCost(groups).value(found[np.newaxis])
+    best = naive_cronus.relaxed_optimum(H, y, w, groups, l1)
+    assert value == pytest.approx(best, rel=2e-3, abs=1e-4)
+
+
+@given(seeds, st.integers(1, 2))
+def test_pruning_equals_its_naive_twin(seed, n_labels):
+    H, y, w, groups, normal = drawn(seed, n_labels=n_labels)
+    start = naive_cronus.ridge_fit(H, y, w, np.array([0, 1, 3, 4]), 0.1)
+    twin = naive_cronus.prune(H, y, w, groups, start, 0.1)
+    np.testing.assert_allclose(prune(normal, groups, start, 0.1), twin, rtol=1e-8, atol=1e-12)
+
+
+@given(seeds, st.sampled_from([1e-3, 0.1, 1.0, 30.0]), st.booleans())
+def test_no_worse_than_everything_or_nothing(seed, tradeoff, paper):
+    H, y, w, groups, normal = drawn(seed)
+    chosen = Reweighting(tradeoff=tradeoff, paper_scale=paper)
+    found = next(reweight(normal, groups, chosen, [1e-2]))
+    ridge, priced = 1e-2 * np.diag(normal.gram).mean(), groups.times(tradeoff)
+    value = naive_cronus.objective(H, y, w, priced, found, ridge)
+    for other in (naive_cronus.ridge_fit(H, y, w, np.arange(5), ridge), np.zeros((5, 1))):
+        assert value <= naive_cronus.objective(H, y, w, priced, other, ridge) * (1 + 1e-9)
+
+
+def test_the_scale_makes_the_relaxed_cost_exact():
+    _, _, _, groups, normal = drawn(2)
+    full = fit_ridge(normal, np.ones(5, bool), 1e-2)
+    scaled = RelaxedCost(groups.times(scale_of(groups, full)))
+    assert scaled.value(full[np.newaxis]) == pytest.approx(RelaxedCost(groups).charged(full[np.newaxis]))
+    assert scale_of(groups.times(0.0), full) == 1.0
+
+
+def test_constant_learners_have_no_weight():
+    X, y, w, groups, _ = drawn(0)
+    X[:, 1], X[:, 3] = 5.0, 0.0
+    outputs = BankOutputs.of(cf.WeakLearnerBank.columns([f"x{f}" for f in range(5)]), X)
+    normal = NormalEquations.of(outputs, y, w)
+    assert normal.varies.tolist() == [True, False, True, False, True]
+    for tradeoff in (0.0, 0.01):
+        found = next(reweight(normal, groups, Reweighting(tradeoff=tradeoff), [1e-2]))
+        assert not found[[1, 3]].any()
+        assert np.isfinite(found).all()
+        assert found.any()
+
+
+@settings(max_examples=25)
+@given(seeds)
+def test_calibration_is_a_logistic_regression(seed):
+    rng = np.random.default_rng(seed)
+    scores, w = rng.standard_normal(300), rng.uniform(0.5, 2, 300)
+    codes = (scores + rng.standard_normal(300) > 0.3).astype(int)
+    slope, constants = calibrate(np.stack([np.zeros(300), scores], axis=1), codes, w)
+    both = np.repeat([[0], [1]], 300, axis=1).ravel()  # the softened labels, as two rows each
+    total = w.sum()
+    soft = (np.eye(2)[codes] * total + 0.5) / (total + 1)
+    oracle = LogisticRegression(C=np.inf, tol=1e-10).fit(
+        np.tile(scores, 2)[:, None], both, np.concatenate([w * soft[:, 0], w * soft[:, 1]])
+    )
+    assert slope == pytest.approx(oracle.coef_[0, 0], rel=1e-4)
+    assert constants[1] - constants[0] == pytest.approx(oracle.intercept_[0], rel=1e-4, abs=1e-5)
+
+
+def test_calibration_of_useless_and_of_perfect_scores():
+    codes = np.arange(90) % 3
+    slope, constants = calibrate(np.zeros((90, 3)), codes, np.ones(90))
+    assert np.isfinite(slope)
+    np.testing.assert_allclose(constants, 0, atol=1e-6)
+    slope, _ = calibrate(np.eye(3)[codes], codes, np.ones(90))
+    assert 3 < slope < 100
+    slope, _ = calibrate(-np.eye(3)[codes], codes, np.ones(90))
+    assert slope == 0
