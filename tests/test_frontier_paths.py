@@ -62,7 +62,9 @@ def test_the_points_that_must_be_are_chosen(front, count, budget):
 
 @given(fronts())
 def test_more_points_lose_less_until_nothing_is_lost(front):
-    budgets = np.geomspace(0.4, max(40.0, front[-1].cost), 200)
+    top = max(40.0, front[-1].cost)
+    cheapest = min([0.01 * top, *(point.cost for point in front if point.cost > 0)])
+    budgets = np.geomspace(cheapest, top, 200)  # those at which `choose` counts: a point between two of others is lost
     budgets = budgets[budgets >= front[0].cost]
     losses = [lost(front, choose(front, front[-1], n, full_cost=40.0), budgets).sum() for n in range(3, 18)]
     assert losses == sorted(losses, reverse=True)
