@@ -128,7 +128,6 @@ def boost(
     step: float,
     monitor: Watcher | None = None,
     boosted: Boosted | None = None,
-    before_round: Callable[[int], None] | None = None,
     end_when_idle: bool = True,
     n_threads: int = 1,
     verbose: int = 0,
@@ -153,8 +152,6 @@ def boost(
         run would have given: if it would have stopped with the last of them, there is no other.
     boosted : Boosted, optional
         Where to go on; is changed.
-    before_round : callable, optional
-        Is told the number of each round before it begins.
     end_when_idle : bool
         Whether to end when a round makes no split: unless `grow` draws at random, the next would make none either.
     n_threads : int
@@ -174,9 +171,7 @@ def boost(
     boosted = Boosted.constant(rows, loss, step) if boosted is None else boosted
     ensemble, row_loss = boosted.ensemble, loss.for_rows(rows)
     begin = n_rounds if monitor and _replay(ensemble, monitor) else len(ensemble.rounds)
-    for number in track(range(begin, n_rounds), title, verbose=verbose):
-        if before_round:
-            before_round(number)
+    for _ in track(range(begin, n_rounds), title, verbose=verbose):
         added = boosted.grow_round(rows, row_loss, grow, n_threads=n_threads)
         if not added and end_when_idle:
             break

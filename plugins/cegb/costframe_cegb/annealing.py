@@ -34,9 +34,10 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, asked: A
     budgets; prices paid row by row to features that only some rows acquire, and are better at high ones. A line that
     knows no prices tells the scales of loss and cost, and is on the path as well.
     """
-    mapper, ahead, starts = bins_of(data, settings), bundles(data.prices), []
+    n_threads, ahead, starts = thread_count(settings.n_threads), bundles(data.prices), []
+    binned = bins_of(data, settings).transform(data.train.X, n_threads=n_threads)
     for leaves in _sizes(settings.max_leaves):
-        grow = tree_grower(data, evolve(settings, max_leaves=leaves), mapper)
+        grow = tree_grower(data, evolve(settings, max_leaves=leaves), binned)
         starts.append(Start(grow, _lazy(data), plain=True, ahead=ahead))
         starts.append(Start(grow, once_prices(data.prices, data.train), ahead=ahead))
     return anneal(
@@ -46,7 +47,7 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, asked: A
         asked,
         step=settings.learning_rate,
         random_state=settings.random_state,
-        n_threads=thread_count(settings.n_threads),
+        n_threads=n_threads,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
-    from costframe.trees.binning import BinMapper
+    from costframe.trees.binning import BinnedData
     from costframe.trees.boosting import Ensemble
     from costframe.trees.grow import GrownTree
     from costframe.trees.line import GrowAt, LinePrices
@@ -95,7 +95,8 @@ def train_cegb(
     """
     rows, prices, random = data.train, state.prices, state.random
     prices.tradeoff = settings.tradeoff
-    grow_at = tree_grower(data, settings, state.mapper)
+    binned = state.mapper.transform(rows.X, n_threads=thread_count(settings.n_threads))
+    grow_at = tree_grower(data, settings, binned)
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         return grow_at(gradients, hessians, prices, random)
@@ -117,10 +118,10 @@ def train_cegb(
     return Trained(predictor, ensemble, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
 
 
-def tree_grower(data: TrainingData, settings: CEGBSettings, mapper: BinMapper) -> GrowAt:
+def tree_grower(data: TrainingData, settings: CEGBSettings, binned: BinnedData) -> GrowAt:
     """Return what grows one tree on the training rows, at prices that keep account of what is paid."""
     n_threads, rows = thread_count(settings.n_threads), data.train
-    binned, counts = mapper.transform(rows.X, n_threads=n_threads), rows.counts
+    counts = rows.counts
     signs = None if settings.monotone_constraints is None else np.array(settings.monotone_constraints, np.int8)
 
     def grow(
