@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from costframe.core.errors import CostframeError
 from costframe.core.expected import ExpectedCost
 from costframe.core.links import log_odds
+from costframe.core.stage_visits import stage_costs
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -59,6 +60,17 @@ def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
         bought = sum(report_part(tree, costs, acquired))
         assert close(source.charged, bought)
     check_parts(report, costs, tree)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases())
+def test_the_stages_on_a_rows_way_add_up_to_its_cost(case):
+    tree, costs, X, acquisition = case
+    of_stage = stage_costs(tree, costs.select(tree.feature_names), X, acquisition)
+    paid = tree.cost(X, costs, acquisition=acquisition).per_row
+    for i, row in enumerate(X):
+        visited, _ = naive.route_taken(tree, row)
+        assert close(of_stage[i, visited].sum(), paid[i])
 
 
 def report_part(tree, costs, acquired):
