@@ -135,7 +135,35 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
 
 @define(slots=False, eq=False, repr=False)
-class CronusClassifier(CostAwareClassifier, _OverBank):
+class _Cascade(_OverBank):
+    """Trains a cascade; what is asked of its answers is for `train_cronus` to know."""
+
+    n_stages: int | None = field(default=None, kw_only=True)
+    rejected: float | None = field(default=None, kw_only=True)
+    inflation: float | None = field(default=None, kw_only=True)
+    positive_weight: float | None = field(default=None, kw_only=True)
+    steepness: float | None = field(default=None, kw_only=True)
+    l1_last: float | None = field(default=None, kw_only=True)
+
+    def _train(self, data: TrainingData) -> StageTree:
+        settings = CascadeSettings(
+            tradeoff=float(self.tradeoff),
+            n_stages=given_or("n_stages", self.n_stages, 10, low=1, whole=True),
+            rejected=given_or("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
+            inflation=given_or("inflation", self.inflation, 1.3, low=1),
+            steepness=given_or("steepness", self.steepness, 50.0, strict=True),
+            l1=given_or("l1", self.l1, 0.0),
+            l1_last=given_or("l1_last", self.l1_last, 0.0),
+            ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            paper_scale=self.scale == "paper",
+            verbose=self.verbose,
+        )
+        more = given_or("positive_weight", self.positive_weight, 3.5, strict=True)
+        return train_cronus(data, self._bank(data), settings, more, self.n_jobs)
+
+
+@define(slots=False, eq=False, repr=False)
+class CronusClassifier(CostAwareClassifier, _Cascade):
     """A cascade for two classes, of which the second is rare: early stages reject rows that are surely of the first.
 
     Stages are fitted by the paper's initialization (Algorithm 2). A rejected row is answered by the scores of the stage
@@ -167,12 +195,6 @@ class CronusClassifier(CostAwareClassifier, _OverBank):
     classes_ : ndarray (2,)
     """
 
-    n_stages: int | None = field(default=None, kw_only=True)
-    rejected: float | None = field(default=None, kw_only=True)
-    inflation: float | None = field(default=None, kw_only=True)
-    positive_weight: float | None = field(default=None, kw_only=True)
-    steepness: float | None = field(default=None, kw_only=True)
-    l1_last: float | None = field(default=None, kw_only=True)
     class_weight: Any = field(default=None, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
@@ -181,20 +203,7 @@ class CronusClassifier(CostAwareClassifier, _OverBank):
                 f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
                 "A cascade rejects rows of one class"
             )
-        settings = CascadeSettings(
-            tradeoff=float(self.tradeoff),
-            n_stages=given_or("n_stages", self.n_stages, 10, low=1, whole=True),
-            rejected=given_or("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
-            inflation=given_or("inflation", self.inflation, 1.3, low=1),
-            steepness=given_or("steepness", self.steepness, 50.0, strict=True),
-            l1=given_or("l1", self.l1, 0.0),
-            l1_last=given_or("l1_last", self.l1_last, 0.0),
-            ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
-            paper_scale=self.scale == "paper",
-            verbose=self.verbose,
-        )
-        emphasis = given_or("positive_weight", self.positive_weight, 3.5, strict=True)
-        return train_cronus(data, self._bank(data), settings, emphasis, self.n_jobs)
+        return super()._train(data)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
