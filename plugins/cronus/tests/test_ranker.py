@@ -41,7 +41,7 @@ def bank():
 @pytest.fixture(scope="module")
 def model(bank):
     X, y, qid = table(1)
-    return CronusRanker(COSTS, 1e-3, bank=bank, n_stages=4, rejected=0.3).fit(X, y, qid=qid)
+    return CronusRanker(COSTS, 2e-3, bank=bank, n_stages=4, rejected=0.3).fit(X, y, qid=qid)
 
 
 def test_it_is_the_naive_twin(model):
