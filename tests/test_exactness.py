@@ -48,10 +48,10 @@ def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
         visited, scores = naive.route_taken(tree, row)
         cost, acquired = naive.hard_cost(tree, row, costs, acquisition)
         end, source = inquire(tree, costs, row, acquisition)
-        link = tree.stages[visited[-1]].link
+        answer = tree.stages[visited[-1]]
         assert exits[i] == end.exit == visited[-1]
         assert same_bits(values[i], end.value)
-        assert same_bits(end.value, np.squeeze(naive.link(link, scores)))
+        assert same_bits(end.value, np.squeeze(naive.link(answer.link, scores, answer.level)))
         assert close(report.per_row[i], cost)
         assert close(end.cost, cost)
         assert set(end.acquired) == set(source.fetched) == acquired
@@ -148,6 +148,8 @@ def test_one_row_many_rows_and_any_layout_give_the_same_bits(case):
     if len(tree.links) > 1 and len(X):
         values = tree.predict(X).reshape(len(X), -1)
         assert same_bits(together.reshape(len(X), -1), log_odds(values))
+    if "ranked" in tree.links:
+        assert same_bits(together, tree.predict(X))
 
 
 @given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5), st.sampled_from(("hard", "soft")))
