@@ -11,14 +11,9 @@ on few rows, as only its size matters here; the table is synthetic, with the pap
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
-import subprocess
-import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -30,9 +25,6 @@ from costframe_cronus import CronusClassifier
 from costframe_cronus.cascade import CascadeSettings, initialize
 from costframe_cronus.normal import NormalEquations
 from costframe_cronus.single_stage import USUAL_RIDGE, Reweighting, reweight
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 N_FEATURES = 519  # of the paper's Yahoo set
 PRICES = (1.0, 5.0, 20.0, 50.0, 100.0, 150.0, 200.0)
@@ -113,7 +105,12 @@ def measure(size: Size, optimize: str | None) -> dict[str, Any]:
     settings = CascadeSettings(problem.tradeoff, n_stages=size.K)
     cascade = initialize(outputs, target, weight, np.where(target > 0, EMPHASIS, 1.0), groups, settings)
     seconds["initialization"] = time.perf_counter() - start
-    found = {"seconds": seconds, "before": before, "peak": _peak(), "used": cascade.weights.astype(bool).sum(1).tolist()}
+    found = {
+        "seconds": seconds,
+        "before": before,
+        "peak": _peak(),
+        "used": cascade.weights.astype(bool).sum(1).tolist(),
+    }
     if optimize is not None:
         start = time.perf_counter()
         model: Any = CronusClassifier(problem.costs, problem.tradeoff, bank=problem.bank, n_stages=size.K)

@@ -113,7 +113,7 @@ BANKS = {
     "more learners than rows": lambda rng: rng.standard_normal((20, 70)),
     "twins": lambda rng: np.tile(rng.standard_normal((50, 4)), (1, 12)),
     "constants": lambda rng: np.where(np.arange(20) % 3 == 0, rng.standard_normal((50, 20)), 1.5),
-    "nothing but constants": lambda rng: np.full((50, 3), 1.5),
+    "nothing but constants": lambda _: np.full((50, 3), 1.5),
     "one learner": lambda rng: rng.standard_normal((50, 1)),
     "all sizes": lambda rng: rng.standard_normal((50, 21)) * 10.0 ** np.arange(-10, 11),
 }
