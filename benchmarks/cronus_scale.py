@@ -11,9 +11,14 @@ on few rows, as only its size matters here; the table is synthetic, with the pap
 
 from __future__ import annotations
 
+import argparse
+import json
 import resource
+import subprocess
+import sys
 import time
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -21,10 +26,16 @@ from attrs import frozen
 import costframe as cf
 from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
+from costframe.report.plot import COLORS, INK, MARKERS, PALE
 from costframe_cronus import CronusClassifier
 from costframe_cronus.cascade import CascadeSettings, initialize
 from costframe_cronus.normal import NormalEquations
 from costframe_cronus.single_stage import USUAL_RIDGE, Reweighting, reweight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
 
 N_FEATURES = 519  # of the paper's Yahoo set
 PRICES = (1.0, 5.0, 20.0, 50.0, 100.0, 150.0, 200.0)
@@ -83,6 +94,7 @@ class Problem:
 
     @property
     def tradeoff(self) -> float:
+        """At which all features together cost as much as a fixed loss."""
         return LOSS_FOR_EVERYTHING / self.costs.full_cost()
 
 
@@ -122,3 +134,133 @@ def measure(size: Size, optimize: str | None) -> dict[str, Any]:
 
 def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6 * 1.024
+
+
+@frozen(eq=False)
+class Found:
+    """A size and what was measured of it."""
+
+    size: Size
+    seconds: dict[str, float]
+    before: float
+    peak: float
+    used: list[int]
+
+
+def measure_apart(size: Size, optimize: str | None) -> Found:
+    """Measure in a process of its own."""
+    command = [sys.executable, __file__, "--one", *(str(number) for number in (size.n, size.T, size.K))]
+    command += ["--optimize", optimize] if optimize else []
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return Found(size, **json.loads(done.stdout.splitlines()[-1]))
+
+
+def sweeps(grid: dict[str, tuple[int, ...]]) -> dict[str, list[Size]]:
+    """Return sizes by what changes; the others stay in the middle, and K at its largest."""
+    middle = {name: values[-1] if name == "K" else values[len(values) // 2] for name, values in grid.items()}
+    return {name: [Size(**{**middle, name: value}) for value in values] for name, values in grid.items()}
+
+
+COLUMNS = ("leaves", "sums over rows", *STEPS)
+HEADINGS = (
+    "n",
+    "T",
+    "K",
+    "leaves s",
+    "sums s",
+    "single stage s",
+    "initialization s",
+    "training s",
+    "before GB",
+    "peak GB",
+)
+
+
+def row(found: Found) -> list[str]:
+    """Show one size as a row of the table."""
+    steps = [
+        f"{found.seconds[step]:.1f}" if step in found.seconds else "-" for step in ("leaves", "sums over rows", *STEPS)
+    ]
+    size = found.size
+    return [f"{size.n:,}", f"{size.T:,}", f"{size.K}", *steps, f"{found.before:.2f}", f"{found.peak:.2f}"]
+
+
+def show(cells: Sequence[str]) -> None:
+    """Print a row in Markdown."""
+    print(f"| {' | '.join(f'{cell:>{len(name)}}' for cell, name in zip(cells, HEADINGS, strict=True))} |", flush=True)
+
+
+def draw(path: Path, found: dict[str, list[Found]]) -> None:
+    """Write `path`.png and .svg: a panel of seconds for each of n, T and K, and below it one of memory."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * len(found), 6.2), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle("Cronus: time and memory", x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
+    for place, (name, several) in enumerate(found.items()):
+        upper = figure.add_subplot(2, len(found), place + 1)
+        lower = figure.add_subplot(2, len(found), len(found) + place + 1)
+        sizes = [getattr(one.size, name) for one in several]
+        steps = [step for step in STEPS if step in several[0].seconds]
+        for step, color, marker in zip(steps, COLORS, MARKERS, strict=False):
+            upper.plot(sizes, [one.seconds[step] for one in several], color=color, marker=marker, ms=4, label=step)
+        lower.plot(sizes, [one.peak for one in several], color=INK, label="peak")
+        lower.plot(
+            sizes, [one.before for one in several], color=PALE, marker="o", ms=4, ls="--", label="table and bank"
+        )
+        others = [f"{other} = {getattr(several[0].size, other):,}" for other in NAMES if other != name]
+        upper.set_title(", ".join(others), loc="left", fontsize=10)
+        for axes, unit in ((upper, "seconds"), (lower, "GB")):
+            _axes(axes, NAMES[name], sizes, unit)
+        upper.set_yscale("log")
+        lower.set_ylim(bottom=0)
+    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        figure.savefig(path.with_suffix(f".{kind}"), metadata=metadata)
+
+
+def _axes(axes: Axes, name: str, sizes: list[int], unit: str) -> None:
+    from matplotlib.ticker import NullLocator
+
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel(name)
+    axes.set_ylabel(unit)
+    axes.grid(visible=True, color="#e9e9e9", lw=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8.5)
+
+
+def main() -> None:
+    options = _options()
+    if options.one:
+        print(json.dumps(measure(Size(*options.one), options.optimize)))
+        return
+    plan = {"n": [Size(*PAPER)]} if options.paper else sweeps(QUICK if options.quick else USUAL)
+    show(HEADINGS)
+    show(["-" * len(name) for name in HEADINGS])
+    measured: dict[Size, Found] = {}
+    for size in (size for several in plan.values() for size in several):
+        if size not in measured:
+            measured[size] = measure_apart(size, options.optimize)
+            show(row(measured[size]))
+    if not options.paper:
+        options.output.mkdir(parents=True, exist_ok=True)
+        draw(options.output / "cronus_scale", {name: [measured[one] for one in sizes] for name, sizes in plan.items()})
+        print(f"\nfigure in {options.output}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes only")
+    parser.add_argument("--paper", action="store_true", help="the size of the paper's Yahoo set only, which takes long")
+    parser.add_argument("--optimize", help="also time CronusClassifier(optimize=...).fit")
+    parser.add_argument("--one", type=int, nargs=3, metavar=("n", "T", "K"), help="measure one size in this process")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for the figure")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
