@@ -12,11 +12,10 @@ on few rows, as only its size matters here; the table is synthetic, with the pap
 from __future__ import annotations
 
 import argparse
-import json
 import resource
-import subprocess
-import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,8 +97,19 @@ class Problem:
         return LOSS_FOR_EVERYTHING / self.costs.full_cost()
 
 
-def measure(size: Size, optimize: str | None) -> dict[str, Any]:
-    """Time the steps in this process; of its peak memory, in GB, what comes before them is told apart."""
+@frozen(eq=False)
+class Found:
+    """What was measured of a size: seconds of each step, and GB of memory before them and at most."""
+
+    size: Size
+    seconds: dict[str, float]
+    before: float
+    peak: float
+    used: list[int]
+
+
+def measure(size: Size, optimize: str | None) -> Found:
+    """Time the steps in this process."""
     problem = Problem.of(size)
     seconds: dict[str, float] = {}
     start = time.perf_counter()
@@ -117,42 +127,22 @@ def measure(size: Size, optimize: str | None) -> dict[str, Any]:
     settings = CascadeSettings(problem.tradeoff, n_stages=size.K)
     cascade = initialize(outputs, target, weight, np.where(target > 0, EMPHASIS, 1.0), groups, settings)
     seconds["initialization"] = time.perf_counter() - start
-    found = {
-        "seconds": seconds,
-        "before": before,
-        "peak": _peak(),
-        "used": cascade.weights.astype(bool).sum(1).tolist(),
-    }
     if optimize is not None:
         start = time.perf_counter()
         model: Any = CronusClassifier(problem.costs, problem.tradeoff, bank=problem.bank, n_stages=size.K)
         model.set_params(optimize=optimize).fit(problem.X, problem.y)
         seconds["whole training"] = time.perf_counter() - start
-        found["peak"] = _peak()
-    return found
+    return Found(size, seconds, before, _peak(), cascade.weights.astype(bool).sum(axis=1).tolist())
 
 
 def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6 * 1.024
 
 
-@frozen(eq=False)
-class Found:
-    """A size and what was measured of it."""
-
-    size: Size
-    seconds: dict[str, float]
-    before: float
-    peak: float
-    used: list[int]
-
-
 def measure_apart(size: Size, optimize: str | None) -> Found:
     """Measure in a process of its own."""
-    command = [sys.executable, __file__, "--one", *(str(number) for number in (size.n, size.T, size.K))]
-    command += ["--optimize", optimize] if optimize else []
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return Found(size, **json.loads(done.stdout.splitlines()[-1]))
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(measure, size, optimize).result()
 
 
 def sweeps(grid: dict[str, tuple[int, ...]]) -> dict[str, list[Size]]:
@@ -194,6 +184,7 @@ def draw(path: Path, found: dict[str, list[Found]]) -> None:
     """Write `path`.png and .svg: a panel of seconds for each of n, T and K, and below it one of memory."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     figure = Figure(figsize=(4.2 * len(found), 6.2), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
@@ -214,6 +205,9 @@ def draw(path: Path, found: dict[str, list[Found]]) -> None:
         for axes, unit in ((upper, "seconds"), (lower, "GB")):
             _axes(axes, NAMES[name], sizes, unit)
         upper.set_yscale("log")
+        upper.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        upper.yaxis.set_major_formatter("{x:g}")
+        upper.yaxis.set_minor_locator(NullLocator())
         lower.set_ylim(bottom=0)
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         figure.savefig(path.with_suffix(f".{kind}"), metadata=metadata)
@@ -235,10 +229,8 @@ def _axes(axes: Axes, name: str, sizes: list[int], unit: str) -> None:
 
 def main() -> None:
     options = _options()
-    if options.one:
-        print(json.dumps(measure(Size(*options.one), options.optimize)))
-        return
-    plan = {"n": [Size(*PAPER)]} if options.paper else sweeps(QUICK if options.quick else USUAL)
+    alone = Size(*PAPER) if options.paper else options.size and Size(*options.size)
+    plan = {"n": [alone]} if alone else sweeps(QUICK if options.quick else USUAL)
     show(HEADINGS)
     show(["-" * len(name) for name in HEADINGS])
     measured: dict[Size, Found] = {}
@@ -246,7 +238,7 @@ def main() -> None:
         if size not in measured:
             measured[size] = measure_apart(size, options.optimize)
             show(row(measured[size]))
-    if not options.paper:
+    if not alone:
         options.output.mkdir(parents=True, exist_ok=True)
         draw(options.output / "cronus_scale", {name: [measured[one] for one in sizes] for name, sizes in plan.items()})
         print(f"\nfigure in {options.output}")
@@ -257,7 +249,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes only")
     parser.add_argument("--paper", action="store_true", help="the size of the paper's Yahoo set only, which takes long")
     parser.add_argument("--optimize", help="also time CronusClassifier(optimize=...).fit")
-    parser.add_argument("--one", type=int, nargs=3, metavar=("n", "T", "K"), help="measure one size in this process")
+    parser.add_argument("--size", type=int, nargs=3, metavar=("n", "T", "K"), help="this size only")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for the figure")
     return parser.parse_args()
 
