@@ -99,40 +99,59 @@ class Problem:
 
 @frozen(eq=False)
 class Found:
-    """What was measured of a size: seconds of each step, and GB of memory before them and at most."""
+    """What was measured of a size: seconds of each step, GB of memory before them and at most, learners of stages."""
 
     size: Size
     seconds: dict[str, float]
+    work: dict[str, float]
     before: float
     peak: float
     used: list[int]
 
 
+class Clock:
+    """Times steps: seconds that pass, and seconds of all processors together, which are steadier on a busy machine."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.work: dict[str, float] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin a step."""
+        self._start = time.perf_counter(), time.process_time()
+
+    def note(self, step: str) -> None:
+        """Note what has passed since the last restart."""
+        self.seconds[step] = time.perf_counter() - self._start[0]
+        self.work[step] = time.process_time() - self._start[1]
+
+
 def measure(size: Size, optimize: str | None) -> Found:
     """Time the steps in this process."""
-    problem = Problem.of(size)
-    seconds: dict[str, float] = {}
-    start = time.perf_counter()
+    problem, clock = Problem.of(size), Clock()
+    clock.restart()
     outputs = BankOutputs.of(problem.bank, problem.X)
-    seconds["leaves"] = time.perf_counter() - start
+    clock.note("leaves")
     groups = PricedGroups.of_bank(problem.bank, problem.costs.select(problem.bank.feature_names))
     before, weight, target = _peak(), np.ones(size.n), 2 * problem.y - 1
-    start = time.perf_counter()
+    clock.restart()
     normal = NormalEquations.of(outputs, target[:, np.newaxis], weight)
-    seconds["sums over rows"] = time.perf_counter() - start
+    clock.note("sums over rows")
     next(reweight(normal, groups, Reweighting(problem.tradeoff), [USUAL_RIDGE]))
-    seconds["single stage"] = time.perf_counter() - start
+    clock.note("single stage")
     del normal
-    start = time.perf_counter()
+    clock.restart()
     settings = CascadeSettings(problem.tradeoff, n_stages=size.K)
     cascade = initialize(outputs, target, weight, np.where(target > 0, EMPHASIS, 1.0), groups, settings)
-    seconds["initialization"] = time.perf_counter() - start
+    clock.note("initialization")
     if optimize is not None:
-        start = time.perf_counter()
+        clock.restart()
         model: Any = CronusClassifier(problem.costs, problem.tradeoff, bank=problem.bank, n_stages=size.K)
         model.set_params(optimize=optimize).fit(problem.X, problem.y)
-        seconds["whole training"] = time.perf_counter() - start
-    return Found(size, seconds, before, _peak(), cascade.weights.astype(bool).sum(axis=1).tolist())
+        clock.note("whole training")
+    used = cascade.weights.astype(bool).sum(axis=1).tolist()
+    return Found(size, clock.seconds, clock.work, before, _peak(), used)
 
 
 def _peak() -> float:
@@ -152,27 +171,16 @@ def sweeps(grid: dict[str, tuple[int, ...]]) -> dict[str, list[Size]]:
 
 
 COLUMNS = ("leaves", "sums over rows", *STEPS)
-HEADINGS = (
-    "n",
-    "T",
-    "K",
-    "leaves s",
-    "sums s",
-    "single stage s",
-    "initialization s",
-    "training s",
-    "before GB",
-    "peak GB",
-)
+HEADINGS = ("n", "T", "K", *COLUMNS, "before, GB", "peak, GB", "learners of each stage")
 
 
 def row(found: Found) -> list[str]:
-    """Show one size as a row of the table."""
-    steps = [
-        f"{found.seconds[step]:.1f}" if step in found.seconds else "-" for step in ("leaves", "sums over rows", *STEPS)
-    ]
-    size = found.size
-    return [f"{size.n:,}", f"{size.T:,}", f"{size.K}", *steps, f"{found.before:.2f}", f"{found.peak:.2f}"]
+    """Show one size as a row of the table; times as seconds / seconds of all processors."""
+    times = found.seconds.items()
+    steps = {step: f"{seconds:.1f} / {found.work[step]:.1f}" for step, seconds in times}
+    size, used = found.size, " ".join(map(str, found.used))
+    cells = [f"{size.n:,}", f"{size.T:,}", f"{size.K}", *(steps.get(step, "-") for step in COLUMNS)]
+    return [*cells, f"{found.before:.2f}", f"{found.peak:.2f}", used]
 
 
 def show(cells: Sequence[str]) -> None:
