@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from threadpoolctl import ThreadpoolController
 
 from costframe.core.symmetric import mirror
+from costframe.core.threads import thread_count
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ShrinkingInverse", "ShrinkingSystem", "invert", "one_blas_thread", "solve_scaled"]
+__all__ = ["ShrinkingInverse", "ShrinkingSystem", "blas_side_by_side", "invert", "solve_scaled"]
 
 _ADDED = (1e-12, 1e-9, 1e-6)  # to unit diagonals: the first that makes the matrix positive in spite of rounding
 _WORTH_COPYING = 0.9  # of a system's unknowns are left, or fewer: a copy without the others costs less than they do
@@ -31,13 +32,13 @@ def _pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Let BLAS compute in the thread that calls it.
+def blas_side_by_side() -> AbstractContextManager[Any]:
+    """Let BLAS use a third of the threads, at least one, as up to three systems are solved side by side.
 
     The threads of a Cholesky factorization wait for each other so often that on a busy machine two take up to twenty
-    times as long as one. Systems are therefore solved side by side, each in one thread.
+    times as long as one; solutions in threads of their own do not wait.
     """
-    context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas")
+    context: AbstractContextManager[Any] = _pools().limit(limits=max(1, thread_count() // 3), user_api="blas")
     return context
 
 

@@ -10,7 +10,7 @@ from attrs import frozen
 from costframe.core.groups import PricedGroups
 from costframe.core.relaxed import RelaxedCost, auxiliary
 from costframe.core.threads import run_parallel, thread_count
-from costframe_cronus.linear import ShrinkingSystem, one_blas_thread
+from costframe_cronus.linear import ShrinkingSystem, blas_side_by_side
 from costframe_cronus.pruning import prune
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def relaxed_supports(
     def support(cost: RelaxedCost) -> NDArray[np.bool_]:
         return kept(normal, relax(normal, cost, settings, earlier, reach), settings.drop)
 
-    with one_blas_thread():
+    with blas_side_by_side():
         return run_parallel(support, costs, thread_count())
 
 
@@ -135,7 +135,7 @@ def hopeless(normal: NormalEquations, groups: PricedGroups, ridge: float) -> boo
     cheapest = float(np.asarray(groups.price @ groups.member).min(initial=np.inf))
     if cheapest <= 0 or cheapest > nothing:
         return cheapest > 0
-    with one_blas_thread():
+    with blas_side_by_side():
         full = fit_ridge(normal, np.ones(len(normal.right), np.bool_), ridge)
     return bool(cheapest > (1 + 1e-9) * (nothing - _ridged(normal, full, ridge)))
 
@@ -170,7 +170,7 @@ def fit_best(
         fitted = fit_ridge(normal, support, ridge)
         return fitted if support.all() else prune(normal, groups, fitted, ridge)
 
-    with one_blas_thread():
+    with blas_side_by_side():
         candidates = run_parallel(fit, supports, thread_count())
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
