@@ -25,13 +25,14 @@ __all__ = ["Purchases", "SampledPrices", "drawn_rows"]
 MOST_ROWS = 2048
 
 
-def drawn_rows(weight: NDArray[np.float64], most: int = MOST_ROWS) -> NDArray[np.int64]:
-    """Draw at most `most` rows by weight, evenly along their order: int64, ascending, with repetitions."""
-    if len(weight) <= most and (weight == weight[0]).all():
-        return np.arange(len(weight))
+def drawn_rows(weight: NDArray[np.float64], most: int = MOST_ROWS) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows, ascending, and their weights, which sum to one: all if they are few, else some drawn by weight."""
+    if len(weight) <= most:
+        return np.arange(len(weight)), weight / weight.sum()
     ends = np.cumsum(weight)
-    steps = (np.arange(most) + 0.5) / most
-    return np.minimum(np.searchsorted(ends / ends[-1], steps), len(weight) - 1)
+    drawn = np.searchsorted(ends / ends[-1], (np.arange(most) + 0.5) / most)
+    rows, times = np.unique(np.minimum(drawn, len(weight) - 1), return_counts=True)
+    return rows, times / most
 
 
 @frozen(eq=False)
@@ -46,17 +47,23 @@ class SampledPrices:
         Bits: the rows on which that output needs that group.
     paid : uint64 (G, W)
         The rows on which a group is paid for already.
-    n_rows : int
+    mass : float64 (8 W, 256)
+        What the rows of a byte weigh together, by its place among the bytes of a set, and its value.
     """
 
     groups: PricedGroups
     reads: NDArray[np.uint64]
     paid: NDArray[np.uint64]
-    n_rows: int
+    mass: NDArray[np.float64]
 
     @classmethod
     def of_bank(
-        cls, bank: WeakLearnerBank, groups: PricedGroups, needs: NDArray[np.bool_], X: NDArray[np.float64]
+        cls,
+        bank: WeakLearnerBank,
+        groups: PricedGroups,
+        needs: NDArray[np.bool_],
+        X: NDArray[np.float64],
+        weight: NDArray[np.float64],
     ) -> SampledPrices:
         """See what a bank reads on its ways through trees.
 
@@ -69,6 +76,8 @@ class SampledPrices:
             Which resources the features need.
         X : float64 (n, d)
             At least one row.
+        weight : float64 (n,)
+            Sums to one.
         """
         if not len(X):
             raise BankError("rows: expected at least one to see what is read on it")
@@ -79,13 +88,13 @@ class SampledPrices:
         table = sparse.csr_array(numbers.tocsr()[:, np.repeat(np.arange(len(bank)), bank.widths)])
         member = sparse.csr_array((np.ones(table.nnz), table.indices, table.indptr), shape=table.shape)
         paid = np.zeros((len(groups.price), reads.shape[1]), np.uint64)
-        return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, len(X))
+        return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _mass(weight))
 
     @classmethod
     def whole(cls, groups: PricedGroups) -> SampledPrices:
         """Let every output need all of its groups on every row, as when learners acquire before they are evaluated."""
         n_groups, entries = groups.member.shape[0], groups.member.nnz
-        return cls(groups, np.ones((entries, 1), np.uint64), np.zeros((n_groups, 1), np.uint64), 1)
+        return cls(groups, np.ones((entries, 1), np.uint64), np.zeros((n_groups, 1), np.uint64), _mass(np.ones(1)))
 
     def restrict(self, outputs: NDArray[np.int64]) -> SampledPrices:
         """Keep some outputs, in the given order."""
@@ -100,7 +109,7 @@ class SampledPrices:
 
     def shares(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return on which share of the rows each group is yet to be paid for some outputs: float64 (G,)."""
-        return np.asarray(np.bitwise_count(self._union(used) & ~self.paid).sum(axis=1) / self.n_rows)
+        return self.weigh(self._union(used) & ~self.paid)
 
     def priced(self, used: NDArray[np.bool_]) -> PricedGroups:
         """Price groups so that together they cost what some outputs, bool (C,), cost a row."""
@@ -109,6 +118,11 @@ class SampledPrices:
     def cost(self, used: NDArray[np.bool_]) -> float:
         """Return the mean cost of some outputs, bool (C,)."""
         return float(self.groups.price @ self.shares(used))
+
+    def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
+        bytes_ = np.ascontiguousarray(sets.astype("<u8", copy=False)).view(np.uint8)
+        return np.asarray(self.mass[np.arange(bytes_.shape[1]), bytes_].sum(axis=1))
 
     def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
         member = self.groups.member
@@ -147,8 +161,7 @@ class Purchases:
 
     def _priced(self, entries: NDArray[np.int64]) -> NDArray[np.float64]:
         prices, group = self._prices, self._group[entries]
-        unpaid = np.bitwise_count(prices.reads[entries] & ~self._paid[group]).sum(axis=1)
-        return np.asarray(prices.groups.price[group] * unpaid / prices.n_rows)
+        return prices.groups.price[group] * prices.weigh(prices.reads[entries] & ~self._paid[group])
 
 
 def _numbered(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:
@@ -166,7 +179,8 @@ def _readings(
     layout_leaves(nodes, X, leaves)
     masks = path_masks(nodes, n_features)
     F = bank.F.tocsc()
-    groups, learners, rows = [], [], []
+    nothing = np.empty(0, np.int64)
+    groups, learners, rows = [nothing], [nothing], [np.empty((0, word_count(len(X))), np.uint64)]
     for t in range(n_learners):
         features = F.indices[F.indptr[t] : F.indptr[t + 1]].astype(np.int64)
         reads = np.ones((len(X), len(features)), np.bool_)
@@ -188,3 +202,11 @@ def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     packed = np.packbits(bits, axis=0, bitorder="little").T
     bytes_[:, : packed.shape[1]] = packed
     return bytes_.view("<u8").astype(np.uint64, copy=False)
+
+
+def _mass(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Tabulate the weight of each byte's rows: float64 (8 W, 256) for weights (n,)."""
+    padded = np.zeros(64 * word_count(len(weight)))
+    padded[: len(weight)] = weight
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little")
+    return np.asarray(padded.reshape(-1, 8) @ bits.T.astype(np.float64))

@@ -29,12 +29,11 @@ def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
     if data.valid is not None:
         return data, data.valid
     rows = data.train
-    out = _drawn(rows, data)
+    numbers = _numbers(rows, data)
+    out = np.asarray(numbers < _SHARE * 2.0**64)
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
-    if rows.qid is not None:
-        enough = all(len(np.unique(rows.qid[side])) >= _FEWEST for side in (out, ~out))
-    else:
-        enough = all((side & (kinds == kind)).sum() >= _FEWEST for kind in np.unique(kinds) for side in (out, ~out))
+    sides = [side & (kinds == kind) for side in (out, ~out) for kind in np.unique(kinds)]
+    enough = all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
     if not enough:
         return data, rows
     return evolve(data, train=_part(rows, ~out)), _part(rows, out)
@@ -44,8 +43,8 @@ def _part(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:
     return Rows(rows.X[chosen], rows.y[chosen], rows.weight[chosen], None if rows.qid is None else rows.qid[chosen])
 
 
-def _drawn(rows: Rows, data: TrainingData) -> NDArray[np.bool_]:
-    """Draw rows, or queries, by a hash of their values: whatever their order, their weights, or that of the columns."""
+def _numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
+    """Return a hash of each row's values, or its query's: whatever the order of rows and columns, and their weights."""
     names = data.feature_names
     order = sorted(range(len(names)), key=names.__getitem__)
     table = np.column_stack([np.where(np.isnan(rows.X), np.nan, rows.X) + 0.0, rows.y.astype(np.float64)])
@@ -56,4 +55,4 @@ def _drawn(rows: Rows, data: TrainingData) -> NDArray[np.bool_]:
         sums = np.zeros(int(query.max()) + 1, np.uint64)
         np.add.at(sums, query, numbers)  # modulo 2^64, in any order
         numbers = sums[query]
-    return np.asarray(numbers < _SHARE * 2.0**64)
+    return numbers

@@ -61,4 +61,5 @@ class Pricing:
         """Return prices for rows drawn by weight, float64 (n,)."""
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups)
-        return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X[drawn_rows(weight)])
+        rows, share = drawn_rows(weight)
+        return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X[rows], share)
