@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["calibrate"]
+__all__ = ["calibrate", "calibrate_two"]
+
+_ROUNDS = 100
+_ENOUGH = 1e-12  # of the loss
 
 
 def calibrate(
@@ -44,3 +47,47 @@ def calibrate(
     bounds = [(0.0, None)] + [(None, None)] * n_classes
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9, "ftol": 1e-14}).x
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
+
+
+def calibrate_two(
+    score: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return the slope a >= 0 and the constant b that minimize the cross-entropy of sigmoid(a s + b).
+
+    Labels are softened as in `calibrate`; Newton's method.
+
+    Parameters
+    ----------
+    score : float64 (n,)
+    codes : int64 (n,)
+        Classes 0 and 1.
+    weight : float64 (n,)
+        Not all zero.
+    """
+    rows = float(weight.sum())
+    w, told = weight / rows, (codes * rows + 0.5) / (rows + 1.0)
+    mean, spread = float(w @ score), float(np.sqrt(w @ np.square(score - w @ score)))
+    share = float(w @ told)
+    at, flat = np.zeros(2), np.log(share) - np.log1p(-share)
+    at[1] = flat
+    if not spread > 1e-12 * abs(mean):
+        return 0.0, float(flat)
+    inputs = np.stack([(score - mean) / spread, np.ones(len(score))])
+
+    def loss(free: NDArray[np.float64]) -> float:
+        power = free @ inputs
+        return float(w @ (np.logaddexp(0.0, power) - told * power))
+
+    value = loss(at)
+    for _ in range(_ROUNDS):
+        chance = expit(at @ inputs)
+        slope, curved = inputs @ (w * (chance - told)), (inputs * (w * chance * (1.0 - chance))) @ inputs.T
+        step = np.linalg.solve(curved + 1e-12 * np.eye(2), slope)
+        while (now := loss(at - step)) > value and np.abs(step).max() > _ENOUGH:
+            step = step / 2.0
+        if not now < value * (1.0 - _ENOUGH):
+            break
+        at, value = at - step, now
+    if at[0] <= 0:
+        return 0.0, float(flat)
+    return float(at[0] / spread), float(at[1] - at[0] * mean / spread)

@@ -11,7 +11,7 @@ from costframe.core.outputs import BankOutputs
 from costframe.core.predictor import StageTree
 from costframe.core.progress import track
 from costframe.core.stages import Answer
-from costframe_cronus.calibration import calibrate
+from costframe_cronus.calibration import calibrate, calibrate_two
 from costframe_cronus.normal import NormalEquations
 from costframe_cronus.pricing import Pricing
 from costframe_cronus.single_stage import USUAL_RIDGE, in_loss, reweight
@@ -101,12 +101,14 @@ def _answer(
     """Make the model; that of classes is calibrated on the rows given."""
     link = "identity"
     if data.n_classes:
-        scores, link = seen.scores(weights, intercept), "softmax"
+        scores = seen.scores(weights, intercept)
         if data.n_classes == 2:
-            scores, link = np.hstack([np.zeros_like(scores), scores]), "sigmoid"
-        slope, constants = calibrate(scores, seen.rows.y, seen.rows.weight)
-        weights, intercept = slope * weights, slope * intercept
-        intercept = intercept + (constants if data.n_classes > 2 else constants[1] - constants[0])
+            slope, constant = calibrate_two(scores[:, 0], seen.rows.y, seen.rows.weight)
+            link, constants = "sigmoid", np.array([constant])
+        else:
+            slope, constants = calibrate(scores, seen.rows.y, seen.rows.weight)
+            link = "softmax"
+        weights, intercept = slope * weights, slope * intercept + constants
     owner = np.repeat(np.arange(len(bank)), bank.widths)
     learners = np.unique(owner[weights.any(axis=1)])
     answer = Answer(np.arange(len(learners)), weights[np.isin(owner, learners)], intercept, link)
