@@ -98,10 +98,9 @@ class SampledPrices:
 
     def restrict(self, outputs: NDArray[np.int64]) -> SampledPrices:
         """Keep some outputs, in the given order."""
-        numbered = _numbered(self.groups.member)[:, outputs]
-        chosen = sparse.csr_array(numbered)
-        chosen.sort_indices()
-        return evolve(self, groups=self.groups.restrict(outputs), reads=self.reads[chosen.data - 1])
+        chosen = sparse.csr_array(_numbered(self.groups.member)[:, outputs])
+        member = sparse.csr_array((np.ones(chosen.nnz), chosen.indices, chosen.indptr), shape=chosen.shape)
+        return evolve(self, groups=PricedGroups(member, self.groups.price), reads=self.reads[chosen.data - 1])
 
     def after(self, used: NDArray[np.bool_]) -> SampledPrices:
         """Take what some outputs, bool (C,), buy as paid for."""
@@ -144,7 +143,8 @@ class Purchases:
         self._of_output = _numbered(member).tocsc()
         self._group = np.repeat(np.arange(len(prices.groups.price)), np.diff(member.indptr))
         self._by_entry = self._priced(np.arange(len(self._group)))
-        self.price = np.bincount(member.indices, self._by_entry, member.shape[1])
+        self.price = np.zeros(member.shape[1])
+        np.add.at(self.price, member.indices, self._by_entry)
 
     def take(self, output: int) -> None:
         """Buy what one output needs; `price`, float64 (C,), tells what each would cost now."""

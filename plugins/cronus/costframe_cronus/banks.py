@@ -66,6 +66,8 @@ def _model(bank: Any) -> Any:
 def own_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None:
     """Return how a model adds up the outputs of its bank, float64 (C,): of one answer of one output, or boosted trees.
 
+    None if it is neither, or has no learners.
+
     Parameters
     ----------
     given : object
@@ -74,6 +76,8 @@ def own_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None
         What `find_bank` made of it.
     """
     model = _model(given)
+    if not len(bank):
+        return None
     if isinstance(model, StageTree):
         answer = model.stages[0]
         if len(model.stages) > 1 or not isinstance(answer, Answer) or len(answer.intercept) > 1:

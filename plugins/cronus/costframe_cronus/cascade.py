@@ -109,7 +109,7 @@ def initialize(
             normal = NormalEquations.of(outputs, target[:, np.newaxis], in_mean * passes[-1])
         reach = np.array([share @ one for one in passes])
         loss_here = float((in_mean * passes[-1]).sum())  # the sums above are means over the rows that are left
-        inflated = min(settings.tradeoff * settings.inflation ** (settings.n_stages - 1 - k) / loss_here, _MOST)
+        inflated = min(settings.tradeoff * _power(settings.inflation, settings.n_stages - 1 - k) / loss_here, _MOST)
         if prices is None:
             prices = price_at(share * passes[-1])
         if not found and not settings.paper_scale:
@@ -128,6 +128,11 @@ def initialize(
             normal = prices = None  # before the next ones are made: they are large
     chain = Chain(np.array([one for one, _ in found]), np.array([free for _, free in found]), np.array(thresholds))
     return Started(chain, scale)
+
+
+def _power(base: float, exponent: int) -> float:
+    """Return base^exponent for a base >= 1, or what is as good as infinite."""
+    return float(np.exp(min(exponent * np.log(base), np.log(_MOST))))
 
 
 def _stage(

@@ -52,7 +52,8 @@ def _numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
     numbers = np.array([int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest()) for row in table], np.uint64)
     if rows.qid is not None:
         query = np.unique(rows.qid, return_inverse=True)[1]
+        _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
         sums = np.zeros(int(query.max()) + 1, np.uint64)
-        np.add.at(sums, query, numbers)  # modulo 2^64, in any order
+        np.add.at(sums, query[first], numbers[first])  # modulo 2^64, in any order
         numbers = sums[query]
     return numbers

@@ -30,12 +30,13 @@ __all__ = ["USUAL_RIDGE", "fit_best", "fit_ridge", "hopeless", "in_loss", "rewei
 USUAL_RIDGE = 1e-2
 
 _MOST = 1e100  # prices in units of loss; more makes no difference, and its products are no doubles
+_LARGEST = np.finfo(np.float64).max
 
 
 def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
     """Turn prices into loss: lambda times each, or what is as good as infinite."""
     with np.errstate(over="ignore"):
-        price = np.minimum(prices.groups.price * tradeoff, _MOST)
+        price = np.minimum(prices.groups.price * min(tradeoff, _LARGEST), _MOST)
     return evolve(prices, groups=PricedGroups(prices.groups.member, price))
 
 

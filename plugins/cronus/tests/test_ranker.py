@@ -41,7 +41,7 @@ def bank():
 @pytest.fixture(scope="module")
 def model(bank):
     X, y, qid = table(1)
-    return CronusRanker(COSTS, 2e-3, bank=bank, n_stages=4, rejected=0.3).fit(X, y, qid=qid)
+    return CronusRanker(COSTS, 5e-3, bank=bank, n_stages=4, rejected=0.3).fit(X, y, qid=qid)
 
 
 def test_it_is_the_naive_twin(model):
@@ -67,8 +67,8 @@ def test_it_ranks_well_for_little(model, bank):
     X, y, qid = table(1)
     fresh, truth, of = table(2)
     full = CronusRanker(COSTS, 0.0, bank=bank, n_stages=1).fit(X, y, qid=qid)
-    assert model.cost(fresh).mean < 0.8 * full.cost(fresh).mean
-    assert model.score(fresh, truth, of) > max(0.7, 0.9 * full.score(fresh, truth, of))
+    assert model.cost(fresh).mean < 0.5 * full.cost(fresh).mean
+    assert model.score(fresh, truth, of) > max(0.65, 0.75 * full.score(fresh, truth, of))
 
 
 def test_an_inquiry_ends_in_what_predict_gives_and_pays_what_is_fetched(model):
@@ -100,12 +100,12 @@ def test_of_one_stage_the_answer_is_ranked_too(bank):
 
 
 def test_of_two_grades_it_is_the_classifier_with_its_rejections_below(bank):
-    """The same targets, emphasis and settings: the same stages, and of rows answered together the same order."""
+    """The same targets, emphasis and settings: initialized, the same stages; of rows answered together the order."""
     X, y, _ = table(1)
-    settings = {"bank": bank, "n_stages": 3, "rejected": 0.3}
-    ranker = CronusRanker(COSTS, 1e-3, relevant=2, **settings).fit(X, y)
-    plain = CronusRanker(COSTS, 1e-3, **settings).fit(X, 3.0 * (y >= 2))
-    classifier = CronusClassifier(COSTS, 1e-3, **settings).fit(X, y >= 2)
+    settings = {"bank": bank, "n_stages": 3, "rejected": 0.3, "optimize": "none"}
+    ranker = CronusRanker(COSTS, 1e-3, relevant=2, **settings).fit(X, y, X_val=X, y_val=y)
+    plain = CronusRanker(COSTS, 1e-3, **settings).fit(X, 3.0 * (y >= 2), X_val=X, y_val=y)
+    classifier = CronusClassifier(COSTS, 1e-3, **settings).fit(X, y >= 2, X_val=X, y_val=y >= 2)
     np.testing.assert_array_equal(ranker.predict(X), plain.predict(X))
     assert ranker.cost(X).mean == classifier.cost(X).mean
     exits = classifier.predictor_.exits(X)

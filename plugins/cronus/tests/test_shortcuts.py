@@ -3,6 +3,7 @@
 import naive_cronus
 import numpy as np
 import pytest
+from cronus_cases import seen_rows, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -11,12 +12,14 @@ import costframe as cf
 from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.relaxed import RelaxedCost
+from costframe.core.sampled_prices import SampledPrices
 from costframe_cronus import cascade as cascade_module
-from costframe_cronus import single_stage
+from costframe_cronus import relaxing, single_stage
 from costframe_cronus.cascade import CascadeSettings, initialize
 from costframe_cronus.normal import NormalEquations
 from costframe_cronus.pruning import prune
-from costframe_cronus.single_stage import Reweighting, relax, reweight
+from costframe_cronus.relaxing import Reweighting, relax
+from costframe_cronus.single_stage import reweight
 
 seeds = st.integers(0, 10_000)
 
@@ -45,7 +48,7 @@ def test_the_relaxation_equals_its_naive_twin(seed, n_labels, n_before, l1, roun
     d = 0.8 ** np.arange(n_before + 1)
     chosen = Reweighting(1.0, l1, rounds=rounds)
     found = relax(normal, RelaxedCost.chain(groups, n_before + 1), chosen, earlier, d)
-    twin = naive_cronus.relax(normal, groups, l1, rounds, chosen.floor, single_stage._NEGLIGIBLE, earlier, d)
+    twin = naive_cronus.relax(normal, groups, l1, rounds, chosen.floor, relaxing._NEGLIGIBLE, earlier, d)
     np.testing.assert_allclose(found, twin, rtol=1e-4, atol=1e-8)
     if not n_before:
         np.testing.assert_array_equal(found, relax(normal, RelaxedCost(groups), chosen))
@@ -66,10 +69,10 @@ def test_pruning_of_groups_that_overlap_equals_its_naive_twin(seed, n_labels):
 def test_what_is_hopeless_would_be_zero_anyway(seed, tradeoff, paper):
     X, y, w, groups = drawn(seed, d=6, prices=(0.1, 0.2))
     normal, chosen = NormalEquations.of(outputs_of(X), y, w), Reweighting(tradeoff, paper_scale=paper)
-    found = list(reweight(normal, groups, chosen, [1e-3, 1e-1]))
+    found = list(reweight(normal, SampledPrices.whole(groups), chosen, [1e-3, 1e-1]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(single_stage, "hopeless", lambda *_: False)
-        patient = list(reweight(normal, groups, chosen, [1e-3, 1e-1]))
+        patient = list(reweight(normal, SampledPrices.whole(groups), chosen, [1e-3, 1e-1]))
     np.testing.assert_array_equal(found, patient)
 
 
@@ -78,33 +81,33 @@ def test_what_is_hopeless_would_be_zero_anyway(seed, tradeoff, paper):
 def test_hopeless_stages_are_no_others(seed, tradeoff):
     X, y, w, groups = drawn(seed, d=6, prices=(0.1, 0.2))
     outputs, chosen = outputs_of(X), CascadeSettings(tradeoff, n_stages=4)
-    found = initialize(outputs, y[:, 0], w, np.ones(len(y)), groups, chosen)
+    found = initialize(seen_rows(outputs, y[:, 0], w), whole(groups), chosen).chain
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cascade_module, "hopeless", lambda *_: False)
-        patient = initialize(outputs, y[:, 0], w, np.ones(len(y)), groups, chosen)
+        patient = initialize(seen_rows(outputs, y[:, 0], w), whole(groups), chosen).chain
     np.testing.assert_array_equal(found.weights, patient.weights)
-    np.testing.assert_array_equal(found.passes, patient.passes)
+    np.testing.assert_array_equal(found.threshold, patient.threshold)
 
 
 def test_hopeless_is_both_there_and_not():
     X, y, w, groups = drawn(0, d=6, prices=(0.1, 0.2))
     normal = NormalEquations.of(outputs_of(X), y, w)
-    verdicts = [single_stage.hopeless(normal, groups.times(factor), 1e-2) for factor in np.geomspace(1e-3, 1e3, 13)]
+    verdicts = [single_stage.hopeless(normal, SampledPrices.whole(groups.times(factor)), 1e-2) for factor in np.geomspace(1e-3, 1e3, 13)]
     assert sorted(verdicts) == verdicts
     assert 2 < sum(verdicts) < 11
-    assert not single_stage.hopeless(normal, groups.times(0.0), 1e-2)
+    assert not single_stage.hopeless(normal, SampledPrices.whole(groups.times(0.0)), 1e-2)
     assert not verdicts[np.flatnonzero(verdicts)[0] - 1]
     share = 0.5 * normal.target_variance  # what nothing at all loses; all learners together gain less than that
-    assert single_stage.hopeless(normal, PricedGroups(groups.member, np.full(len(groups.price), 0.999 * share)), 1e-2)
+    dear = PricedGroups(groups.member, np.full(len(groups.price), 0.999 * share))
+    assert single_stage.hopeless(normal, SampledPrices.whole(dear), 1e-2)
 
 
 def test_sums_are_taken_once_for_stages_that_see_the_same_rows(monkeypatch):
     X, y, w, groups = drawn(0, prices=(0.1,))
     taken, of = [], NormalEquations.of.__func__
     monkeypatch.setattr(NormalEquations, "of", classmethod(lambda cls, *more: taken.append(1) or of(cls, *more)))
-    cascade = initialize(
-        outputs_of(X), y[:, 0], w, np.ones(len(y)), groups, CascadeSettings(1e-4, n_stages=5, inflation=30.0)
-    )
+    rows = seen_rows(outputs_of(X), y[:, 0], w)
+    cascade = initialize(rows, whole(groups), CascadeSettings(1e-4, n_stages=5, inflation=30.0)).chain
     assert len(cascade.weights) in {2, 3, 4}  # the first stages were too dear
     assert len(taken) == len(cascade.weights)
 
@@ -130,9 +133,10 @@ def test_hard_banks(bank, prices):
     outputs = outputs_of(X)
     normal = NormalEquations.of(outputs, y[:, None], w)
     for tradeoff, l1 in ((0.0, 0.0), (1e-3, 0.0), (1e-3, 1e-3), (1e300, 0.0)):
-        alone = next(reweight(normal, groups, Reweighting(tradeoff, l1), [1e-2]))
-        cascade = initialize(outputs, y, w, w, groups, CascadeSettings(tradeoff, n_stages=3, l1=l1))
-        for weights in (alone, cascade.weights, cascade.threshold, cascade.passes):
+        alone = next(reweight(normal, SampledPrices.whole(groups), Reweighting(tradeoff, l1), [1e-2]))
+        rows = seen_rows(outputs, y, w)
+        cascade = initialize(rows, whole(groups), CascadeSettings(tradeoff, n_stages=3, l1=l1)).chain
+        for weights in (alone, cascade.weights, cascade.threshold, rows.scores(cascade)):
             assert np.isfinite(weights).all()
         if prices[0] * tradeoff > 1 or "nothing" in bank:
             assert not alone.any()

@@ -12,11 +12,13 @@ import costframe as cf
 from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.relaxed import RelaxedCost
+from costframe.core.sampled_prices import SampledPrices
 from costframe_cronus.calibration import calibrate
 from costframe_cronus.linear import solve_scaled
 from costframe_cronus.normal import NormalEquations
 from costframe_cronus.pruning import prune
-from costframe_cronus.single_stage import Reweighting, fit_ridge, relax, reweight, scale_of
+from costframe_cronus.relaxing import Reweighting, relax, scale_of
+from costframe_cronus.single_stage import fit_ridge, reweight
 
 seeds = st.integers(0, 10_000)
 
@@ -76,7 +78,7 @@ def test_pruning_equals_its_naive_twin(seed, n_labels):
 def test_no_worse_than_everything_or_nothing(seed, tradeoff, paper):
     H, y, w, groups, normal = drawn(seed)
     chosen = Reweighting(tradeoff=tradeoff, paper_scale=paper)
-    found = next(reweight(normal, groups, chosen, [1e-2]))
+    found = next(reweight(normal, SampledPrices.whole(groups), chosen, [1e-2]))
     ridge, priced = 1e-2 * np.diag(normal.gram).mean(), groups.times(tradeoff)
     value = naive_cronus.objective(H, y, w, priced, found, ridge)
     for other in (naive_cronus.ridge_fit(H, y, w, np.arange(5), ridge), np.zeros((5, 1))):
@@ -98,7 +100,7 @@ def test_constant_learners_have_no_weight():
     normal = NormalEquations.of(outputs, y, w)
     assert normal.varies.tolist() == [True, False, True, False, True]
     for tradeoff in (0.0, 0.01):
-        found = next(reweight(normal, groups, Reweighting(tradeoff=tradeoff), [1e-2]))
+        found = next(reweight(normal, SampledPrices.whole(groups), Reweighting(tradeoff=tradeoff), [1e-2]))
         assert not found[[1, 3]].any()
         assert np.isfinite(found).all()
         assert found.any()

@@ -1,0 +1,93 @@
+"""Rows, prices and small problems that tests of the cascade share."""
+
+import numpy as np
+from scipy import sparse
+
+import costframe as cf
+from costframe.core.groups import PricedGroups
+from costframe.core.outputs import BankOutputs
+from costframe.core.sampled_prices import SampledPrices
+from costframe.core.training import Rows
+from costframe_cronus.chain import Chain
+from costframe_cronus.judge import Judge
+from costframe_cronus.pricing import Pricing
+from costframe_cronus.seen import SeenRows
+
+NAMES = tuple("abcdefgh")
+COSTS = cf.CostModel.from_dict({
+    "features": dict.fromkeys("abcd", 1.0) | {name: {"cost": 2.0, "needs": ["lab"]} for name in "efgh"},
+    "resources": {"lab": 20.0}, "learner": 0.01,
+})  # fmt: skip
+EVERY_PRICE = cf.CostModel.from_dict({
+    "features": dict.fromkeys("abcd", 1.0) | {name: {"cost": 2.0, "needs": ["lab"], "once": 30.0} for name in "efgh"},
+    "resources": {"lab": {"cost": 10.0, "needs": ["visit"]}, "visit": 3.0}, "learner": 0.01, "split": 0.02,
+})  # fmt: skip
+
+
+def table(seed, n):
+    """One row in seven is positive; a cheap look tells most of the others apart, a dear one the rest."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 8))
+    y = (X[:, 0] + X[:, 1] > 0.5) & (X[:, 4] + X[:, 5] > 0.2)
+    X[:, [0, 1]] += 0.4 * rng.standard_normal((n, 2))
+    return X, y.astype(int)
+
+
+def boosted(n_estimators=100, n=2000):
+    """Trees on other rows than the tests'."""
+    X, y = table(0, n)
+    return cf.WeakLearnerBank.train(
+        X, 2.0 * y - 1, n_estimators=n_estimators, learning_rate=0.3, column_share=0.25, max_depth=3,
+        feature_names=NAMES,
+    )  # fmt: skip
+
+
+def seen_rows(outputs, target, weight, emphasis=1.0):
+    """Rows whose loss counts `emphasis` times their weight."""
+    more = weight * emphasis
+    return SeenRows(outputs, target, weight, more / more.sum())
+
+
+def plain_rows(H, target, weight, emphasis=1.0):
+    """Rows whose outputs are given as a matrix."""
+    bank = cf.WeakLearnerBank.columns([f"x{f}" for f in range(H.shape[1])])
+    return seen_rows(BankOutputs.of(bank, H), target, weight, emphasis)
+
+
+def whole(groups):
+    """Every learner acquires all it may read, whatever the rows are."""
+    return lambda _: SampledPrices.whole(groups)
+
+
+def judge_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weight=None, classes=True, steepness=50.0):
+    """Measure on labels of two classes, or on targets from -1 to 1."""
+    weight = np.ones(len(X)) if weight is None else weight
+    rows = Rows(X, y, weight)
+    outputs, target = BankOutputs.of(bank, X), 2.0 * y - 1.0 if classes else y
+    pricing = Pricing.of(bank, costs.select(NAMES), rows, outputs, acquisition)
+    emphasis = np.where(target > 0, 3.5, 1.0)
+    return Judge(seen_rows(outputs, target, weight, emphasis), pricing, y if classes else None, tradeoff, steepness)
+
+
+def problem(seed, n=25, d=4, n_stages=3, steepness=4.0):
+    """A small chain over columns that resemble each other, rows of uneven weight, and overlapping priced groups."""
+    rng = np.random.default_rng(seed)
+    H = rng.standard_normal((n, d)) + 0.5 * rng.standard_normal((n, 1))
+    target, w = np.sign(H[:, 0] + rng.standard_normal(n)), rng.uniform(0.5, 2, n)
+    rows = plain_rows(H, target, w, np.where(target > 0, 3.5, 1.0))
+    member = np.vstack([np.eye(d), rng.random((2, d)) < 0.6]).astype(float)
+    groups = PricedGroups(sparse.csr_array(member), rng.choice([0.0, 0.05, 0.3], d + 2))
+    chain = Chain(0.5 * rng.standard_normal((n_stages, d)), 0.3 * rng.standard_normal(n_stages),
+                  0.5 * rng.standard_normal(n_stages - 1))  # fmt: skip
+    return H, rows, groups, chain, steepness
+
+
+def differences(function, at, step=1e-6):
+    """Central differences of a function of one array."""
+    slopes = np.empty(at.shape)
+    for index in np.ndindex(at.shape):
+        up, down = at.copy(), at.copy()
+        up[index] += step
+        down[index] -= step
+        slopes[index] = (function(up) - function(down)) / (2 * step)
+    return slopes
