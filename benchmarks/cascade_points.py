@@ -1,0 +1,161 @@
+"""Fits of cascades and of what they are compared with, and the score and exact cost of each on valid and test rows."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import cascade_banks
+import cascade_tables
+import costframe_cronus
+import numpy as np
+from attrs import frozen
+from cascade_banks import Source
+from cascade_scores import score
+
+import costframe as cf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cascade_tables import Part, Table
+
+PREFIXES = tuple(dict.fromkeys(np.geomspace(1, 1000, 22).astype(int).tolist()))  # trees, in thousandths of all
+LEAST, MOST = 0.01, 5.0  # tradeoffs, in units of `Table.loss` per cost of all features
+
+
+@frozen
+class Variant:
+    """A way to make models of a bank.
+
+    Attributes
+    ----------
+    label : str
+        For a figure.
+    estimator : str
+        "greedy": the bank's trees as they were added; "reweighted": the single stage; "cronus": a cascade.
+    settings : tuple of (str, object)
+    """
+
+    label: str
+    estimator: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+@frozen
+class Job:
+    """One fit; the tradeoff is in units of `Table.loss` per cost of all features."""
+
+    table: str
+    split: int
+    variant: Variant
+    tradeoff: float = 0.0
+    source: Source = Source()
+    acquisition: str = "path"
+    quick: bool = False
+
+
+@frozen(eq=False)
+class Stages:
+    """What test rows meet in a cascade.
+
+    Attributes
+    ----------
+    reach : float64 (K,)
+        Share of rows that come to each stage.
+    positives : float64 (K,)
+        Likewise of those that are relevant.
+    bought : bool (K, d)
+        Features that trees of this stage or an earlier one read.
+    """
+
+    reach: np.ndarray
+    positives: np.ndarray
+    bought: np.ndarray
+
+
+@frozen(eq=False)
+class Point:
+    """A model."""
+
+    tradeoff: float
+    valid_cost: float
+    valid_score: float
+    test_cost: float
+    test_score: float
+    stages: Stages | None = None
+
+
+def tradeoffs(count: int) -> list[float]:
+    """Return a geometric row, the largest first."""
+    return np.geomspace(MOST, LEAST, count).tolist()
+
+
+def run(jobs: Iterable[Job], workers: int = 2) -> dict[Job, list[Point]]:
+    """Do the jobs, each with one thread; those of one table and split had better follow each other."""
+    jobs = list(dict.fromkeys(jobs))
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return dict(zip(jobs, pool.map(points, jobs), strict=True))
+
+
+def points(job: Job) -> list[Point]:
+    """Fit once and measure: a cascade or single stage is one model, greedy boosting one for each of some counts."""
+    data = cascade_tables.load(job.table, job.split, quick=job.quick)
+    bank = cascade_banks.model(job.source, job.table, job.split, quick=job.quick)
+    if job.variant.estimator != "greedy":
+        return [_point(job, data, _fitted(job, data, bank))]
+    counts = dict.fromkeys(max(1, len(bank.bank) * share // 1000) for share in PREFIXES)
+    return [_point(job, data, _prefix(bank, count)) for count in counts]
+
+
+def _fitted(job: Job, data: Table, bank: cf.StageTree) -> cf.StageTree:
+    """Fit on the rows that are the cascade's; what is relevant is class 1, a query's documents are ranked if possible.
+
+    All weights are made at the single stage's meaning of the tradeoff: mean of 1/2 (f - y)^2, labels -1 and 1.
+    """
+    rows, kind = data.parts["train"], "Reweighted" if job.variant.estimator == "reweighted" else "Cronus"
+    ranker = getattr(costframe_cronus, f"{kind}Ranker", None) if data.kind.ranking else None
+    asked = {"costs": data.costs, "tradeoff": job.tradeoff * data.loss / data.full_cost, "bank": bank, "n_jobs": 1}
+    model = (ranker or getattr(costframe_cronus, f"{kind}Classifier"))(**asked, **dict(job.variant.settings))
+    queries = {} if ranker is None else {"qid": rows.qid}
+    model.fit(rows.X, rows.relevant, sample_weight=rows.weight, **queries)
+    fitted = model.predictor_
+    assert isinstance(fitted, cf.StageTree)  # noqa: S101 - that is what these estimators make
+    return fitted
+
+
+def _prefix(model: cf.StageTree, count: int) -> cf.StageTree:
+    answer, trees = model.stages[0], np.arange(count)
+    assert isinstance(answer, cf.Answer)  # noqa: S101 - a boosted model has no other stage
+    return cf.StageTree(
+        model.bank.restrict(trees), (cf.Answer(trees, answer.weights[:count], answer.intercept, answer.link),)
+    )
+
+
+def _point(job: Job, data: Table, model: cf.StageTree) -> Point:
+    evaluator = cf.ExpectedCost(data.costs, acquisition=job.acquisition)
+    measured: list[float] = []
+    for name in ("valid", "test"):
+        part = data.parts[name]
+        report = evaluator.evaluate(model, part.X, sample_weight=part.weight, n_jobs=1)
+        measured += [report.mean, score(data.kind.score, part, model.decision_function(part.X, n_jobs=1))]
+    met = stages(model, data.parts["test"]) if len(model.stages) > 1 else None
+    return Point(job.tradeoff, *measured, met)
+
+
+def stages(model: cf.StageTree, part: Part) -> Stages:
+    """Follow rows along the chain of stages: every route passes on, or rejects by an answer."""
+    exits, reads = model.exits(part.X, n_jobs=1), model.bank.F.toarray().astype(bool)
+    left, bought = np.ones(len(part), bool), np.zeros(len(reads), bool)
+    reach, positives, seen, at = [], [], [], 0
+    while True:
+        stage = model.stages[at]
+        bought = bought | reads[:, stage.learners].any(axis=1)
+        reach.append(part.weight[left].sum() / part.weight.sum())
+        positives.append(part.relevant[left].sum() / part.relevant.sum())
+        seen.append(bought)
+        if isinstance(stage, cf.Answer):
+            return Stages(np.array(reach), np.array(positives), np.array(seen))
+        left = left & (exits != stage.below)
+        at = stage.above
