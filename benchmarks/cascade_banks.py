@@ -36,6 +36,9 @@ class Source:
     rows: str = "bank"
 
 
+BOOSTED = Source()
+
+
 @functools.lru_cache(maxsize=4)
 def model(source: Source, table: str, split: int, *, quick: bool = False) -> cf.StageTree:
     """Return the model whose trees are the bank; its answer adds all trees."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import cascade_banks
 import cascade_tables
-import costframe_cronus
 import numpy as np
 from attrs import frozen
-from cascade_banks import Source
+from cascade_banks import BOOSTED, Source
 from cascade_scores import score
 
 import costframe as cf
+import costframe_cronus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cascade_tables import Part, Table
 
 PREFIXES = tuple(dict.fromkeys(np.geomspace(1, 1000, 22).astype(int).tolist()))  # trees, in thousandths of all
+NAMES = {"reweighted": "Reweighted", "cronus": "Cronus"}
 LEAST, MOST = 0.01, 5.0  # tradeoffs, in units of `Table.loss` per cost of all features
 
 
@@ -31,14 +32,11 @@ class Variant:
 
     Attributes
     ----------
-    label : str
-        For a figure.
-    estimator : str
-        "greedy": the bank's trees as they were added; "reweighted": the single stage; "cronus": a cascade.
+    estimator : {"greedy", "reweighted", "cronus"}
+        The constant, and the bank's trees as they were added; the single stage; a cascade.
     settings : tuple of (str, object)
     """
 
-    label: str
     estimator: str
     settings: tuple[tuple[str, Any], ...] = ()
 
@@ -51,7 +49,7 @@ class Job:
     split: int
     variant: Variant
     tradeoff: float = 0.0
-    source: Source = Source()
+    source: Source = BOOSTED
     acquisition: str = "path"
     quick: bool = False
 
@@ -87,9 +85,9 @@ class Point:
     stages: Stages | None = None
 
 
-def tradeoffs(count: int) -> list[float]:
+def tradeoffs(count: int) -> tuple[float, ...]:
     """Return a geometric row, the largest first."""
-    return np.geomspace(MOST, LEAST, count).tolist()
+    return tuple(np.geomspace(MOST, LEAST, count).tolist())
 
 
 def run(jobs: Iterable[Job], workers: int = 2) -> dict[Job, list[Point]]:
@@ -106,20 +104,21 @@ def points(job: Job) -> list[Point]:
     if job.variant.estimator != "greedy":
         return [_point(job, data, _fitted(job, data, bank))]
     counts = dict.fromkeys(max(1, len(bank.bank) * share // 1000) for share in PREFIXES)
-    return [_point(job, data, _prefix(bank, count)) for count in counts]
+    return [_point(job, data, _prefix(bank, count)) for count in (0, *counts)]
 
 
 def _fitted(job: Job, data: Table, bank: cf.StageTree) -> cf.StageTree:
-    """Fit on the rows that are the cascade's; what is relevant is class 1, a query's documents are ranked if possible.
-
-    All weights are made at the single stage's meaning of the tradeoff: mean of 1/2 (f - y)^2, labels -1 and 1.
-    """
-    rows, kind = data.parts["train"], "Reweighted" if job.variant.estimator == "reweighted" else "Cronus"
-    ranker = getattr(costframe_cronus, f"{kind}Ranker", None) if data.kind.ranking else None
-    asked = {"costs": data.costs, "tradeoff": job.tradeoff * data.loss / data.full_cost, "bank": bank, "n_jobs": 1}
-    model = (ranker or getattr(costframe_cronus, f"{kind}Classifier"))(**asked, **dict(job.variant.settings))
-    queries = {} if ranker is None else {"qid": rows.qid}
-    model.fit(rows.X, rows.relevant, sample_weight=rows.weight, **queries)
+    """Fit on the rows that are the cascade's; the cascade of a ranking is a ranker, the single stage a classifier."""
+    rows, seen, name = data.parts["train"], data.parts["valid"], NAMES[job.variant.estimator]
+    weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
+    settings = {"costs": data.costs, "tradeoff": job.tradeoff * data.loss / data.full_cost, "bank": bank, "n_jobs": 1}
+    settings |= dict(job.variant.settings)
+    if data.kind.ranking and hasattr(costframe_cronus, f"{name}Ranker"):
+        model = getattr(costframe_cronus, f"{name}Ranker")(relevant=data.kind.relevant, **settings)
+        model.fit(rows.X, rows.grade, X_val=seen.X, y_val=seen.grade, qid=rows.qid, qid_val=seen.qid, **weights)
+    else:
+        model = getattr(costframe_cronus, f"{name}Classifier")(**settings)
+        model.fit(rows.X, rows.relevant, X_val=seen.X, y_val=seen.relevant, **weights)
     fitted = model.predictor_
     assert isinstance(fitted, cf.StageTree)  # noqa: S101 - that is what these estimators make
     return fitted

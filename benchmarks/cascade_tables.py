@@ -54,6 +54,7 @@ KINDS = {
 }
 TREES = 200
 FIELDS = ("X", "relevant", "grade", "weight", "qid")
+LARGE = 20000  # training rows
 MOST_NEGATIVES = 40000  # in training; if there are more, some are drawn, and weigh more
 
 
@@ -119,14 +120,14 @@ class Table:
 
 @functools.lru_cache(maxsize=2)
 def load(name: str, split: int, *, quick: bool = False) -> Table:
-    """Read a table or make it; `quick` takes a third of the training rows (of queries, where there are any)."""
+    """Read a table or make it; `quick` takes a third of many training rows, or makes fewer queries."""
     kind = KINDS[name]
     costs, parts = _synthetic(kind, split, quick=quick) if kind.source == "synthetic" else _stored(kind, split)
     random = np.random.default_rng([split, 33])
     train = parts.pop("train")
     share = random.permutation(np.unique(train.qid)) if kind.ranking else random.permutation(len(train))
     key = train.qid if kind.ranking else np.arange(len(train))
-    count = len(share) // (3 if quick and kind.source != "synthetic" else 1)
+    count = len(share) // (3 if quick and len(train) > LARGE else 1)
     for part, chosen in (("bank", share[: count // 2]), ("train", share[count // 2 : count])):
         parts[part] = _thinned(train.rows(np.isin(key, chosen)), random)
     return Table(name, kind, costs, parts)

@@ -49,7 +49,9 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """Whether the second is better at equal budgets."""
+        """Whether the second is better at equal budgets; of one split alone nobody knows."""
+        if np.isnan(self.gain_error):
+            return "one split:"
         if abs(self.gain) <= max(SIGNIFICANT * self.gain_error, NEGLIGIBLE):
             return "even" if self.gain_error * SIGNIFICANT < 1 else "unclear"
         return "yes" if self.gain > 0 else "no"

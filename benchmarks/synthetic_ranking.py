@@ -10,8 +10,8 @@ by all features of one quality and price, so that many cheap features together a
     data = make(seed=0, n_queries=1200)
     data.X, data.grade, data.qid, data.weight, data.costs
 
-Negatives count ten times, as in the paper: as weights, which in every mean over rows is the same as copies; in a ranking
-`cascade_scores.precision_at_5` gives a negative ten places.
+Negatives count ten times, as in the paper: as weights, which in every mean over rows is the same as copies; and in a
+ranking `cascade_scores.precision_at_5` gives a negative ten places.
 """
 
 from __future__ import annotations
