@@ -24,7 +24,10 @@ hookimpl = pluggy.HookimplMarker("costframe")
 
 @frozen
 class Algorithm:
-    """A way to train predictors: data, and the estimator classes it has."""
+    """A way to train predictors: data, and the estimator classes it has.
+
+    A classifier for two classes only says so by scikit-learn's tag, `classifier_tags.multi_class`.
+    """
 
     name: str
     summary: str

@@ -185,3 +185,27 @@ class ReadsTheCodesOfTheFrame(StumpsRegressor):
             for column in X.columns[X.dtypes == "category"]:
                 X = X.assign(**{column: X[column].cat.codes.astype(float)})
         return super()._checked(X, name, reset=reset)
+
+
+class OfTwoClasses(StumpsClassifier):
+    """Says that it is for two classes."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+@breaks(a_third_class_is_refused_by_name="does not name them")
+class RefusesDarkly(OfTwoClasses):
+    def _train(self, data):
+        if data.n_classes > 2:
+            raise ValueError("operands could not be broadcast together")
+        return super()._train(data)
+
+
+@breaks(a_third_class_is_refused_by_name="probabilities have shape (80, 2)")
+class MergesClasses(OfTwoClasses):
+    def predict_proba(self, X):
+        p = super().predict_proba(X)
+        return np.stack([p[:, 0], p[:, 1:].sum(axis=1)], axis=1)

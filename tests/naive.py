@@ -152,8 +152,12 @@ def soft_cost(tree, row, costs, acquisition, steepness=None):
     return total, chance_of
 
 
-def link(kind, scores):
+def link(kind, scores, level=0.0):
     s = np.array(scores)
+    if kind == "ranked":
+        (one,) = scores
+        part = 0.0 if one == 0 or abs(one) < 1e-308 else 0.5 / (1 + 1 / abs(one))
+        return np.array([level + (-part if one < 0 else part)])
     if kind == "identity":
         return s
     if kind == "sigmoid":

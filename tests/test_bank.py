@@ -224,6 +224,7 @@ def route(below, above, threshold=0.0, steepness=1.0):
 
 
 ANSWER = cf.Answer([1], [1.0], [0.0])
+RANKED = cf.Answer([0], [1.0], [0.0], "ranked", 1.0)
 ANSWER_OF_FIRST = cf.Answer([0], [1.0], [0.0])
 
 
@@ -242,6 +243,12 @@ ANSWER_OF_FIRST = cf.Answer([0], [1.0], [0.0])
         (lambda: (cf.Answer([0], [np.nan], [0.0]),), "finite"),
         (lambda: (cf.Answer([0], [1.0], [0.0], "probit"),), "link: expected one of"),
         (lambda: (cf.Answer([0], [[1.0, 2.0]], [0.0]),), "weights are for 2"),
+        (lambda: (cf.Answer([0], [1.0], [0.0], "ranked", np.inf),), "level: expected a finite number, got inf"),
+        (lambda: (cf.Answer([0], [1.0], [0.0], "ranked", 10**400),), "level: expected a finite number"),
+        (lambda: (cf.Answer([0], [1.0], [0.0], "ranked", "top"),), "level: expected a number, got 'top'"),
+        (lambda: (cf.Answer([0], [1.0], [0.0], "sigmoid", 1),), "level: is for ranked answers, got 1 with .*'sigmoid'"),
+        (lambda: (cf.Answer([0], [[1.0, 2.0]], [0.0, 0.0], "ranked"),), "a ranked one has one output, got 2"),
+        (lambda: (route(1, 2), ANSWER, RANKED), "ranked ones only, got links identity, ranked"),
         (lambda: ANSWER, "put it in brackets"),
         (lambda: (route(1.9, 2), ANSWER, ANSWER), "index of a stage"),
         (lambda: (route(1, 2, threshold="x"), ANSWER, ANSWER), "expected a number"),

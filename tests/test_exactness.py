@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from costframe.core.errors import CostframeError
 from costframe.core.expected import ExpectedCost
 from costframe.core.links import log_odds
+from costframe.core.stage_visits import stage_costs
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -47,10 +48,10 @@ def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
         visited, scores = naive.route_taken(tree, row)
         cost, acquired = naive.hard_cost(tree, row, costs, acquisition)
         end, source = inquire(tree, costs, row, acquisition)
-        link = tree.stages[visited[-1]].link
+        answer = tree.stages[visited[-1]]
         assert exits[i] == end.exit == visited[-1]
         assert same_bits(values[i], end.value)
-        assert same_bits(end.value, np.squeeze(naive.link(link, scores)))
+        assert same_bits(end.value, np.squeeze(naive.link(answer.link, scores, answer.level)))
         assert close(report.per_row[i], cost)
         assert close(end.cost, cost)
         assert set(end.acquired) == set(source.fetched) == acquired
@@ -59,6 +60,17 @@ def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
         bought = sum(report_part(tree, costs, acquired))
         assert close(source.charged, bought)
     check_parts(report, costs, tree)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases())
+def test_the_stages_on_a_rows_way_add_up_to_its_cost(case):
+    tree, costs, X, acquisition = case
+    of_stage = stage_costs(tree, costs.select(tree.feature_names), X, acquisition)
+    paid = tree.cost(X, costs, acquisition=acquisition).per_row
+    for i, row in enumerate(X):
+        visited, _ = naive.route_taken(tree, row)
+        assert close(of_stage[i, visited].sum(), paid[i])
 
 
 def report_part(tree, costs, acquired):
@@ -136,6 +148,8 @@ def test_one_row_many_rows_and_any_layout_give_the_same_bits(case):
     if len(tree.links) > 1 and len(X):
         values = tree.predict(X).reshape(len(X), -1)
         assert same_bits(together.reshape(len(X), -1), log_odds(values))
+    if "ranked" in tree.links:
+        assert same_bits(together, tree.predict(X))
 
 
 @given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5), st.sampled_from(("hard", "soft")))

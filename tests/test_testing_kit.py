@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import broken_plugins
+import broken_shells
 import numpy as np
 import pytest
 from broken_plugins import BROKEN, HONEST
@@ -111,6 +112,17 @@ def test_an_error_inside_a_plugin_is_a_failure_and_says_where():
     algorithm = Algorithm("raises", "s", "r", regressor=Raises)
     with pytest.raises(ConformanceError, match=r"learns\[regressor\]: ZeroDivisionError: .*test_testing_kit\.py"):
         check_algorithm(algorithm)
+
+
+def test_a_classifier_for_two_classes_is_not_checked_on_three():
+    algorithm = broken("RefusesDarkly")
+    assert {check.case.title for check in checks(algorithm)} == {"classifier-2"}
+    *found, last = parametrize_algorithm(algorithm).args[1]
+    assert len(found) == len(laws())
+    assert last.id == "classifier-3"
+    assert "RefusesDarkly is for two classes" in last.marks[0].kwargs["reason"]
+    able = Algorithm("able", "s", "r", classifier=broken_shells.OfTwoClasses)  # takes three, and need not
+    check_algorithm(able)
 
 
 WEIGHTS = broken("ignores_weights")

@@ -67,7 +67,8 @@ def compare(
     of train, chosen on valid, and judged on test. Costs are exact: what each row will be charged, on average.
     """
     from costframe.frontier import Frontier
-    from costframe.frontier.sweep import check_algorithms, check_score
+    from costframe.frontier.entrants import check_algorithms
+    from costframe.frontier.sweep import check_score
     from costframe.report.progress import bar
     from costframe.report.terminal import output as make_console
 
@@ -75,13 +76,14 @@ def compare(
     check_fit(wanted, task, score)
     check_directory(output, FILES)
     dataset = open_data(data, costs, target, task, ignore, categorical, seed)
-    names, score = check_algorithms(dataset.task, wanted), check_score(dataset, score)
+    check_algorithms(dataset.task, wanted, len(dataset.classes))
+    score = check_score(dataset, score)
     say_broken()
     console, failures = make_console(), Failures()
     _introduce(console, dataset)
     with bar() as told:
         frontier = Frontier.sweep(
-            dataset, names, points=points, score=score, budget=budget, progress=told, failed=failures
+            dataset, wanted, points=points, score=score, budget=budget, progress=told, failed=failures
         )
     failures.say()
     _report(console, dataset, frontier, budget, output)

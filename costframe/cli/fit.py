@@ -59,6 +59,7 @@ def fit(
     """
     from costframe.core.storage import save
     from costframe.frontier import Frontier
+    from costframe.frontier.entrants import check_algorithms
     from costframe.report.progress import bar
     from costframe.report.terminal import output as make_console
 
@@ -66,6 +67,7 @@ def fit(
     check_fit([algorithm], task, score)
     check_file(output)
     dataset = open_data(data, costs, target, task, ignore, categorical, seed)
+    check_algorithms(dataset.task, [algorithm], len(dataset.classes))
     console = make_console()
     for note in dataset.notes:
         console.print(note, style="dim", markup=False)

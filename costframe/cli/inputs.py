@@ -69,7 +69,7 @@ def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | N
     """Refuse, before a table is read, an algorithm or score that there is not, or an algorithm without the task."""
     from costframe.core.registry import registry
     from costframe.core.scoring import score_named
-    from costframe.frontier.sweep import check_algorithms
+    from costframe.frontier.entrants import check_algorithms
 
     for name in algorithms or ():
         registry().algorithm(name)

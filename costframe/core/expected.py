@@ -16,6 +16,7 @@ from costframe.core.reading import check_acquisition, marks_for
 from costframe.core.replay import replay_charges, replay_rounds
 from costframe.core.report import CostReport, sum_charges
 from costframe.core.soft import soft_charges
+from costframe.core.stage_visits import learners_at
 from costframe.core.tables import as_rows
 from costframe.core.training import check_number, check_weights
 
@@ -112,7 +113,7 @@ class ExpectedCost:
         n_jobs: int | None,
     ) -> Charges:
         marks = marks_for(tree.bank, tree.layout, prices, self.acquisition)
-        learners = _learners_at(tree, prices)
+        learners = learners_at(tree, prices)
 
         def chunk(part: slice) -> Charges:
             if self.routing == "soft":
@@ -121,14 +122,6 @@ class ExpectedCost:
 
         # No rows at all are one empty chunk, so that the report has its shapes.
         return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
-
-
-def _learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
-    """float64 (stages,): what the learners cost that each stage is the first on its way to evaluate."""
-    layout = tree.layout
-    stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
-    paid = np.where(layout.fresh, prices.learner * tree.bank.evaluation[layout.learner], 0.0)
-    return np.bincount(stage, weights=paid, minlength=len(tree.stages)).astype(np.float64)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

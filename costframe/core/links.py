@@ -11,15 +11,17 @@ if TYPE_CHECKING:
 
 __all__ = ["LINKS", "apply_link", "log_odds"]
 
-LINKS = ("identity", "sigmoid", "softmax")
+LINKS = ("identity", "sigmoid", "softmax", "ranked")
 
 SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
 
 
-def apply_link(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn scores, float64 (rows, K), into predictions of the same shape."""
+def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> NDArray[np.float64]:
+    """Turn scores, float64 (rows, K), into predictions of the same shape; `level` is for the link "ranked"."""
     if link == "identity":
         return scores
+    if link == "ranked":
+        return _ranked(scores, level)
     with np.errstate(over="ignore", invalid="ignore"):
         if link == "sigmoid":
             return 1.0 / (1.0 + np.exp(-scores))
@@ -28,6 +30,16 @@ def apply_link(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     for k in range(1, powers.shape[1]):  # in this order, however many rows there are
         total += powers[:, k]
     return np.asarray(powers / total[:, None])
+
+
+def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Return level + s / (2 (1 + |s|)), within a half of the level.
+
+    Divided by |s|, every operation is monotone after rounding too, and nothing overflows: an infinite score is a half.
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        half = 0.5 / (1.0 + 1.0 / np.abs(scores))
+    return np.asarray(level + np.copysign(half, scores))
 
 
 def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,9 @@ from costframe.core.bank import TREE
 from costframe.core.errors import BankError
 from costframe.core.evaluate import layout_leaves, over_chunks
 from costframe.core.node_layout import lay_out_nodes
+from costframe.core.symmetric import mirror
 from costframe.core.tables import as_rows
+from costframe.core.threads import run_parallel, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["BankOutputs"]
 
 BLOCK = 1 << 22  # numbers that are written out at a time: 32 MiB
+GRAM_BLOCK = 1 << 24  # the same where products are as large as the result: fewer passes over that
+PART = 1 << 18  # numbers that one thread writes at a time
 
 
 @frozen(eq=False)
@@ -76,42 +80,45 @@ class BankOutputs:
 
     def block(self, rows: slice) -> NDArray[np.float64]:
         """Write out consecutive rows: float64 (rows, C)."""
-        from costframe.core.outputs_kernels import write_outputs
-
-        codes, dense = self.codes[rows], self.dense[rows]
-        out = np.empty((len(codes), len(self.source)))
-        write_outputs(codes, dense, self.source, self.values, out)
-        return out
+        numbers = np.arange(*rows.indices(self.shape[0]))
+        return self._write(numbers, np.ones(len(numbers)), np.empty((len(numbers), self.shape[1])))
 
     def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H B: float64 (n,) for weights (C,), or (n, M) for (C, M)."""
         found = np.empty((self.shape[0], *weights.shape[1:]))
-        for rows in self._blocks():
-            found[rows] = self.block(rows) @ weights
+        for rows, block in self._blocks(np.ones(self.shape[0])):
+            found[rows] = block @ weights
         return found
 
     def back(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' V: float64 (C,) for values (n,), or (C, M) for (n, M)."""
         found = np.zeros((self.shape[1], *values.shape[1:]))
-        for rows in self._blocks():
-            found += self.block(rows).T @ values[rows]
+        for rows, block in self._blocks(np.ones(self.shape[0])):
+            found += block.T @ values[rows]
         return found
 
     def gram(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' diag(weight) H: float64 (C, C), symmetric, for weights (n,) >= 0."""
+        return self.products(weight, np.empty((self.shape[0], 0)))[0]
+
+    def products(
+        self, weight: NDArray[np.float64], values: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return H' diag(weight) H, (C, C), and H' diag(weight) V, (C, M): weights (n,) >= 0, values (n, M).
+
+        Rows that weigh nothing cost nothing. It holds 128 MiB besides the result.
+        """
         from scipy.linalg.blas import dsyrk
 
         if (weight < 0).any():
             raise BankError(f"weight: expected numbers >= 0, got {weight.min()}")
         n_outputs, root = self.shape[1], np.sqrt(weight)
-        found = np.zeros((n_outputs, n_outputs), order="F")
-        for rows in self._blocks() if n_outputs else ():
-            block = self.block(rows)
-            block *= root[rows, np.newaxis]
+        found, right = np.zeros((n_outputs, n_outputs), order="F"), np.zeros((n_outputs, values.shape[1]))
+        for rows, block in self._blocks(root, GRAM_BLOCK) if n_outputs else ():
             found = dsyrk(1.0, block.T, beta=1.0, c=found, overwrite_c=1)  # the upper triangle
-        lower = np.tril_indices(n_outputs, -1)
-        found[lower] = found.T[lower]
-        return found
+            right += block.T @ (root[rows, np.newaxis] * values[rows])
+        mirror(found)
+        return found.T, right
 
     def mean(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted mean of each output: float64 (C,), for weights (n,)."""
@@ -137,9 +144,31 @@ class BankOutputs:
             paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
         return paid
 
-    def _blocks(self) -> Iterator[slice]:
-        n_rows, step = self.shape[0], max(1, BLOCK // max(1, self.shape[1]))
-        return (slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
+    def _blocks(
+        self, factor: NDArray[np.float64], most: int = BLOCK
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Yield row numbers and their outputs times a factor (n,), in a buffer that the next ones are written to.
+
+        Rows whose factor is zero are left out.
+        """
+        rows = np.flatnonzero(factor)
+        step = min(len(rows), max(1, most // max(1, self.shape[1])))
+        buffer = np.empty((step, self.shape[1]))
+        for begin in range(0, len(rows), max(1, step)):
+            part = rows[begin : begin + step]
+            yield part, self._write(part, factor[part], buffer[: len(part)])
+
+    def _write(
+        self, rows: NDArray[np.int64], factor: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        from costframe.core.outputs_kernels import write_outputs
+
+        def write(part: slice) -> None:
+            write_outputs(self.codes, self.dense, self.source, self.values, rows[part], factor[part], out[part])
+
+        step = max(1, PART // max(1, self.shape[1]))
+        run_parallel(write, [slice(i, i + step) for i in range(0, len(rows), step)], thread_count())
+        return out
 
 
 def _ordinals(trees: TreeTable) -> NDArray[np.int64]:

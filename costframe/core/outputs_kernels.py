@@ -19,13 +19,20 @@ def write_outputs(
     dense: NDArray[np.float64],
     source: NDArray[np.int32],
     values: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    factor: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Set out[i, j] to values[j, codes[i, source[j]]], or to dense[i, -1 - source[j]] + values[j, 0] for source < 0."""
+    """Set out[i, j] to factor[i] h, h = values[j, codes[r, source[j]]], or dense[r, -1 - source[j]] + values[j, 0].
+
+    The row r is rows[i]; h is of the second kind for source < 0.
+    """
     for i in range(out.shape[0]):
+        row = rows[i]
+        times = factor[i]
         for j in range(out.shape[1]):
             column = source[j]
             if column >= 0:
-                out[i, j] = values[j, codes[i, column]]
+                out[i, j] = times * values[j, codes[row, column]]
             else:
-                out[i, j] = dense[i, -1 - column] + values[j, 0]
+                out[i, j] = times * (dense[row, -1 - column] + values[j, 0])

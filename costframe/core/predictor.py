@@ -15,7 +15,7 @@ from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, InquiryError, StageError
 from costframe.core.inquiry import Inquiry, Ledger, number
 from costframe.core.layout import lay_out
-from costframe.core.links import apply_link, log_odds
+from costframe.core.links import log_odds
 from costframe.core.plan import plan_stages
 from costframe.core.reading import check_acquisition
 from costframe.core.report import squeezed
@@ -205,8 +205,13 @@ class StageTree(Predictor):
         return squeezed(self.linked(scores, exits))
 
     def decision_function(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities."""
+        """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
+
+        Of ranked answers these are the predictions, as scores of different stages are in no order.
+        """
         scores, exits = self._scores(X, n_jobs)
+        if self.links == ("ranked",):
+            return squeezed(self.linked(scores, exits))
         return squeezed(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
@@ -227,11 +232,12 @@ class StageTree(Predictor):
 
     def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
         """Apply to scores, float64 (rows, K), the link of the answer that each row ended at."""
-        if len(self.links) == 1:
-            return apply_link(self.links[0], scores)
+        answers = [stage for stage in self.stages if isinstance(stage, Answer)]
+        if len(self.links) == 1 and len({answer.level for answer in answers}) == 1:
+            return answers[0].predictions(scores)
         values = np.empty_like(scores)
         for stage in np.unique(exits):
             answer, rows = self.stages[stage], exits == stage
             assert isinstance(answer, Answer)  # noqa: S101 - rows end at answers only
-            values[rows] = apply_link(answer.link, scores[rows])
+            values[rows] = answer.predictions(scores[rows])
         return values

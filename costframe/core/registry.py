@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictor import Predictor
 
-__all__ = ["Registry", "algorithms", "estimator", "registry"]
+__all__ = ["Registry", "algorithms", "estimator", "registry", "two_classes_only"]
 
 Entry = TypeVar("Entry")
 
@@ -195,6 +195,14 @@ def estimator(name: str, task: str = "classification", **parameters: Any) -> Any
             hint = _suggestion(parameter, known)
             raise PluginError(f"algorithm {name!r} has no parameter {parameter!r}{hint}; it has {', '.join(known)}")
     return kind(**parameters)
+
+
+def two_classes_only(kind: Any) -> bool:
+    """Tell whether an estimator class says that it is a classifier for two classes, by the scikit-learn tag for it."""
+    try:
+        return not kind().__sklearn_tags__().classifier_tags.multi_class
+    except Exception:  # noqa: BLE001 - a stranger's class may have no such tag, or fail; it has said nothing then
+        return False
 
 
 def _title(point: EntryPoint) -> str:

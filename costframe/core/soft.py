@@ -8,9 +8,8 @@ import numpy as np
 from attrs import frozen
 from scipy.special import expit
 
-from costframe.core.bits import bits_of
-from costframe.core.evaluate import StageRunner
 from costframe.core.report import Charges
+from costframe.core.stage_visits import StageVisits
 from costframe.core.stages import Route
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class _Pass:
     tree: StageTree
     prices: PriceArrays
     learners_at: NDArray[np.float64]
-    runner: StageRunner
+    visits: StageVisits
     steepness: float | None
     acquired: NDArray[np.float64]  # (rows, U), then sums of money by row
     resources: NDArray[np.float64]
@@ -41,8 +40,7 @@ class _Pass:
 
     def follow_all(self) -> None:
         """Charge every stage to all rows."""
-        n, used = len(self.acquired), len(self.tree.layout.used)
-        waiting = [(0, np.ones(n), np.zeros((n, used), np.bool_))]
+        waiting = [(0, np.ones(len(self.acquired)), self.visits.nothing())]
         while waiting:  # not recursive: a chain may have thousands of stages
             waiting += self._follow(*waiting.pop())
 
@@ -51,18 +49,11 @@ class _Pass:
     ) -> list[tuple[int, NDArray[np.float64], NDArray[np.bool_]]]:
         """Charge one; `chance` is that of reaching it, `bought` what was acquired on the way. Returns what follows."""
         rows = np.flatnonzero(chance > 0)
-        self.runner.masks[:] = 0
-        self.runner.spent[:] = 0
-        scores = self.runner.run(stage, rows)[:, 0]
-        used = self.tree.layout.used
-        now = bought | bits_of(self.runner.masks, len(used))
-        new = now & ~bought
-        needs = self.prices.needs[used]
-        resources = (now @ needs) & ~(bought @ needs)
-        self.acquired[:] += chance[:, None] * new
-        self.resources[:] += chance[:, None] * resources
-        self.comparisons[:] += chance * self.runner.spent[:, 0]
-        self.reuse[:] += self.prices.reuse * chance * (self.runner.spent[:, 1] - new.sum(axis=1))
+        seen = self.visits.visit(stage, bought, rows)
+        self.acquired[:] += chance[:, None] * seen.new
+        self.resources[:] += chance[:, None] * seen.resources
+        self.comparisons[:] += chance * seen.comparisons
+        self.reuse[:] += self.prices.reuse * chance * seen.reused
         self.learners[:] += chance * self.learners_at[stage]
         self.reached[:, stage] = chance
         part = self.tree.stages[stage]
@@ -71,9 +62,9 @@ class _Pass:
         up = np.zeros(len(chance))
         steepness = part.steepness if self.steepness is None else self.steepness
         with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
-            slope = steepness * (scores - part.threshold)
+            slope = steepness * (seen.scores[rows] - part.threshold)
         up[rows] = np.where(np.isnan(slope), 0.0, expit(slope))
-        return [(part.above, chance * up, now), (part.below, chance * (1.0 - up), now)]
+        return [(part.above, chance * up, seen.bought), (part.below, chance * (1.0 - up), seen.bought)]
 
 
 def soft_charges(
@@ -87,12 +78,11 @@ def soft_charges(
 ) -> Charges:
     """Charge some rows; `learners_at[s]` is the price of the learners that stage s is the first to evaluate."""
     n, used = len(X), tree.layout.used
-    runner = StageRunner(tree.bank, tree.layout, X, marks)
     walk = _Pass(
         tree,
         prices,
         learners_at,
-        runner,
+        StageVisits(tree, prices, marks, X),
         steepness,
         acquired=np.zeros((n, len(used))),
         resources=np.zeros((n, len(prices.resource_cost))),

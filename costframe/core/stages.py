@@ -8,7 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import StageError
-from costframe.core.links import LINKS
+from costframe.core.links import LINKS, apply_link
 
 if TYPE_CHECKING:
     from attrs import Attribute
@@ -60,6 +60,18 @@ def _scalar(values: object) -> NDArray[np.float64]:
     return array
 
 
+def _level(values: Any) -> float:
+    if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
+        raise StageError(f"level: expected a number, got {values!r}")
+    try:
+        level = float(values)
+    except OverflowError:
+        level = np.inf
+    if not np.isfinite(level):
+        raise StageError(f"level: expected a finite number, got {values!r}")
+    return level
+
+
 @frozen(eq=False)
 class Answer:
     """A stage that ends the inquiry.
@@ -74,13 +86,18 @@ class Answer:
     weights : float64 (C, K)
         C is the number of outputs of these learners together. One dimension means K = 1.
     intercept : float64 (K,)
-    link : {"identity", "sigmoid", "softmax"}
+    link : {"identity", "sigmoid", "softmax", "ranked"}
+        With "ranked" the prediction is level + s / (2 (1 + |s|)) of the one score s: all rows that are answered at a
+        higher level rank above those of a lower one, and by their scores among themselves.
+    level : float
+        For ranked answers only.
     """
 
     learners: NDArray[np.int64] = field(converter=_indices)
     weights: NDArray[np.float64] = field(converter=_matrix)
     intercept: NDArray[np.float64] = field(converter=_vector)
     link: str = field(default="identity")
+    level: float = field(default=0.0, converter=_level)
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
@@ -92,6 +109,14 @@ class Answer:
             raise StageError(
                 f"answer: weights are for {self.weights.shape[1]} output(s), the intercept for {len(self.intercept)}"
             )
+        if self.link != "ranked" and self.level:
+            raise StageError(f"level: is for ranked answers, got {self.level:g} with the link {self.link!r}")
+        if self.link == "ranked" and len(self.intercept) > 1:
+            raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
+
+    def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply the link to scores, float64 (rows, K): the same shape."""
+        return apply_link(self.link, scores, self.level)
 
 
 def _number(values: Any) -> float:
@@ -159,9 +184,12 @@ def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
     for number, count in enumerate(parents):
         if count != (number > 0):
             raise StageError(f"stage {number}: is reached from {count} stages, expected {int(number > 0)}")
-    outputs = {len(stage.intercept) for stage in stages if isinstance(stage, Answer)}
+    answers = [stage for stage in stages if isinstance(stage, Answer)]
+    outputs, links = {len(answer.intercept) for answer in answers}, {answer.link for answer in answers}
     if len(outputs) > 1:
         raise StageError(f"answers: expected the same number of outputs in all, got {sorted(outputs)}")
+    if len(links) > 1 and "ranked" in links:
+        raise StageError(f"answers: ranked ones go with ranked ones only, got links {', '.join(sorted(links))}")
 
 
 def _check_learners(number: int, stage: Stage, widths: NDArray[np.int32]) -> None:

@@ -119,11 +119,15 @@ def _describe(tree: StageTree) -> dict[str, Any]:
         "categories": [list(bank.categories.get(name, ())) for name in bank.feature_names],
         "opaques": [{"name": o.name, "features": list(o.features), "width": int(o.width)} for o in bank.opaques],
         "stages": [
-            {"link": stage.link} if isinstance(stage, Answer) else {"below": stage.below, "above": stage.above}
+            _answer_of(stage) if isinstance(stage, Answer) else {"below": stage.below, "above": stage.above}
             for stage in tree.stages
         ],
         "costs": None if tree.costs is None else tree.costs.to_dict(),
     }
+
+
+def _answer_of(answer: Answer) -> dict[str, Any]:
+    return {"link": answer.link} | ({"level": answer.level} if answer.link == "ranked" else {})
 
 
 def _arrays_of(tree: StageTree) -> dict[str, NDArray[Any]]:
@@ -200,8 +204,9 @@ def _within(name: str, array: NDArray[Any], least: int, most: int) -> None:
 def _stage(number: int, stage: object, arrays: _Arrays) -> Stage:
     read = arrays.take_all(f"stage.{number}", _STAGE)
     if isinstance(stage, dict) and "link" in stage:
-        (link,) = _fields(stage, f"stage {number}", "link")
-        return Answer(**read, link=link)
+        named = ("link", "level") if stage["link"] == "ranked" else ("link",)
+        link, *level = _fields(stage, f"stage {number}", *named)
+        return Answer(**read, link=link, level=level[0] if level else 0.0)
     below, above = _fields(stage, f"stage {number}", "below", "above")
     cut = arrays.take(f"stage.{number}.cut", _CUT)
     if len(cut) != 2 or type(below) is not int or type(above) is not int:

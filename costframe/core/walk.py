@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.bank import COLUMN, OPAQUE, TREE
-from costframe.core.links import apply_link
 from costframe.core.stages import Answer, Route
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class StageWalker:
         """Prediction and exit."""
         stage = self._plan.stages[self._stage]
         assert isinstance(stage, Answer)  # noqa: S101 - the walker stops at answers only
-        value = apply_link(stage.link, np.array([self._scores]))[0]
+        value = stage.predictions(np.array([self._scores]))[0]
         return (float(value[0]) if len(value) == 1 else value), self._stage
 
     @property

@@ -110,7 +110,7 @@ class Frontier:
         data : Dataset, or the name of one
             Fits see train; early stopping and choices see valid.
         algorithms : iterable of str, optional
-            All that have the data's task by default.
+            All that have the data's task, and take as many classes, by default.
         tradeoffs : sequence of float, optional
             Where given, each is a fit. By default an algorithm that has `fit_path` gives all its models in one fit, and
             points are chosen of those that none on the path dominates; others are fitted at 0 and at a geometric grid
@@ -129,8 +129,9 @@ class Frontier:
         progress : callable, optional
             Is told `(done, total, text)` before and after each fit.
         failed : callable, optional
-            Is told `(algorithm, error)` of an algorithm that cannot be fitted, and the others go on. Without it, the
-            first such error is raised.
+            Is told `(algorithm, error)` of an algorithm that cannot be fitted, and the others go on; also of those that
+            were not named and are for two classes only, where there are more. Without it, the first such error is
+            raised.
 
         Raises
         ------

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError
-from costframe.core.registry import TASKS, estimator, registry
-from costframe.core.registry import algorithms as usable_algorithms
+from costframe.core.errors import CostframeError, DataError, ParameterError
+from costframe.core.registry import estimator
 from costframe.core.scoring import default_score, score_named
 from costframe.frontier.blame import blaming, nothing_left
 from costframe.frontier.counting import Count, counted
+from costframe.frontier.entrants import check_algorithms, left_out
 from costframe.frontier.paths import fit_along, fits_path
 from costframe.frontier.points import Frontier
 from costframe.frontier.refine import REFINEMENTS, fill, refine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Fitted, Progress
 
-__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_algorithms", "check_score", "fit_all", "grid", "sweep"]
+__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "grid", "sweep"]
 
 POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; what is on a path costs no fit, and a table has room for it
 
@@ -51,7 +51,10 @@ def sweep(
         data = load(data)
     _check_amounts(tradeoffs, budget)
     score = check_score(data, score)
-    names = check_algorithms(data.task, algorithms)
+    names = check_algorithms(data.task, algorithms, len(data.classes))
+    if algorithms is None and failed is not None:
+        for name, unfit in left_out(data.task, len(data.classes)).items():
+            failed(name, unfit)
     found: list[Fitted] = []
     errors: dict[str, CostframeError] = {}
     count = Count(progress or silent)
@@ -164,24 +167,6 @@ def check_score(data: Dataset, score: str | None) -> str:
         if absent:
             raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")
     return name
-
-
-def check_algorithms(task: str, wanted: Iterable[str] | None) -> list[str]:
-    """Return the algorithms to fit, all that have the task by default; refuse what is unknown or lacks it."""
-    if isinstance(wanted, str):
-        wanted = [wanted]
-    if wanted is not None:
-        names = list(dict.fromkeys(wanted))
-        if not names:
-            raise ParameterError("algorithms: expected at least one name, got none")
-        for name in names:
-            if getattr(registry().algorithm(name), TASKS[task]) is None:
-                estimator(name, task)  # says which tasks it has
-    else:
-        names = [name for name, one in usable_algorithms().items() if getattr(one, TASKS[task]) is not None]
-    if not names:
-        raise PluginError(f"no installed algorithm has the task {task!r}")
-    return names
 
 
 def _trial(data: Dataset, name: str, score: str, parameters: Mapping[str, Any]) -> Trial:

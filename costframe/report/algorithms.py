@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from costframe.core.registry import two_classes_only
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,10 +26,15 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
     for header in ("algorithm", "tasks", "what it is")[: 1 if narrow else 3]:
         table.add_column(header, overflow="fold", min_width=len(header))
     for name, algorithm in algorithms.items():
-        tasks = ", ".join(task for task, role in roles.items() if getattr(algorithm, role) is not None)
+        kinds = {task: getattr(algorithm, role) for task, role in roles.items()}
+        tasks = ", ".join(_told(task, kind) for task, kind in kinds.items() if kind is not None)
         what = Text.assemble(f"{algorithm.summary} ", (f"({algorithm.reference})", "dim"))
         if narrow:
             table.add_row(Text.assemble((name, "bold"), f": {tasks}\n", what, "\n"))
         else:
             table.add_row(Text(name, "bold"), tasks, what)
     return table
+
+
+def _told(task: str, kind: type) -> str:
+    return f"{task} of two classes" if two_classes_only(kind) else task

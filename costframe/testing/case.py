@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.errors import PluginError
-from costframe.core.registry import TASKS, registry
+from costframe.core.registry import TASKS, registry, two_classes_only
 from costframe.hooks import Algorithm
 from costframe.testing.data import COSTS, Table, make_table
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.costs import CostModel
 
-__all__ = ["Case", "Kind", "cases", "expect", "same_bits"]
+__all__ = ["Case", "Kind", "cases", "expect", "not_for", "same_bits"]
 
 QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
 """Settings used where an estimator has them and the caller says nothing: a few learners are enough for every law."""
@@ -111,10 +111,25 @@ def fit(estimator: Any, table: Table, sample_weight: NDArray[np.float64] | None 
 
 def cases(algorithm: Algorithm | str, settings: Mapping[str, Any] | None = None) -> list[Case]:
     """List the kinds that an algorithm, given itself or by name, has estimators for."""
+    found, reasons = _found(algorithm), not_for(algorithm)
+    has = [kind for kind in KINDS if getattr(found, TASKS[kind.task]) is not None]
+    return [Case(found, kind, settings or {}) for kind in has if kind.title not in reasons]
+
+
+def not_for(algorithm: Algorithm | str) -> dict[str, str]:
+    """Say of the kinds that an algorithm has estimators for, but which are not checked, why."""
+    classifier = _found(algorithm).classifier
+    if classifier is None or not two_classes_only(classifier):
+        return {}
+    reason = f"{classifier.__name__} is for two classes, as its tag classifier_tags.multi_class says"
+    return {kind.title: reason for kind in KINDS if kind.n_classes > 2}
+
+
+def _found(algorithm: Algorithm | str) -> Algorithm:
     found = registry().algorithm(algorithm) if isinstance(algorithm, str) else algorithm
     if not isinstance(found, Algorithm):
         raise PluginError(f"algorithm: expected an Algorithm or its name, got {type(found).__name__}")
-    return [Case(found, kind, settings or {}) for kind in KINDS if getattr(found, TASKS[kind.task]) is not None]
+    return found
 
 
 def expect(truth: object, otherwise: str) -> None:

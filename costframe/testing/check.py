@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from costframe.testing.case import cases
+from costframe.testing.case import cases, not_for
 from costframe.testing.laws import laws
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def check_algorithm(
 ) -> None:
     """Check all laws on all kinds of estimators that an algorithm has.
 
+    A classifier whose scikit-learn tags say that it is for two classes only is not checked on three.
+
     Parameters
     ----------
     algorithm : Algorithm, or the name of an installed one
@@ -115,6 +117,8 @@ def parametrize_algorithm(
 ) -> Any:
     """Make a pytest decorator: one test for each law and kind of estimator; arguments as for `check_algorithm`.
 
+    A kind that the algorithm says it is not for, such as three classes, is one test that is skipped with the reason.
+
     Examples
     --------
     >>> @parametrize_algorithm("miser")  # doctest: +SKIP
@@ -130,8 +134,12 @@ def parametrize_algorithm(
         return [] if check.reason is None else [pytest.mark.xfail(reason=check.reason, strict=True)]
 
     found = checks(algorithm, expected_failures=expected_failures, settings=settings)
+    skipped = [
+        pytest.param(None, id=kind, marks=[pytest.mark.skip(reason=reason)])
+        for kind, reason in not_for(algorithm).items()
+    ]
     return pytest.mark.parametrize(
-        "check", [pytest.param(check, id=check.title, marks=marks(check)) for check in found]
+        "check", [pytest.param(check, id=check.title, marks=marks(check)) for check in found] + skipped
     )
 
 

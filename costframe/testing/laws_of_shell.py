@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.registry import two_classes_only
 from costframe.testing.case import expect, fit, priced, same_bits
-from costframe.testing.data import COSTS
+from costframe.testing.data import COSTS, make_table
 from costframe.testing.laws import law
 
 if TYPE_CHECKING:
@@ -139,6 +140,21 @@ def bad_data_are_refused_by_name(case: Case) -> None:
         _trial(case, "qid", qid=case.table.qid[:-1])
     _expect_refused(lambda: case.fitted().predict(X[:, :-1]), "features columns")
     _expect_refused(lambda: case.fitted().cost(X[:, :-1]), "features columns")
+
+
+@law
+def a_third_class_is_refused_by_name(case: Case) -> None:
+    """A classifier that is for two classes, by scikit-learn's tag, takes three or refuses them with a clear text."""
+    if case.kind.n_classes != 2 or not two_classes_only(case.estimator_class):
+        return
+    three = make_table(case.kind.task, 3)
+    try:
+        estimator = fit(case.make(), three)
+    except ValueError as error:
+        expect("class" in str(error), f"three classes are refused with a text that does not name them: {error}")
+    else:
+        p = estimator.predict_proba(three.fresh)
+        expect(p.shape == (len(three.fresh), 3), f"three classes are taken, but probabilities have shape {p.shape}")
 
 
 @law

@@ -47,6 +47,8 @@ NASTY = (
 LABELS = ("zero", "one", "two")  # of features whose categories are texts
 FEW = (-0.0, 3.0, 1e300)  # categories beside the values, some of which no row has
 WEIGHTS = (0.0, 1.0, -1.0, 0.1, 0.75, 3.0)
+OTHER_LINKS = tuple(link for link in LINKS if link != "ranked")  # which may be mixed
+LEVELS = (0.0, 1.0, 2.0, -0.5, 1e300)
 PRICES = (0.0, 0.0, 1.0, 2.5, 0.1, 1e6)
 
 
@@ -102,6 +104,7 @@ def stage_trees(
 ) -> StageTree:
     """Draw a stage tree of any shape over `bank`."""
     n_outputs = draw(st.integers(1, 3)) if n_outputs is None else n_outputs
+    links = draw(st.sampled_from((OTHER_LINKS, OTHER_LINKS, ("ranked",)))) if n_outputs == 1 else OTHER_LINKS
     routes = draw(st.integers(0, most_routes))
     # Stage numbers are given out in the order of a random walk: an open place becomes a route or an answer.
     stages: list[Stage] = []
@@ -118,7 +121,9 @@ def stage_trees(
         learners, weights = draw(_combinations(bank, n_outputs if children is None else 1))
         intercept = [draw(st.sampled_from(WEIGHTS)) for _ in range(n_outputs if children is None else 1)]
         if children is None:
-            stages.append(Answer(learners, weights, intercept, draw(st.sampled_from(LINKS))))
+            link = draw(st.sampled_from(links))
+            level = draw(st.sampled_from(LEVELS)) if link == "ranked" else 0.0
+            stages.append(Answer(learners, weights, intercept, link, level))
         else:
             threshold, steepness = (
                 draw(st.sampled_from((*VALUES, np.inf, -np.inf))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl
 
-__all__ = ["CronusClassifier", "ReweightedClassifier", "ReweightedRegressor"]
+__all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
 
 
 def __getattr__(name: str) -> object:
@@ -17,15 +17,22 @@ def __getattr__(name: str) -> object:
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Bring the single stage of Cronus."""
-    from costframe_cronus.estimators import ReweightedClassifier, ReweightedRegressor
+    """Bring the cascade, and its single stage."""
+    from costframe_cronus.estimators import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
 
     return [
+        Algorithm(
+            name="cronus",
+            summary="A cascade over any bank: early stages look at little, and reject what is surely not wanted.",
+            reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012",
+            classifier=CronusClassifier,
+            ranker=CronusRanker,
+        ),
         Algorithm(
             name="reweighted",
             summary="Weak learners of any bank weighted anew; learners, features and resources are left out by price.",
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012, section 3.1",
             classifier=ReweightedClassifier,
             regressor=ReweightedRegressor,
-        )
+        ),
     ]

@@ -19,6 +19,7 @@ from costframe_cronus.single_stage import (
     Reweighting,
     fit_best,
     fit_ridge,
+    hopeless,
     in_loss,
     kept,
     relax,
@@ -123,9 +124,11 @@ def initialize(
     found: list[tuple[NDArray[np.float64], float]] = []
     thresholds: list[float] = []
     passes = [np.ones(len(target))]
+    normal: NormalEquations | None = None
     for k in track(range(settings.n_stages), "Cronus", verbose=settings.verbose):
         last = k == settings.n_stages - 1
-        normal = NormalEquations.of(outputs, target[:, np.newaxis], in_mean * passes[-1])
+        if normal is None:  # else the stage before rejects nothing
+            normal = NormalEquations.of(outputs, target[:, np.newaxis], in_mean * passes[-1])
         if k == 0 and not settings.paper_scale:
             scale = _scale(normal, groups, settings.ridge)
         reach = np.array([share @ one for one in passes])
@@ -149,6 +152,7 @@ def initialize(
             scores = _scores(outputs, weights[:, 0], intercept)
             thresholds.append(threshold_for(scores, share * passes[-1], 1 - settings.rejected, settings.steepness))
             passes.append(passes[-1] * expit(settings.steepness * (scores - thresholds[-1])))
+            normal = None  # before the next one is made: they are large
     return Cascade(
         np.array([one for one, _ in found]),
         np.array([constant for _, constant in found]),
@@ -189,12 +193,15 @@ def _stage(
     part, offered, before = normal.columns(varying), groups.restrict(varying), earlier[:, varying]
     bought = groups.used(earlier).any(axis=0)
     fresh = PricedGroups(offered.member, np.where(bought, 0.0, offered.price * reach[-1]))
+    unit = ridge * float(np.diag(part.gram).mean())
+    if hopeless(part, fresh, unit):
+        return weights
     supports = [] if settings.l1 else [np.ones(len(varying), np.bool_)]
     strengths = (1.0,) if settings.paper_scale else STRENGTHS
     for strength in strengths if fresh.price.any() or settings.l1 else ():
         cost = RelaxedCost.chain(offered.times(scale * strength), len(reach))
         supports.append(kept(part, relax(part, cost, settings, before, reach), settings.drop))
-    weights[varying] = fit_best(part, fresh, supports, ridge * float(np.diag(part.gram).mean()))
+    weights[varying] = fit_best(part, fresh, supports, unit)
     return weights
 
 

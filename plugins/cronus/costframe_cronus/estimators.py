@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRegressor
+from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe.core.training import check_number, given_or
 from costframe.trees.scaling import check_sizes
 from costframe_cronus.banks import find_bank
 from costframe_cronus.cascade import CascadeSettings
 from costframe_cronus.cronus import train_cronus
+from costframe_cronus.grades import with_targets
 from costframe_cronus.reweighted import train_reweighted
 from costframe_cronus.single_stage import USUAL_RIDGE, Reweighting
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
 
-__all__ = ["CronusClassifier", "ReweightedClassifier", "ReweightedRegressor"]
+__all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
 
 _OF_BANK = (
     "engine",
@@ -135,7 +136,35 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
 
 @define(slots=False, eq=False, repr=False)
-class CronusClassifier(CostAwareClassifier, _OverBank):
+class _Cascade(_OverBank):
+    """Trains a cascade; what is asked of its answers is for `train_cronus` to know."""
+
+    n_stages: int | None = field(default=None, kw_only=True)
+    rejected: float | None = field(default=None, kw_only=True)
+    inflation: float | None = field(default=None, kw_only=True)
+    positive_weight: float | None = field(default=None, kw_only=True)
+    steepness: float | None = field(default=None, kw_only=True)
+    l1_last: float | None = field(default=None, kw_only=True)
+
+    def _train(self, data: TrainingData) -> StageTree:
+        settings = CascadeSettings(
+            tradeoff=float(self.tradeoff),
+            n_stages=given_or("n_stages", self.n_stages, 10, low=1, whole=True),
+            rejected=given_or("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
+            inflation=given_or("inflation", self.inflation, 1.3, low=1),
+            steepness=given_or("steepness", self.steepness, 50.0, strict=True),
+            l1=given_or("l1", self.l1, 0.0),
+            l1_last=given_or("l1_last", self.l1_last, 0.0),
+            ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            paper_scale=self.scale == "paper",
+            verbose=self.verbose,
+        )
+        more = given_or("positive_weight", self.positive_weight, 3.5, strict=True)
+        return train_cronus(data, self._bank(data), settings, more, self.n_jobs)
+
+
+@define(slots=False, eq=False, repr=False)
+class CronusClassifier(CostAwareClassifier, _Cascade):
     """A cascade for two classes, of which the second is rare: early stages reject rows that are surely of the first.
 
     Stages are fitted by the paper's initialization (Algorithm 2). A rejected row is answered by the scores of the stage
@@ -167,12 +196,6 @@ class CronusClassifier(CostAwareClassifier, _OverBank):
     classes_ : ndarray (2,)
     """
 
-    n_stages: int | None = field(default=None, kw_only=True)
-    rejected: float | None = field(default=None, kw_only=True)
-    inflation: float | None = field(default=None, kw_only=True)
-    positive_weight: float | None = field(default=None, kw_only=True)
-    steepness: float | None = field(default=None, kw_only=True)
-    l1_last: float | None = field(default=None, kw_only=True)
     class_weight: Any = field(default=None, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
@@ -181,22 +204,42 @@ class CronusClassifier(CostAwareClassifier, _OverBank):
                 f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
                 "A cascade rejects rows of one class"
             )
-        settings = CascadeSettings(
-            tradeoff=float(self.tradeoff),
-            n_stages=given_or("n_stages", self.n_stages, 10, low=1, whole=True),
-            rejected=given_or("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
-            inflation=given_or("inflation", self.inflation, 1.3, low=1),
-            steepness=given_or("steepness", self.steepness, 50.0, strict=True),
-            l1=given_or("l1", self.l1, 0.0),
-            l1_last=given_or("l1_last", self.l1_last, 0.0),
-            ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
-            paper_scale=self.scale == "paper",
-            verbose=self.verbose,
-        )
-        emphasis = given_or("positive_weight", self.positive_weight, 3.5, strict=True)
-        return train_cronus(data, self._bank(data), settings, emphasis, self.n_jobs)
+        return super()._train(data)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+@define(slots=False, eq=False, repr=False)
+class CronusRanker(CostAwareRanker, _Cascade):
+    """A cascade for rankings: early stages reject rows that are surely irrelevant, squared loss on graded relevance.
+
+    A rejected row ranks below all survivors, and the earlier the lower: at the k-th exit, from 0, the answer is
+    k + s / (2 (1 + |s|)) with the score s of its stage; so it is where there is one stage only. Validation data choose
+    nothing, and queries (`qid`) make no difference but to `score`, which is NDCG@5.
+
+    Parameters
+    ----------
+    relevant : float, optional
+        Least grade that counts as relevant: targets are then -1 and 1; the paper takes 3 of grades 0 to 4. By default
+        the target of grade y is 2 y / max - 1.
+    positive_weight : float, optional
+        What the loss of a row of target 1 is multiplied by, in training; 3.5 by default. That of target -1 counts once,
+        others in between.
+    n_stages, rejected, inflation, steepness, l1, l1_last, ridge
+        As for `CronusClassifier`.
+    costs, tradeoff, bank, scale, random_state, n_jobs, verbose, and settings of a bank trained inside
+        As for `ReweightedClassifier`.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+        A chain of routes, each with an answer for what it rejects.
+    """
+
+    relevant: float | None = field(default=None, kw_only=True)
+
+    def _train(self, data: TrainingData) -> StageTree:
+        return super()._train(with_targets(data, given_or("relevant", self.relevant, None, strict=True)))

@@ -6,27 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
-from scipy.linalg import cho_factor, cho_solve
+
+from costframe_cronus.linear import solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.outputs import BankOutputs
 
-__all__ = ["NormalEquations", "solve_scaled"]
+__all__ = ["NormalEquations"]
 
-_LEAST = 1e-12  # of a standard deviation to the mean, below which an output is constant; and added to unit diagonals
-
-
-def solve_scaled(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve a symmetric positive system whose diagonal may hold numbers of very different sizes."""
-    if not len(matrix):
-        return np.zeros_like(right)
-    unit = 1.0 / np.sqrt(np.diag(matrix))
-    scaled = unit[:, np.newaxis] * matrix * unit
-    scaled[np.diag_indices(len(scaled))] = 1.0 + _LEAST
-    factor = cho_factor(scaled, lower=True, overwrite_a=True)
-    return np.asarray(unit[:, np.newaxis] * cho_solve(factor, unit[:, np.newaxis] * right))
+_LEAST = 1e-12  # of a standard deviation to the mean, below which an output is constant
 
 
 @frozen(eq=False)
@@ -55,9 +45,9 @@ class NormalEquations:
         """Sum over rows with labels (n, M) and weights (n,), which are normalized to a sum of one."""
         w = weight / weight.sum()
         mean, target_mean = outputs.mean(w), w @ y
-        centered, y = outputs.less(mean), y - target_mean
-        right = centered.back(w[:, np.newaxis] * y)
-        return cls(centered.gram(w), right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
+        y = y - target_mean
+        gram, right = outputs.less(mean).products(w, y)
+        return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
 
     @property
     def varies(self) -> NDArray[np.bool_]:
@@ -70,7 +60,9 @@ class NormalEquations:
         return np.sqrt(np.diag(self.gram))
 
     def columns(self, chosen: NDArray[np.int64]) -> NormalEquations:
-        """Keep some outputs."""
+        """Keep some outputs, in the order given; nothing is copied if these are all."""
+        if np.array_equal(chosen, np.arange(len(self.right))):
+            return self
         gram = self.gram[np.ix_(chosen, chosen)]
         return NormalEquations(gram, self.right[chosen], self.mean[chosen], self.target_mean, self.target_variance)
 
@@ -84,4 +76,4 @@ class NormalEquations:
 
     def solve(self, penalty: NDArray[np.float64]) -> NDArray[np.float64]:
         """Minimize loss + 1/2 sum_c penalty_c |B_c|^2, eq. 14: float64 (C, M)."""
-        return solve_scaled(self.gram + np.diag(penalty), self.right)
+        return solve_scaled(self.gram, self.right, penalty)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
-from costframe_cronus.normal import solve_scaled
+from costframe_cronus.linear import ShrinkingInverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,49 +21,56 @@ __all__ = ["prune"]
 def prune(
     normal: NormalEquations, groups: PricedGroups, weights: NDArray[np.float64], ridge: float
 ) -> NDArray[np.float64]:
-    """Remove groups while loss + ridge + price falls; weights (C, M) are a ridge fit to their support.
-
-    With M = S + ridge I and the weights b_R of what goes, refitting the rest costs 1/2 tr b_R' ((M^-1)_RR)^-1 b_R.
-    """
+    """Remove groups while loss + ridge + price falls; weights (C, M) are a ridge fit to their support."""
     support = np.flatnonzero(weights.any(axis=1))
-    while len(support):
-        gone = _worst(normal.columns(support), groups.restrict(support), weights[support], ridge)
+    if not len(support):
+        return weights
+    fit = ShrinkingInverse(normal.gram, normal.right, support, ridge)
+    while len(fit.support):
+        gone = _worst(fit, groups.restrict(fit.support))
         if gone is None:
             break
-        support = support[~gone]
-        weights = np.zeros_like(weights)
-        weights[support] = normal.columns(support).solve(np.full(len(support), ridge))
-    return weights
+        fit.remove(gone)
+    if len(fit.support) == len(support):
+        return weights
+    found = np.zeros_like(weights)
+    found[fit.support] = normal.columns(fit.support).solve(np.full(len(fit.support), ridge))
+    return found
 
 
-def _worst(
-    normal: NormalEquations, groups: PricedGroups, weights: NDArray[np.float64], ridge: float
-) -> NDArray[np.bool_] | None:
-    """Return which weights to remove, bool (C,), or None if all are worth their price."""
-    inverse = solve_scaled(normal.gram + ridge * np.eye(len(weights)), np.eye(len(weights)))
+def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | None:
+    """Return which weights to remove, by their place in the support, or None if all are worth their price.
+
+    A group costs at least as much to lose as the one of its weights that costs most to lose alone: what this leaves no
+    hope for is not looked at.
+    """
+    member, saved = _savings(groups)
+    if not len(saved):
+        return None
+    at_least = np.maximum.reduceat(fit.lost_alone[member.indices], member.indptr[:-1])
+    hope = saved - at_least
     best, gone = 0.0, None
-    for saved, inside in _savings(groups):
-        if saved <= best:  # whatever goes, the loss does not fall
+    for group in np.argsort(-hope, kind="stable"):
+        if hope[group] <= best:
             break
-        worth = saved - _lost(inverse, weights, inside)
+        inside = member.indices[member.indptr[group] : member.indptr[group + 1]]
+        worth = float(saved[group]) - (fit.lost(inside) if len(inside) > 1 else float(at_least[group]))
         if worth > best:
             best, gone = worth, inside
     return gone
 
 
-def _savings(groups: PricedGroups) -> list[tuple[float, NDArray[np.bool_]]]:
-    """List, for each group with a price, what its removal saves, and the weights that go, bool (C,); most first."""
-    member, size = groups.member, np.diff(groups.member.indptr)
-    found = []
-    for group in np.flatnonzero((groups.price > 0) & (size > 0)):
-        inside = np.zeros(member.shape[1], np.bool_)
-        inside[member.indices[member.indptr[group] : member.indptr[group + 1]]] = True
-        emptied = ((member @ inside.astype(np.float64)) == size) & (size > 0)
-        found.append((float(groups.price[emptied].sum()), inside))
-    return sorted(found, key=lambda one: -one[0])
+def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
+    """List groups with a price that have weights, csr (g, c), and what the removal of each saves, (g,).
 
-
-def _lost(inverse: NDArray[np.float64], weights: NDArray[np.float64], gone: NDArray[np.bool_]) -> float:
-    """Tell by what loss + ridge rises if some weights go and the others are fitted anew."""
-    places, part = np.flatnonzero(gone), weights[gone]
-    return 0.5 * float((part * solve_scaled(inverse[np.ix_(places, places)], part)).sum())
+    That is the price of all groups that it empties.
+    """
+    size = np.diff(groups.member.indptr)
+    some = np.flatnonzero((groups.price > 0) & (size > 0))
+    member: Any = groups.member[some]
+    shared = sparse.coo_array(member @ member.T)
+    emptied = shared.data == size[some][shared.row]
+    saved = np.bincount(
+        shared.col[emptied], weights=groups.price[some][shared.row[emptied]], minlength=len(some)
+    )
+    return member, saved

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from costframe.core.groups import PricedGroups
 from costframe.core.relaxed import RelaxedCost, auxiliary
+from costframe_cronus.linear import ShrinkingSystem
 from costframe_cronus.pruning import prune
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "Reweighting",
     "fit_best",
     "fit_ridge",
+    "hopeless",
     "in_loss",
     "kept",
     "relax",
@@ -82,7 +84,9 @@ def reweight(
     varying = np.flatnonzero(normal.varies)
     part, priced = normal.columns(varying), in_loss(groups, settings.tradeoff).restrict(varying)
     unit = float(np.diag(part.gram).sum()) / max(1, len(varying))
-    supports = _supports(part, priced, settings, unit * USUAL_RIDGE)
+    supports: Sequence[NDArray[np.bool_]] = []
+    if not hopeless(part, priced, unit * min(ridges)):
+        supports = _supports(part, priced, settings, unit * USUAL_RIDGE)
     for ridge in ridges:
         weights = np.zeros(normal.right.shape)
         weights[varying] = fit_best(part, priced, supports, unit * ridge)
@@ -102,6 +106,23 @@ def _supports(
     strengths = (1.0,) if settings.paper_scale or free else STRENGTHS
     relaxed = [relax(normal, RelaxedCost(scaled.times(strength)), settings) for strength in strengths]
     return [everything] * (not settings.l1) + [kept(normal, weights, settings.drop) for weights in relaxed]
+
+
+def hopeless(normal: NormalEquations, groups: PricedGroups, ridge: float) -> bool:
+    """Tell whether already one learner costs more than all of them together can lower loss + ridge: zero is best then.
+
+    Prices are those of an exact cost; a group's price is asked of each of its weights.
+    """
+    nothing = 0.5 * normal.target_variance
+    cheapest = float((groups.price @ groups.member).min(initial=np.inf))
+    if cheapest <= 0 or cheapest > nothing:
+        return cheapest > 0
+    full = fit_ridge(normal, np.ones(len(normal.right), np.bool_), ridge)
+    return bool(cheapest > (1 + 1e-9) * (nothing - _ridged(normal, full, ridge)))
+
+
+def _ridged(normal: NormalEquations, weights: NDArray[np.float64], ridge: float) -> float:
+    return normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
 
 
 def scale_of(groups: PricedGroups, weights: NDArray[np.float64]) -> float:
@@ -124,7 +145,7 @@ def fit_best(
     exact = RelaxedCost(groups)
 
     def objective(weights: NDArray[np.float64]) -> float:
-        return normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum()) + exact.charged(weights[np.newaxis])
+        return _ridged(normal, weights, ridge) + exact.charged(weights[np.newaxis])
 
     candidates = []
     for support in supports:
@@ -159,23 +180,27 @@ def relax(
     earlier, reach : float64 (k - 1, C, M), float64 (k,)
         Weights of the stages before, and d of all; by default the stage is the only one.
     """
-    before = np.empty((0, *normal.right.shape)) if earlier is None else earlier
-    weights, active = np.ones_like(normal.right), np.arange(len(normal.right))
-    deviation, unit = normal.deviation, np.sqrt(normal.target_variance)
-    whole = RelaxedCost(cost.groups, cost.paths, settings.floor)
+    d = 1.0 if reach is None else float(reach[-1])
+    bought = np.zeros(len(cost.groups.price))
+    if earlier is not None:
+        chain = np.concatenate([earlier, np.zeros((1, *normal.right.shape))])
+        bought = np.square(RelaxedCost(cost.groups, cost.paths).auxiliaries(chain, reach)[0])
+    groups, system = cost.groups, ShrinkingSystem(normal.gram, normal.right)
+    now, deviation, unit = np.ones_like(normal.right), normal.deviation, np.sqrt(normal.target_variance)
+    squares, live = np.square(now).sum(axis=1), np.ones(len(now), np.bool_)
+    energies = groups.member @ squares
     for _ in range(settings.rounds):
-        here = RelaxedCost(cost.groups.restrict(active), cost.paths, settings.floor)
-        now = weights[active]
-        chain = np.concatenate([before, weights[np.newaxis]])
-        z = whole.auxiliaries(chain, reach)
-        penalty = here.curvature(z, reach)[-1]
-        penalty = penalty + settings.l1 / auxiliary(np.square(now).sum(axis=1), settings.floor)
-        after = normal.columns(active).solve(penalty)
-        size = np.sqrt(np.square(after).sum(axis=1)) * deviation[active]
-        moved = np.sqrt(np.square(after - now).sum(axis=1)) * deviation[active]
-        weights = np.zeros_like(weights)
-        weights[active] = after
-        active = active[size > _NEGLIGIBLE * unit]
-        if not len(active) or moved.max() <= settings.floor * unit:
+        left = system.keep(live)
+        if left is not None:
+            now, squares, deviation = now[left], squares[left], deviation[left]
+            groups = groups.restrict(np.flatnonzero(left))
+        pull = groups.price / auxiliary(bought + d**2 * energies, settings.floor)
+        after = system.solve(d**2 * (pull @ groups.member) + settings.l1 / auxiliary(squares, settings.floor))
+        moved = np.sqrt(np.square(after - now).sum(axis=1)) * deviation
+        now, squares = after, np.square(after).sum(axis=1)
+        energies, live = groups.member @ squares, np.sqrt(squares) * deviation > _NEGLIGIBLE * unit
+        if not live.any() or moved.max() <= settings.floor * unit:
             break
+    weights = np.zeros_like(normal.right)
+    weights[system.places] = now
     return weights

@@ -79,3 +79,39 @@ def passes(scores, thresholds, steepness):
         for k, theta in enumerate(thresholds):
             table[i].append(table[i][-1] / (1 + np.exp(-steepness * (row[k] - theta))))
     return np.array(table)
+
+
+def targets(grades, relevant):
+    """What the scores of a ranking are fitted to, one row at a time."""
+    if relevant is not None:
+        return np.array([1.0 if grade >= relevant else -1.0 for grade in grades])
+    return np.array([2 * grade / max(grades) - 1 for grade in grades])
+
+
+def emphasis(target, positive):
+    """What the loss of each row counts."""
+    return np.array([1 + (positive - 1) * (t + 1) / 2 for t in target])
+
+
+def rank(tree, row):
+    """Go down the chain of one row: k + s / (2 (1 + |s|)) at its k-th exit."""
+    outputs = tree.bank.outputs(row[None])[0]
+    first = np.cumsum(tree.bank.widths) - tree.bank.widths
+
+    def score(stage):
+        total = float(stage.intercept[0])
+        place = 0
+        for t in stage.learners:
+            for j in range(tree.bank.widths[t]):
+                total += stage.weights[place, 0] * outputs[first[t] + j]
+                place += 1
+        return total
+
+    stage, exits = tree.stages[0], 0
+    while hasattr(stage, "threshold"):
+        if not score(stage) > stage.threshold:
+            stage = tree.stages[stage.below]
+            break
+        stage, exits = tree.stages[stage.above], exits + 1
+    s = score(stage)
+    return exits + s / (2 * (1 + abs(s)))

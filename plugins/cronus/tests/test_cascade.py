@@ -6,15 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe.core.errors import CostframeError
 from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.relaxed import RelaxedCost
-from costframe.hooks import Algorithm
-from costframe.testing.check import checks
 from costframe_cronus import CronusClassifier
 from costframe_cronus.cascade import CascadeSettings, initialize, threshold_for
 from costframe_cronus.cronus import as_stage_tree
@@ -26,22 +23,6 @@ COSTS = cf.CostModel.from_dict({
     "features": dict.fromkeys("abcd", 1.0) | {name: {"cost": 2.0, "needs": ["lab"]} for name in "efgh"},
     "resources": {"lab": 20.0}, "learner": 0.01,
 })  # fmt: skip
-TWO_CLASSES = [
-    check
-    for check in checks(Algorithm("cronus-start", "Initialized cascade.", "AISTATS 2012", classifier=CronusClassifier))
-    if check.case.kind.n_classes == 2
-]
-
-
-@pytest.mark.parametrize("check", TWO_CLASSES, ids=lambda check: check.title)
-def test_laws(check):
-    check()
-
-
-@parametrize_with_checks([CronusClassifier(n_estimators=10, n_stages=3)])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def table(seed, n):

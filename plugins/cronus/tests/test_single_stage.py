@@ -13,7 +13,8 @@ from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.relaxed import RelaxedCost
 from costframe_cronus.calibration import calibrate
-from costframe_cronus.normal import NormalEquations, solve_scaled
+from costframe_cronus.linear import solve_scaled
+from costframe_cronus.normal import NormalEquations
 from costframe_cronus.pruning import prune
 from costframe_cronus.single_stage import Reweighting, fit_ridge, relax, reweight, scale_of
 

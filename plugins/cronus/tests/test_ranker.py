@@ -1,0 +1,223 @@
+"""Cascades for rankings: against a naive twin, in their order, and at the edges."""
+
+import naive_cronus
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import costframe as cf
+from costframe.core.errors import CostframeError, DataError, ParameterError
+from costframe.core.stages import Answer
+from costframe.datasets import Dataset
+from costframe.testing import CountingSource
+from costframe_cronus import CronusClassifier, CronusRanker
+
+NAMES = tuple("abcdef")
+COSTS = cf.CostModel.from_dict({
+    "features": dict.fromkeys("abc", 1.0) | {name: {"cost": 2.0, "needs": ["lab"]} for name in "def"},
+    "resources": {"lab": 20.0},
+})  # fmt: skip
+
+
+def table(seed, n_queries=40, size=15):
+    """Grades 0 to 4, most of them 0; cheap columns tell roughly, dear ones the rest; queries do not lie together."""
+    rng = np.random.default_rng(seed)
+    n = n_queries * size
+    X = rng.standard_normal((n, 6))
+    y = np.clip(np.floor(X[:, 0] + X[:, 1] + X[:, 3] + X[:, 4]), 0, 4)
+    X[:, :2] += 0.4 * rng.standard_normal((n, 2))
+    return X, y, rng.permutation(np.repeat(np.arange(n_queries), size))
+
+
+@pytest.fixture(scope="module")
+def bank():
+    X, y, _ = table(0)
+    return cf.WeakLearnerBank.train(
+        X, y, n_estimators=60, learning_rate=0.3, column_share=0.34, max_depth=3, feature_names=NAMES
+    )
+
+
+@pytest.fixture(scope="module")
+def model(bank):
+    X, y, qid = table(1)
+    return CronusRanker(COSTS, 2e-3, bank=bank, n_stages=4, rejected=0.3).fit(X, y, qid=qid)
+
+
+def test_it_is_the_naive_twin(model):
+    fresh = table(2)[0]
+    assert len(model.predictor_.stages) >= 5
+    twin = [naive_cronus.rank(model.predictor_, row) for row in fresh]
+    np.testing.assert_allclose(model.predict(fresh), twin, rtol=1e-12)
+
+
+def test_rejected_rows_stand_below_all_others_and_the_first_lowest(model):
+    fresh = table(2)[0]
+    values, exits = model.predict(fresh), model.predictor_.exits(fresh)
+    order = [stage for stage in range(len(model.predictor_.stages)) if (exits == stage).any()]
+    assert len(order) >= 3
+    for k, stage in enumerate(order[:-1]):
+        assert values[exits == stage].max() < values[exits == order[k + 1]].min()
+    np.testing.assert_array_equal(model.predictor_.decision_function(fresh), values)
+    answers = [stage.level for stage in model.predictor_.stages if isinstance(stage, Answer)]
+    assert answers == list(range(len(answers)))
+
+
+def test_it_ranks_well_for_little(model, bank):
+    X, y, qid = table(1)
+    fresh, truth, of = table(2)
+    full = CronusRanker(COSTS, 0.0, bank=bank, n_stages=1).fit(X, y, qid=qid)
+    assert model.cost(fresh).mean < 0.8 * full.cost(fresh).mean
+    assert model.score(fresh, truth, of) > max(0.7, 0.9 * full.score(fresh, truth, of))
+
+
+def test_an_inquiry_ends_in_what_predict_gives_and_pays_what_is_fetched(model):
+    fresh = table(3, 4)[0]
+    values, report = model.predict(fresh), model.cost(fresh)
+    for i, row in enumerate(fresh):
+        source, inquiry = CountingSource(dict(zip(NAMES, row.tolist(), strict=True)), COSTS), model.predictor_.inquire()
+        while inquiry.needs:
+            inquiry.supply(source(inquiry.needs))
+        assert inquiry.answer.value == values[i]
+        assert inquiry.answer.cost == pytest.approx(source.charged, rel=1e-12) == report.per_row[i]
+
+
+def test_saved_and_loaded_it_is_the_same(model, tmp_path):
+    fresh = table(2)[0]
+    cf.save(model, tmp_path / "ranker.model")
+    loaded = cf.load(tmp_path / "ranker.model")
+    np.testing.assert_array_equal(loaded.predict(fresh), model.predict(fresh))
+    kinds = [[(s.link, s.level) for s in one.stages if isinstance(s, Answer)] for one in (loaded, model.predictor_)]
+    assert kinds[0] == kinds[1]
+
+
+def test_of_one_stage_the_answer_is_ranked_too(bank):
+    X, y, _ = table(1)
+    model = CronusRanker(COSTS, 1e-3, bank=bank, n_stages=1).fit(X, y)
+    (answer,) = model.predictor_.stages
+    assert (answer.link, answer.level) == ("ranked", 0.0)
+    assert np.abs(model.predict(X)).max() < 0.5
+
+
+def test_of_two_grades_it_is_the_classifier_with_its_rejections_below(bank):
+    """The same targets, emphasis and settings: the same stages, and of rows answered together the same order."""
+    X, y, _ = table(1)
+    settings = {"bank": bank, "n_stages": 3, "rejected": 0.3}
+    ranker = CronusRanker(COSTS, 1e-3, relevant=2, **settings).fit(X, y)
+    plain = CronusRanker(COSTS, 1e-3, **settings).fit(X, 3.0 * (y >= 2))
+    classifier = CronusClassifier(COSTS, 1e-3, **settings).fit(X, y >= 2)
+    np.testing.assert_array_equal(ranker.predict(X), plain.predict(X))
+    assert ranker.cost(X).mean == classifier.cost(X).mean
+    exits = classifier.predictor_.exits(X)
+    np.testing.assert_array_equal(exits, ranker.predictor_.exits(X))
+    last = exits == exits.max()
+    by_both = [
+        np.argsort(values[last], kind="stable") for values in (ranker.predict(X), classifier.predict_proba(X)[:, 1])
+    ]
+    np.testing.assert_array_equal(*by_both)
+
+
+def test_relevance_by_degrees_is_another_target(bank):
+    X, y, qid = table(1)
+    fresh, truth, of = table(2)
+    models = [CronusRanker(COSTS, 1e-3, bank=bank, n_stages=3, relevant=at).fit(X, y, qid=qid) for at in (None, 1, 3)]
+    assert len({model.predict(fresh).tobytes() for model in models}) == 3
+    assert min(model.score(fresh, truth, of) for model in models) > 0.6
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 1000), st.sampled_from([None, 1.0]), st.sampled_from([0.5, 1.0, 3.5]))
+def test_one_stage_is_the_weighted_fit_to_its_targets(seed, relevant, positive):
+    """Tradeoff zero over columns: a ridge whose targets and weights are those of the text."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((30, 3)), np.append([0.0, 2.0], rng.integers(0, 3, 28))
+    target = naive_cronus.targets(y, relevant)
+    w = naive_cronus.emphasis(target, positive)
+    gram = np.cov(X.T, aweights=w, ddof=0)
+    weights = naive_cronus.ridge_fit(X, target[:, None], w, np.arange(3), 1e-2 * np.diag(gram).mean())[:, 0]
+    scores = X @ weights
+    scores += (w / w.sum()) @ (target - scores)
+    model = CronusRanker(tradeoff=0.0, bank="columns", n_stages=1, relevant=relevant, positive_weight=positive)
+    expected = [s / (2 * (1 + abs(s))) for s in scores]
+    np.testing.assert_allclose(model.fit(X, y).predict(X), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_ties_share_their_place():
+    X = np.repeat(np.random.default_rng(0).standard_normal((10, 2)), 4, axis=0)
+    y = np.repeat(np.arange(10) % 3, 4).astype(float)
+    values = CronusRanker(n_estimators=20, n_stages=3).fit(X, y).predict(X)
+    assert (values.reshape(10, 4) == values[::4, None]).all()
+
+
+@pytest.mark.parametrize("y", [np.zeros(40), np.full(40, 3.0)])
+@pytest.mark.parametrize("stages", [1, 4])
+def test_of_equal_grades_it_is_a_constant(y, stages):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = CronusRanker(tradeoff=1e-3, n_estimators=20, n_stages=stages).fit(X, y, X_val=X, y_val=y)
+    assert len(set(model.predict(X))) == 1
+    assert np.isfinite(model.predict(X)).all()
+    assert model.cost(X).mean == 0
+
+
+@pytest.mark.parametrize("qid", [np.zeros(30, int), np.arange(30), None])
+def test_queries_make_no_difference_to_what_is_learned(qid):
+    """One query; queries of one row; none."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 2)), rng.integers(0, 3, 30)
+    model = CronusRanker(n_estimators=10, n_stages=2)
+    values = model.fit(X, y, qid=qid).predict(X)
+    np.testing.assert_array_equal(values, CronusRanker(n_estimators=10, n_stages=2).fit(X, y).predict(X))
+    assert 0 <= model.score(X, y, qid) <= 1
+
+
+@pytest.mark.parametrize("tradeoff", [0.0, 1e-3, 1e12])
+@pytest.mark.parametrize("costs", [None, {"features": dict.fromkeys("ab", 0.0)}])
+def test_more_trees_than_rows_free_features_and_huge_tradeoffs(tradeoff, costs):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((12, 2)), np.arange(12) % 3
+    model = CronusRanker(costs, tradeoff, n_estimators=60).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    if tradeoff > 1 and costs is None:
+        assert model.cost(X).mean == 0
+        assert len(set(model.predict(X))) == 1
+    if costs:
+        np.testing.assert_array_equal(model.predict(X), CronusRanker(costs, 0.0, n_estimators=60).fit(X, y).predict(X))
+
+
+def test_a_sweep_takes_it_in():
+    X, y, qid = table(1, 30)
+    split = np.array(["train", "valid", "test"])[np.minimum(qid // 10, 2)]
+    data = Dataset.from_arrays(X, y, COSTS, feature_names=list(NAMES), split=split, qid=qid, task="ranking")
+    frontier = cf.Frontier.sweep(data, ["cronus"], points=3, parameters={"n_estimators": 20, "n_stages": 3})
+    assert len(frontier.points) == 3
+    assert frontier.points[0].valid_score > 0.5
+
+
+@pytest.mark.parametrize("relevant", [3.5, 0.5, 2])
+def test_a_relevance_that_divides_nothing_is_refused(relevant):
+    X, y = np.random.default_rng(0).standard_normal((20, 2)), np.full(20, 2.0)
+    y[: 10 if relevant > 3 else 0] = 0
+    with pytest.raises(ParameterError, match=f"relevant: expected a grade that some .* got {relevant:g}"):
+        CronusRanker(relevant=relevant).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "words"),
+    [
+        ({"relevant": 0}, {}, "relevant: expected a number > 0"),
+        ({"relevant": "three"}, {}, "relevant: expected a number"),
+        ({"n_stages": 0}, {}, "n_stages: expected"),
+        ({}, {"qid": np.zeros(19)}, "qid: expected one query a row"),
+        ({}, {"qid": [np.nan] * 20}, "qid: expected the query of each row"),
+        ({}, {"X_val": np.zeros((2, 2)), "y_val": [0, -1]}, "y_val: expected grades from 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings, more, words):
+    X, y = np.random.default_rng(0).standard_normal((20, 2)), np.arange(20) % 2
+    with pytest.raises(CostframeError, match=words):
+        CronusRanker(**settings).fit(X, y, **more)
+
+
+def test_grades_below_zero_are_refused():
+    with pytest.raises(DataError, match="y: expected grades from 0"):
+        CronusRanker().fit([[0.0], [1.0]], [-1, 1])

@@ -1,0 +1,103 @@
+"""Algorithms for two classes beside others: who takes part in which comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cli_cases import refused
+
+import costframe as cf
+from costframe.core.errors import CostframeError, ParameterError, PluginError
+from costframe.core.registry import registry, two_classes_only
+from costframe.datasets import Dataset
+from costframe.frontier.entrants import check_algorithms, left_out
+from costframe_cronus import CronusClassifier
+from costframe_miser import MiserClassifier, MiserRegressor
+
+
+def test_who_says_that_it_is_for_two_classes():
+    class Untagged:
+        pass
+
+    class Raises:
+        def __init__(self):
+            raise RuntimeError
+
+    assert two_classes_only(CronusClassifier)
+    assert not any(map(two_classes_only, (MiserClassifier, MiserRegressor, Untagged, Raises, None)))
+
+
+def test_three_classes_leave_it_out_unless_it_is_named():
+    assert "cronus" in check_algorithms("classification", None, 2)
+    assert "cronus" in check_algorithms("classification", None)
+    assert "cronus" in check_algorithms("ranking", None)
+    three = check_algorithms("classification", None, 3)
+    assert {"miser", "reweighted"} <= set(three)
+    assert "cronus" not in three
+    assert list(left_out("classification", 3)) == ["cronus"]
+    with pytest.raises(ParameterError, match="algorithm 'cronus': is for two classes, got 3"):
+        check_algorithms("classification", ["miser", "cronus"], 3)
+
+
+def test_where_nothing_is_left_the_text_says_so(monkeypatch):
+    only = {"cronus": registry().algorithm("cronus")}
+    monkeypatch.setattr("costframe.frontier.entrants.usable_algorithms", lambda: only)
+    with pytest.raises(PluginError, match="no installed algorithm takes 3 classes"):
+        check_algorithms("classification", None, 3)
+    with pytest.raises(PluginError, match="no installed algorithm has the task 'regression'"):
+        check_algorithms("regression", None)
+
+
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 3))
+    return X, np.digitize(X[:, 0], (-0.5, 0.5))
+
+
+def test_a_sweep_goes_on_without_it():
+    X, y = rows()
+    costs = {"features": dict.fromkeys("abc", 1.0)}
+    data = Dataset.from_arrays(X, y, costs, feature_names=list("abc"), task="classification")
+    errors = {}
+    frontier = cf.Frontier.sweep(
+        data, tradeoffs=[0.1], parameters={"n_estimators": 5}, failed=lambda name, error: errors.update({name: error})
+    )
+    assert {point.algorithm for point in frontier.points} == set(check_algorithms("classification", None, 3))
+    assert str(errors["cronus"]) == "is for two classes, got 3"
+    assert len(cf.Frontier.sweep(data, tradeoffs=[0.1], parameters={"n_estimators": 5}).points) == len(frontier.points)
+    with pytest.raises(CostframeError, match="'cronus': is for two classes"):
+        cf.Frontier.sweep(data, ["cronus"])
+
+
+@pytest.fixture
+def table(tmp_path):
+    X, y = rows()
+    lines = ["a,b,c,kind"] + [",".join(map(repr, row)) + f",k{k}" for row, k in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "three.csv").write_text("\n".join(lines))
+    return "three.csv"
+
+
+def test_compare_leaves_it_out_and_says_so(run, table, monkeypatch):
+    few = {name: registry().algorithm(name) for name in ("cronus", "miser")}
+    monkeypatch.setattr("costframe.frontier.entrants.usable_algorithms", lambda: few)
+    result = run("compare", table, "--target", "kind", "--points", 2)
+    assert result.exit_code == 0, result.output
+    assert "left out: algorithm 'cronus': is for two classes, got 3" in result.stderr.splitlines()
+    assert "miser" in result.stdout
+    assert "cronus" not in result.stdout
+
+
+@pytest.mark.parametrize("command", ["compare", "fit"])
+def test_named_there_it_is_an_error(run, table, command):
+    named = (
+        ("--algorithms", "miser,cronus")
+        if command == "compare"
+        else ("--algorithm", "cronus", "--tradeoff", 0.1, "--output", "my.model")
+    )
+    line = refused(run(command, table, "--target", "kind", *named))
+    assert line == "error: algorithm 'cronus': is for two classes, got 3"
+
+
+def test_the_list_says_it(run):
+    listed = " ".join(run("algorithms").stdout.split())
+    assert "classification of two classes" in listed
