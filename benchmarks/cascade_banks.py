@@ -39,7 +39,13 @@ class Source:
 BOOSTED = Source()
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=12)
+def bank(sources: tuple[Source, ...], table: str, split: int, *, quick: bool = False) -> cf.WeakLearnerBank:
+    """Return the trees of several models, in order."""
+    return cf.WeakLearnerBank.concatenate([model(source, table, split, quick=quick).bank for source in sources])
+
+
+@functools.lru_cache(maxsize=12)
 def model(source: Source, table: str, split: int, *, quick: bool = False) -> cf.StageTree:
     """Return the model whose trees are the bank; its answer adds all trees."""
     data = cascade_tables.load(table, split, quick=quick)

@@ -23,11 +23,11 @@ GREEDY = Variant("greedy")
 
 @frozen
 class Fits:
-    """A variant over a bank, at several tradeoffs."""
+    """A variant over a bank, which may be the trees of several models, at several tradeoffs."""
 
     variant: Variant
     tradeoffs: tuple[float, ...] = (0.0,)
-    source: Source = BOOSTED
+    sources: tuple[Source, ...] = (BOOSTED,)
 
 
 @frozen(eq=False)
@@ -78,7 +78,7 @@ def measure(
     constants = {split: Job(name, split, GREEDY, acquisition=acquisition, quick=quick) for split in range(count)}
     jobs = {
         (split, way): [
-            Job(name, split, fits.variant, tradeoff, fits.source, acquisition, quick)
+            Job(name, split, fits.variant, tradeoff, fits.sources, acquisition, quick)
             for fits in several
             for tradeoff in fits.tradeoffs
         ]

@@ -49,7 +49,7 @@ class Job:
     split: int
     variant: Variant
     tradeoff: float = 0.0
-    source: Source = BOOSTED
+    sources: tuple[Source, ...] = (BOOSTED,)
     acquisition: str = "path"
     quick: bool = False
 
@@ -100,16 +100,22 @@ def run(jobs: Iterable[Job], workers: int = 2) -> dict[Job, list[Point]]:
 def points(job: Job) -> list[Point]:
     """Fit once and measure: a cascade or single stage is one model, greedy boosting one for each of some counts."""
     data = cascade_tables.load(job.table, job.split, quick=job.quick)
-    bank = cascade_banks.model(job.source, job.table, job.split, quick=job.quick)
     if job.variant.estimator != "greedy":
-        return [_point(job, data, _fitted(job, data, bank))]
-    counts = dict.fromkeys(max(1, len(bank.bank) * share // 1000) for share in PREFIXES)
-    return [_point(job, data, _prefix(bank, count)) for count in (0, *counts)]
+        return [_point(job, data, _fitted(job, data))]
+    (source,) = job.sources
+    model = cascade_banks.model(source, job.table, job.split, quick=job.quick)
+    counts = dict.fromkeys(max(1, len(model.bank) * share // 1000) for share in PREFIXES)
+    return [_point(job, data, _prefix(model, count)) for count in (0, *counts)]
 
 
-def _fitted(job: Job, data: Table, bank: cf.StageTree) -> cf.StageTree:
-    """Fit on the rows that are the cascade's; the cascade of a ranking is a ranker, the single stage a classifier."""
-    rows, seen, name = data.parts["train"], data.parts["valid"], NAMES[job.variant.estimator]
+def _fitted(job: Job, data: Table) -> cf.StageTree:
+    """Fit to the training rows that the bank has not seen, or to all if it has seen all.
+
+    The cascade of a ranking is a ranker, the single stage a classifier.
+    """
+    bank = cascade_banks.bank(job.sources, job.table, job.split, quick=job.quick)
+    rows = cascade_tables.training_rows(data, "all" if job.sources[0].rows == "all" else "train")
+    seen, name = data.parts["valid"], NAMES[job.variant.estimator]
     weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
     settings = {"costs": data.costs, "tradeoff": job.tradeoff * data.loss / data.full_cost, "bank": bank, "n_jobs": 1}
     settings |= dict(job.variant.settings)

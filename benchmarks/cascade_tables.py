@@ -134,9 +134,9 @@ def load(name: str, split: int, *, quick: bool = False) -> Table:
 
 
 def training_rows(table: Table, which: str) -> Part:
-    """Return the rows for the bank ("bank"), or these and the cascade's ("all"), queries in order."""
-    if which == "bank":
-        return table.parts["bank"]
+    """Return the rows for the bank ("bank") or the cascade ("train"), or both ("all"), queries in order."""
+    if which != "all":
+        return table.parts[which]
     both = [table.parts[part] for part in ("bank", "train")]
     joined = Part(*(np.concatenate([getattr(part, name) for part in both]) for name in FIELDS))
     return joined.rows(np.argsort(joined.qid, kind="stable"))

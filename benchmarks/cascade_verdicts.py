@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BUDGETS, LEVELS = 40, 15
 SIGNIFICANT = 2.0  # standard errors
 NEGLIGIBLE = 0.05  # per cent of a score
-TRADED = 0.5  # levels of score begin this far from the least score to the greatest that both reach
+TRADED = 0.8  # levels of score begin this far from the least score to the greatest that both reach
 
 
 @frozen
