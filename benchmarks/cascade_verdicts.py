@@ -50,6 +50,8 @@ class Verdict:
     @property
     def word(self) -> str:
         """Whether the second is better at equal budgets; of one split alone nobody knows."""
+        if np.isnan(self.gain):
+            return "constants only:"
         if np.isnan(self.gain_error):
             return "one split:"
         if abs(self.gain) <= max(SIGNIFICANT * self.gain_error, NEGLIGIBLE):
@@ -67,6 +69,8 @@ def compare(first: Sequence[Sequence[Point]], second: Sequence[Sequence[Point]])
 
 
 def _compare(first: Sequence[Point], second: Sequence[Point]) -> tuple[float, float, float, float]:
+    if not all(any(point.valid_cost > 0 for point in found) for found in (first, second)):
+        return np.nan, np.nan, np.nan, np.nan
     budgets = common_budgets(first, second)
     gains = at_budgets(second, budgets) - at_budgets(first, budgets)
     pairs = [(cheapest(first, level), cheapest(second, level)) for level in _levels(first, second)]
