@@ -71,7 +71,7 @@ def measure(
         One split, and smaller tables.
     acquisition : {"path", "learner"}
     splits : int, optional
-        Of the table's own number by default.
+        As many as the table has by default.
     """
     start = time.perf_counter()
     count = 1 if quick else splits or cascade_tables.KINDS[name].splits

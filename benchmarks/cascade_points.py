@@ -41,6 +41,10 @@ class Variant:
     settings: tuple[tuple[str, Any], ...] = ()
 
 
+# Few stages that reject much, sharply, and are fitted cautiously: better than the defaults where positives are rare.
+FEW = (("n_stages", 4), ("rejected", 0.6), ("inflation", 2.0), ("ridge", 1.0), ("steepness", 1000.0))
+
+
 @frozen
 class Job:
     """One fit; the tradeoff is in units of `Table.loss` per cost of all features."""

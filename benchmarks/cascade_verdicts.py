@@ -28,8 +28,8 @@ class Verdict:
         Mean difference of test scores at equal budgets, in per cent.
     ahead : float
         Share of budgets at which the second's score is higher, ties half.
-    saved, saved_error : float
-        Mean share of cost that the second saves at equal valid scores, on test; from mean logarithms of ratios.
+    ratio, ratio_error : float
+        The second's cost over the first's at equal valid scores, on test: geometric mean, and its relative error.
     kept : float
         Mean difference of the test scores of these pairs, in per cent.
     """
@@ -37,14 +37,17 @@ class Verdict:
     gain: float
     gain_error: float
     ahead: float
-    saved: float
-    saved_error: float
+    ratio: float
+    ratio_error: float
     kept: float
 
     def __str__(self) -> str:
+        gain, ratio = f"{self.gain:+.2f}", f"{self.ratio:.2f}"
+        if not np.isnan(self.gain_error):
+            gain, ratio = f"{gain} ± {self.gain_error:.2f}", f"{ratio} (± {self.ratio_error:.0%})"
         return (
-            f"{self.word} {self.gain:+.2f} ± {self.gain_error:.2f} % at equal budgets (ahead at {self.ahead:.0%}); "
-            f"{self.saved:+.0%} ± {self.saved_error:.0%} cost saved at equal score ({self.kept:+.2f} % on test)"
+            f"{self.word} {gain} % at equal budgets, ahead at {self.ahead:.0%}; "
+            f"{ratio} times the cost at equal score, {self.kept:+.2f} % on test"
         )
 
     @property
@@ -65,7 +68,7 @@ def compare(first: Sequence[Sequence[Point]], second: Sequence[Sequence[Point]])
     mean = np.nanmean(found, axis=0)
     error = found.std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.full(4, np.nan)
     gain, ahead, ratio, kept = mean
-    return Verdict(100 * gain, 100 * error[0], ahead, 1 - np.exp(ratio), np.exp(ratio) * error[2], 100 * kept)
+    return Verdict(100 * gain, 100 * error[0], ahead, np.exp(ratio), np.expm1(error[2]), 100 * kept)
 
 
 def _compare(first: Sequence[Point], second: Sequence[Point]) -> tuple[float, float, float, float]:

@@ -1,9 +1,9 @@
-"""Cascades and single stages over banks that were trained with prices, or elsewhere: what do they save at equal score?
+"""Cascades over trees that were trained with prices, or elsewhere, and what they save at equal score.
 
 A bank is the trees of CEGB or Greedy Miser, at a row of tradeoffs, or of an adopted xgboost model, trained on half of
 the training rows; cascade and single stage are fitted on the others. They are compared with these models themselves,
-from few of their trees to all, trained on all training rows (and, in the figure, on the same half): the best on valid at
-each budget, scored on test.
+from few of their trees to all, trained on all training rows, and on the same half: the best on valid at each budget,
+scored on test.
 
     python benchmarks/cronus_banks.py --quick            # smaller tables, few tradeoffs: some minutes
     python benchmarks/cronus_banks.py --output figures   # all tables: about half an hour on two cores
@@ -21,15 +21,15 @@ import cascade_verdicts
 import paper_tables
 from cascade_banks import Source
 from cascade_measured import Fits, Measured
-from cascade_points import Variant
+from cascade_points import FEW, Variant
 from paper_figures import draw
 
 TABLES = ("nhanes", "cover", "mslr", "thyroid", "heart", "synthetic")
-TRAINED = (0.0, 0.03, 0.1, 0.3, 1.0)  # tradeoffs of a bank, in units of the constant's loss per cost of all features
-QUICK_TRAINED = (0.03, 0.3)
-TRADEOFFS, QUICK_TRADEOFFS = 7, 4
+TRAINED = (0.03, 0.1, 0.3, 1.0)  # tradeoffs of a bank, in units of the constant's loss per cost of all features
+QUICK_TRAINED = (0.1,)
+TRADEOFFS, QUICK_TRADEOFFS = 6, 4
 GREEDY, SINGLE = Variant("greedy"), Variant("reweighted")
-CASCADE = Variant("cronus")
+CASCADES = (Variant("cronus"), Variant("cronus", FEW))
 FAMILIES = {"cegb": "CEGB", "miser": "Greedy Miser", "xgboost": "xgboost"}
 PLAIN = "cascade over plain trees"
 
@@ -39,7 +39,8 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     measured: list[Measured] = []
     for name in options.tables:
-        measured.append(cascade_measured.measure(name, _ways(quick=options.quick), quick=options.quick))
+        ways = _ways(quick=options.quick)
+        measured.append(cascade_measured.measure(name, ways, quick=options.quick, splits=options.splits))
         draw_all(measured, options.output)
     print(f"\nfigures in {options.output}\n")
     print_claims(measured)
@@ -50,6 +51,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("tables", nargs="*", default=[], help=f"some of {', '.join(TABLES)}; all by default")
     parser.add_argument("--quick", action="store_true", help="a third of the training rows, few trees and tradeoffs")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for figures")
+    parser.add_argument("--splits", type=int, help="of each table, by default as many as it has")
     options = parser.parse_args()
     if unknown := set(options.tables) - set(cascade_tables.KINDS):
         parser.error(f"no such table: {', '.join(sorted(unknown))}")
@@ -61,13 +63,15 @@ def _options() -> argparse.Namespace:
 
 def _ways(*, quick: bool) -> dict[str, list[Fits]]:
     row = cascade_points.tradeoffs(QUICK_TRADEOFFS if quick else TRADEOFFS)
-    ways = {PLAIN: [Fits(CASCADE, row)]}
+    ways = {PLAIN: [Fits(variant, row) for variant in CASCADES]}
     for family, name in FAMILIES.items():
         trained = (0.0,) if family == "xgboost" else QUICK_TRAINED if quick else TRAINED
         for rows, label in (("all", name), ("bank", _half(name))):
-            ways[label] = [Fits(GREEDY, source=Source(family, tradeoff, rows)) for tradeoff in trained]
-        for variant, label in ((SINGLE, _single(name)), (CASCADE, _cascade(name))):
-            ways[label] = [Fits(variant, row, Source(family, tradeoff)) for tradeoff in trained]
+            ways[label] = [Fits(GREEDY, sources=(Source(family, tradeoff, rows),)) for tradeoff in trained]
+        for variants, label in (((SINGLE,), _single(name)), (CASCADES, _cascade(name))):
+            ways[label] = [
+                Fits(variant, row, (Source(family, tradeoff),)) for variant in variants for tradeoff in trained
+            ]
     return ways
 
 

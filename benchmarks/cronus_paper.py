@@ -23,15 +23,13 @@ import cascade_verdicts
 import numpy as np
 import paper_tables
 from cascade_measured import NEAR, Fits, Measured
-from cascade_points import Variant
+from cascade_points import FEW, Variant
 from paper_figures import draw
 
 import costframe_cronus
 
 TABLES = ("synthetic", "mslr", "mslr-3", "nhanes", "cover")
-TRADEOFFS, QUICK_TRADEOFFS = 10, 4
-# Few stages that reject much, sharply, and are fitted cautiously.
-FEW = (("n_stages", 4), ("rejected", 0.6), ("inflation", 2.0), ("ridge", 1.0), ("steepness", 1000.0))
+TRADEOFFS, QUICK_TRADEOFFS = 12, 4
 HAS_OPTIMIZATION = "optimize" in inspect.signature(costframe_cronus.CronusClassifier).parameters
 INITIALIZED = (("optimize", "none"),) if HAS_OPTIMIZATION else ()
 WAYS: dict[str, tuple[Variant, ...]] = {
@@ -72,6 +70,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a third of the training rows, few trees and tradeoffs")
     parser.add_argument("--learner", action="store_true", help="trees acquire all features that they may read")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for figures")
+    parser.add_argument("--splits", type=int, help="of each table, by default as many as it has")
     options = parser.parse_args()
     if unknown := set(options.tables) - set(cascade_tables.KINDS):
         parser.error(f"no such table: {', '.join(sorted(unknown))}")
@@ -89,7 +88,7 @@ def measure(name: str, options: argparse.Namespace) -> Measured:
         for way, variants in WAYS.items()
     }
     acquisition = "learner" if options.learner else "path"
-    return cascade_measured.measure(name, ways, quick=options.quick, acquisition=acquisition)
+    return cascade_measured.measure(name, ways, quick=options.quick, acquisition=acquisition, splits=options.splits)
 
 
 def draw_all(measured: list[Measured], options: argparse.Namespace) -> None:
