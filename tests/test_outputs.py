@@ -93,3 +93,36 @@ def test_negative_weights_are_refused():
     bank = cf.WeakLearnerBank.columns(("a",))
     with pytest.raises(BankError, match="weight: expected numbers >= 0"):
         BankOutputs.of(bank, [[1.0], [2.0]]).gram(np.array([1.0, -1.0]))
+
+
+@settings(max_examples=40)
+@given(st.data(), st.integers(0, 10_000))
+def test_sums_of_products_leave_out_what_weighs_nothing(data, seed):
+    bank, rng = data.draw(kit.banks(NAMES)), np.random.default_rng(seed)
+    X, weight = rng.standard_normal((23, len(NAMES))), rng.random(23) * (rng.random(23) < 0.5)
+    y = np.where(weight[:, None] > 0, rng.standard_normal((23, 2)), np.nan)  # never looked at
+    found, H, some = BankOutputs.of(bank, X), bank.outputs(X), weight > 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "GRAM_BLOCK", 64)
+        patch.setattr(module, "PART", 8)
+        gram, right = found.products(weight, y)
+    heavy = weight[some, None] * H[some]
+    np.testing.assert_allclose(gram, H[some].T @ heavy, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(right, heavy.T @ y[some], rtol=1e-10, atol=1e-10)
+    with pytest.raises(BankError, match="weight: expected numbers >= 0, got -1"):
+        found.products(np.full(23, -1.0), y)
+
+
+def test_the_compiled_rows_are_the_naive_ones():
+    from costframe.core.outputs_kernels import write_outputs
+
+    rng = np.random.default_rng(0)
+    codes, dense = rng.integers(0, 4, (9, 3)).astype(np.uint8), rng.standard_normal((9, 2))
+    source, values = np.array([2, -1, 0, -2, 2], np.int32), rng.standard_normal((5, 4))
+    rows, factor = np.array([8, 0, 3]), np.array([1.0, 0.5, -2.0])
+    out, twin = np.empty((3, 5)), np.empty((3, 5))
+    for i, j in np.ndindex(3, 5):
+        h = values[j, codes[rows[i], source[j]]] if source[j] >= 0 else dense[rows[i], -1 - source[j]] + values[j, 0]
+        twin[i, j] = factor[i] * h
+    write_outputs(codes, dense, source, values, rows, factor, out)
+    np.testing.assert_array_equal(out, twin)

@@ -21,8 +21,7 @@ from costframe_cronus.single_stage import (
     fit_ridge,
     hopeless,
     in_loss,
-    kept,
-    relax,
+    relaxed_supports,
     scale_of,
 )
 
@@ -198,9 +197,9 @@ def _stage(
         return weights
     supports = [] if settings.l1 else [np.ones(len(varying), np.bool_)]
     strengths = (1.0,) if settings.paper_scale else STRENGTHS
-    for strength in strengths if fresh.price.any() or settings.l1 else ():
-        cost = RelaxedCost.chain(offered.times(scale * strength), len(reach))
-        supports.append(kept(part, relax(part, cost, settings, before, reach), settings.drop))
+    if fresh.price.any() or settings.l1:
+        costs = [RelaxedCost.chain(offered.times(scale * strength), len(reach)) for strength in strengths]
+        supports += relaxed_supports(part, costs, settings, before, reach)
     weights[varying] = fit_best(part, fresh, supports, unit)
     return weights
 

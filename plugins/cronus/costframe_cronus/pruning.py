@@ -70,7 +70,5 @@ def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
     member: Any = groups.member[some]
     shared = sparse.coo_array(member @ member.T)
     emptied = shared.data == size[some][shared.row]
-    saved = np.bincount(
-        shared.col[emptied], weights=groups.price[some][shared.row[emptied]], minlength=len(some)
-    )
-    return member, saved
+    saved = np.bincount(shared.col[emptied], weights=groups.price[some][shared.row[emptied]], minlength=len(some))
+    return member, np.asarray(saved, np.float64)

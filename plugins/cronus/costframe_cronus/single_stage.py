@@ -9,7 +9,8 @@ from attrs import frozen
 
 from costframe.core.groups import PricedGroups
 from costframe.core.relaxed import RelaxedCost, auxiliary
-from costframe_cronus.linear import ShrinkingSystem
+from costframe.core.threads import run_parallel, thread_count
+from costframe_cronus.linear import ShrinkingSystem, blas_side_by_side
 from costframe_cronus.pruning import prune
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "in_loss",
     "kept",
     "relax",
+    "relaxed_supports",
     "reweight",
     "scale_of",
 ]
@@ -104,8 +106,24 @@ def _supports(
         return [everything]
     scaled = groups if settings.paper_scale else groups.times(scale_of(groups, full))
     strengths = (1.0,) if settings.paper_scale or free else STRENGTHS
-    relaxed = [relax(normal, RelaxedCost(scaled.times(strength)), settings) for strength in strengths]
-    return [everything] * (not settings.l1) + [kept(normal, weights, settings.drop) for weights in relaxed]
+    costs = [RelaxedCost(scaled.times(strength)) for strength in strengths]
+    return [everything] * (not settings.l1) + relaxed_supports(normal, costs, settings)
+
+
+def relaxed_supports(
+    normal: NormalEquations,
+    costs: Sequence[RelaxedCost],
+    settings: Reweighting,
+    earlier: NDArray[np.float64] | None = None,
+    reach: NDArray[np.float64] | None = None,
+) -> list[NDArray[np.bool_]]:
+    """Relax several costs, side by side, and tell for each which learners matter: bool (C,)."""
+
+    def support(cost: RelaxedCost) -> NDArray[np.bool_]:
+        return kept(normal, relax(normal, cost, settings, earlier, reach), settings.drop)
+
+    with blas_side_by_side():
+        return run_parallel(support, costs, thread_count())
 
 
 def hopeless(normal: NormalEquations, groups: PricedGroups, ridge: float) -> bool:
@@ -114,10 +132,11 @@ def hopeless(normal: NormalEquations, groups: PricedGroups, ridge: float) -> boo
     Prices are those of an exact cost; a group's price is asked of each of its weights.
     """
     nothing = 0.5 * normal.target_variance
-    cheapest = float((groups.price @ groups.member).min(initial=np.inf))
+    cheapest = float(np.asarray(groups.price @ groups.member).min(initial=np.inf))
     if cheapest <= 0 or cheapest > nothing:
         return cheapest > 0
-    full = fit_ridge(normal, np.ones(len(normal.right), np.bool_), ridge)
+    with blas_side_by_side():
+        full = fit_ridge(normal, np.ones(len(normal.right), np.bool_), ridge)
     return bool(cheapest > (1 + 1e-9) * (nothing - _ridged(normal, full, ridge)))
 
 
@@ -147,10 +166,12 @@ def fit_best(
     def objective(weights: NDArray[np.float64]) -> float:
         return _ridged(normal, weights, ridge) + exact.charged(weights[np.newaxis])
 
-    candidates = []
-    for support in supports:
+    def fit(support: NDArray[np.bool_]) -> NDArray[np.float64]:
         fitted = fit_ridge(normal, support, ridge)
-        candidates.append(fitted if support.all() else prune(normal, groups, fitted, ridge))
+        return fitted if support.all() else prune(normal, groups, fitted, ridge)
+
+    with blas_side_by_side():
+        candidates = run_parallel(fit, supports, thread_count())
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
 

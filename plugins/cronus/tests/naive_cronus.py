@@ -115,3 +115,31 @@ def rank(tree, row):
         stage, exits = tree.stages[stage.above], exits + 1
     s = score(stage)
     return exits + s / (2 * (1 + abs(s)))
+
+
+def fit_of_sums(matrix, right, support, ridge):
+    """Weights on a support from sums over rows, and what loss + ridge is less than that of zero, negative."""
+    square = matrix[np.ix_(support, support)] + ridge * np.eye(len(support))
+    weights = np.linalg.solve(square, right[support])
+    return weights, 0.5 * (weights * (square @ weights)).sum() - (weights * right[support]).sum()
+
+
+def relax(normal, groups, l1, rounds, floor, negligible, earlier, d):
+    """Alternate, with a new matrix of what is left each round; one chain of stages."""
+    member = groups.member.toarray()
+    n_weights, n_labels = normal.right.shape
+    weights, active = np.ones((n_weights, n_labels)), np.arange(n_weights)
+    deviation, unit = np.sqrt(np.diag(normal.gram)), np.sqrt(normal.target_variance)
+    for _ in range(rounds):
+        squares = sum((d_k * one) ** 2 for d_k, one in zip(d, [*earlier, weights], strict=True)).sum(axis=1)
+        z = np.maximum(np.sqrt(member @ squares), floor)
+        norms = np.maximum(np.sqrt((weights**2).sum(axis=1)), floor)
+        penalty = (d[-1] ** 2 * (groups.price / z) @ member + l1 / norms)[active]
+        after = np.zeros_like(weights)
+        after[active] = np.linalg.solve(normal.gram[np.ix_(active, active)] + np.diag(penalty), normal.right[active])
+        moved = (np.sqrt(((after - weights) ** 2).sum(axis=1)) * deviation)[active].max()
+        weights = after
+        active = active[(np.sqrt((after**2).sum(axis=1)) * deviation)[active] > negligible * unit]
+        if not len(active) or moved <= floor * unit:
+            break
+    return weights

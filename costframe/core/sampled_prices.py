@@ -1,0 +1,190 @@
+"""What evaluating learners would really buy, on a sample of rows: trees read along paths, and share what they read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, frozen
+from scipy import sparse
+
+from costframe.core.bank import TREE
+from costframe.core.bits import word_count
+from costframe.core.errors import BankError
+from costframe.core.evaluate import layout_leaves
+from costframe.core.groups import PricedGroups
+from costframe.core.node_layout import lay_out_nodes, path_masks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+
+__all__ = ["Purchases", "SampledPrices", "drawn_rows"]
+
+MOST_ROWS = 2048
+
+
+def drawn_rows(weight: NDArray[np.float64], most: int = MOST_ROWS) -> NDArray[np.int64]:
+    """Draw at most `most` rows by weight, evenly along their order: int64, ascending, with repetitions."""
+    if len(weight) <= most and (weight == weight[0]).all():
+        return np.arange(len(weight))
+    ends = np.cumsum(weight)
+    steps = (np.arange(most) + 0.5) / most
+    return np.minimum(np.searchsorted(ends / ends[-1], steps), len(weight) - 1)
+
+
+@frozen(eq=False)
+class SampledPrices:
+    """Prices of groups of outputs, and on which of some rows an output needs a group to be paid for.
+
+    Attributes
+    ----------
+    groups : PricedGroups
+        Of C outputs, as of a row that reads everything.
+    reads : uint64 (entries of `groups.member`, W)
+        Bits: the rows on which that output needs that group.
+    paid : uint64 (G, W)
+        The rows on which a group is paid for already.
+    n_rows : int
+    """
+
+    groups: PricedGroups
+    reads: NDArray[np.uint64]
+    paid: NDArray[np.uint64]
+    n_rows: int
+
+    @classmethod
+    def of_bank(
+        cls, bank: WeakLearnerBank, groups: PricedGroups, needs: NDArray[np.bool_], X: NDArray[np.float64]
+    ) -> SampledPrices:
+        """See what a bank reads on its ways through trees.
+
+        Parameters
+        ----------
+        bank : WeakLearnerBank
+        groups : PricedGroups
+            Those that `PricedGroups.of_bank` made of it.
+        needs : bool (d, R)
+            Which resources the features need.
+        X : float64 (n, d)
+            At least one row.
+        """
+        if not len(X):
+            raise BankError("rows: expected at least one to see what is read on it")
+        group, learner, reads = _readings(bank, needs, np.ascontiguousarray(X, np.float64))
+        numbers: Any = sparse.coo_array(
+            (np.arange(1, len(group) + 1), (group, learner)), shape=(len(groups.price), len(bank))
+        )
+        table = sparse.csr_array(numbers.tocsr()[:, np.repeat(np.arange(len(bank)), bank.widths)])
+        member = sparse.csr_array((np.ones(table.nnz), table.indices, table.indptr), shape=table.shape)
+        paid = np.zeros((len(groups.price), reads.shape[1]), np.uint64)
+        return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, len(X))
+
+    @classmethod
+    def whole(cls, groups: PricedGroups) -> SampledPrices:
+        """Let every output need all of its groups on every row, as when learners acquire before they are evaluated."""
+        n_groups, entries = groups.member.shape[0], groups.member.nnz
+        return cls(groups, np.ones((entries, 1), np.uint64), np.zeros((n_groups, 1), np.uint64), 1)
+
+    def restrict(self, outputs: NDArray[np.int64]) -> SampledPrices:
+        """Keep some outputs, in the given order."""
+        numbered = _numbered(self.groups.member)[:, outputs]
+        chosen = sparse.csr_array(numbered)
+        chosen.sort_indices()
+        return evolve(self, groups=self.groups.restrict(outputs), reads=self.reads[chosen.data - 1])
+
+    def after(self, used: NDArray[np.bool_]) -> SampledPrices:
+        """Take what some outputs, bool (C,), buy as paid for."""
+        return evolve(self, paid=self.paid | self._union(used))
+
+    def shares(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return on which share of the rows each group is yet to be paid for some outputs: float64 (G,)."""
+        return np.asarray(np.bitwise_count(self._union(used) & ~self.paid).sum(axis=1) / self.n_rows)
+
+    def priced(self, used: NDArray[np.bool_]) -> PricedGroups:
+        """Price groups so that together they cost what some outputs, bool (C,), cost a row."""
+        return PricedGroups(self.groups.member, self.groups.price * self.shares(used))
+
+    def cost(self, used: NDArray[np.bool_]) -> float:
+        """Return the mean cost of some outputs, bool (C,)."""
+        return float(self.groups.price @ self.shares(used))
+
+    def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        member = self.groups.member
+        found = np.zeros(self.paid.shape, np.uint64)
+        entries = np.flatnonzero(used[member.indices])
+        group = np.repeat(np.arange(len(found)), np.diff(member.indptr))[entries]
+        if len(entries):
+            first = np.flatnonzero(np.append(True, np.diff(group) > 0))
+            found[group[first]] = np.bitwise_or.reduceat(self.reads[entries], first, axis=0)
+        return found
+
+
+class Purchases:
+    """What each output would cost next, while outputs are taken up one by one."""
+
+    def __init__(self, prices: SampledPrices) -> None:
+        self._prices, self._paid = prices, prices.paid.copy()
+        member = prices.groups.member
+        self._of_output = _numbered(member).tocsc()
+        self._group = np.repeat(np.arange(len(prices.groups.price)), np.diff(member.indptr))
+        self._by_entry = self._priced(np.arange(len(self._group)))
+        self.price = np.bincount(member.indices, self._by_entry, member.shape[1])
+
+    def take(self, output: int) -> None:
+        """Buy what one output needs; `price`, float64 (C,), tells what each would cost now."""
+        member = self._prices.groups.member
+        begin, end = self._of_output.indptr[output : output + 2]
+        for entry in self._of_output.data[begin:end] - 1:
+            group = self._group[entry]
+            self._paid[group] |= self._prices.reads[entry]
+            touched = np.arange(member.indptr[group], member.indptr[group + 1])
+            now = self._priced(touched)
+            np.add.at(self.price, member.indices[touched], now - self._by_entry[touched])
+            self._by_entry[touched] = now
+        np.maximum(self.price, 0.0, out=self.price)
+
+    def _priced(self, entries: NDArray[np.int64]) -> NDArray[np.float64]:
+        prices, group = self._prices, self._group[entries]
+        unpaid = np.bitwise_count(prices.reads[entries] & ~self._paid[group]).sum(axis=1)
+        return np.asarray(prices.groups.price[group] * unpaid / prices.n_rows)
+
+
+def _numbered(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Number the entries from 1, in their order."""
+    return sparse.csr_array((np.arange(1, member.nnz + 1), member.indices, member.indptr), shape=member.shape)
+
+
+def _readings(
+    bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+    """Return group, learner and rows, as bits, of all that learners need: themselves, features, and resources."""
+    n_learners, n_features = len(bank), len(bank.feature_names)
+    nodes = lay_out_nodes(bank.trees, n_features)
+    leaves = np.empty((len(X), len(bank.trees)), np.int32)
+    layout_leaves(nodes, X, leaves)
+    masks = path_masks(nodes, n_features)
+    F = bank.F.tocsc()
+    groups, learners, rows = [], [], []
+    for t in range(n_learners):
+        features = F.indices[F.indptr[t] : F.indptr[t + 1]].astype(np.int64)
+        reads = np.ones((len(X), len(features)), np.bool_)
+        if bank.kind[t] == TREE:
+            at = masks[leaves[:, bank.index[t]]][:, features >> 6]
+            reads = ((at >> (features & 63).astype(np.uint64)) & np.uint64(1)).astype(np.bool_)
+        resources = np.flatnonzero(needs[features].any(axis=0))
+        own = np.ones((len(X), 1), np.bool_)
+        rows.append(_packed(np.hstack([own, reads, reads @ needs[np.ix_(features, resources)]])))
+        groups.append(np.concatenate([[t], n_learners + features, n_learners + n_features + resources]))
+        learners.append(np.full(len(groups[-1]), t))
+    return np.concatenate(groups), np.concatenate(learners), np.concatenate(rows)
+
+
+def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Pack bool (n, M) into words over the rows: uint64 (M, W)."""
+    n_words = word_count(len(bits))
+    bytes_ = np.zeros((bits.shape[1], 8 * n_words), np.uint8)
+    packed = np.packbits(bits, axis=0, bitorder="little").T
+    bytes_[:, : packed.shape[1]] = packed
+    return bytes_.view("<u8").astype(np.uint64, copy=False)

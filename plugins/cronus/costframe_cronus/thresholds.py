@@ -1,0 +1,89 @@
+"""Thresholds that minimize mean loss + lambda * cost exactly, rows routed as they will be: one at a time, in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["best_thresholds", "hard_objective"]
+
+_TURNS = 10
+
+
+def hard_objective(
+    scores: NDArray[np.float64],
+    at_exit: NDArray[np.float64],
+    on_arrival: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+) -> float:
+    """Return sum_i of what is paid on arrival at each stage that row i reaches, and at the exit it takes."""
+    return float(_ahead(scores, at_exit, on_arrival, threshold)[0].sum())
+
+
+def _ahead(
+    scores: NDArray[np.float64],
+    at_exit: NDArray[np.float64],
+    on_arrival: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+) -> list[NDArray[np.float64]]:
+    """Return what is ahead of each row that has come to stage 0, 1, ...: K arrays, float64 (n,)."""
+    ahead = [on_arrival[:, -1] + at_exit[:, -1]]
+    for k in range(len(threshold) - 1, -1, -1):
+        out = scores[:, k] < threshold[k]
+        ahead.insert(0, on_arrival[:, k] + np.where(out, at_exit[:, k], ahead[0]))
+    return ahead
+
+
+def best_thresholds(
+    scores: NDArray[np.float64],
+    at_exit: NDArray[np.float64],
+    on_arrival: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Place thresholds, the last first, each at its optimum given the others, until none moves.
+
+    Parameters
+    ----------
+    scores : float64 (n, K)
+    at_exit, on_arrival : float64 (n, K)
+        Loss of an answer there, and lambda * what the stage adds to the cost, both with the row's weight.
+    threshold : float64 (K - 1,)
+        To start with.
+
+    Returns
+    -------
+    float64 (K - 1,)
+        Where -inf rejects none; inf rejects all. A finite one lies between two scores that occur.
+    """
+    theta = threshold.copy()
+    order = [np.argsort(scores[:, k], kind="stable") for k in range(len(theta))]
+    for _ in range(_TURNS):
+        before = theta.copy()
+        stays = np.logical_and.accumulate(scores[:, :-1] >= theta, axis=1)
+        reached = np.concatenate([np.ones((len(scores), 1), np.bool_), stays], axis=1)
+        ahead = on_arrival[:, -1] + at_exit[:, -1]
+        for k in range(len(theta) - 1, -1, -1):
+            rows = order[k][reached[order[k], k]]
+            theta[k] = _cut(scores[rows, k], (at_exit[:, k] - ahead)[rows], theta[k])
+            ahead = on_arrival[:, k] + np.where(scores[:, k] < theta[k], at_exit[:, k], ahead)
+        if (theta == before).all():
+            break
+    return theta
+
+
+def _cut(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
+    """Return the cut of ascending scores below which `more` sums to the least; the one there is, if it is as good."""
+    sums = np.concatenate([[0.0], np.cumsum(more)])
+    possible = np.concatenate([[True], np.diff(scores) > 0, [True]]) if len(scores) else np.array([True])
+    sums = np.where(possible, sums, np.inf)
+    at = int(sums.argmin())
+    if sums[at] >= sums[np.searchsorted(scores, now)] - 1e-15:
+        return now
+    if at in {0, len(scores)}:
+        return -np.inf if at == 0 else np.inf
+    middle = 0.5 * (scores[at - 1] + scores[at])
+    return float(middle if middle > scores[at - 1] else scores[at])

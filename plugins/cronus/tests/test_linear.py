@@ -1,0 +1,109 @@
+"""Systems and inverses that lose unknowns, against linear algebra that starts anew each time."""
+
+import naive_cronus
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costframe.core.symmetric import mirror
+from costframe_cronus.linear import ShrinkingInverse, ShrinkingSystem, invert, solve_scaled
+
+seeds = st.integers(0, 10_000)
+CLOSE = {"rtol": 1e-7, "atol": 1e-10}
+
+
+def drawn(seed, size, rank=None):
+    """A positive matrix with variances of very different sizes, and two right hand sides in its range."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((rank or 2 * size, size)) * 10.0 ** rng.uniform(-2, 1, size)
+    return root.T @ root, root.T @ rng.standard_normal((len(root), 2)), rng
+
+
+@given(seeds, st.integers(1, 300))
+def test_a_triangle_is_mirrored(seed, size):
+    full = np.random.default_rng(seed).standard_normal((size, size))
+    for order in "CF":
+        matrix = np.array(full, order=order)
+        mirror(matrix)
+        np.testing.assert_array_equal(matrix, np.triu(full) + np.triu(full, 1).T)
+
+
+@given(seeds, st.integers(1, 12))
+def test_a_system_is_solved_for_some_unknowns(seed, size):
+    matrix, right, rng = drawn(seed, size)
+    before, penalty, live = matrix.copy(), rng.random(size), rng.random(size) < 0.7
+    buffer = np.full((size, size), np.nan)
+    found = solve_scaled(matrix, right, penalty, live, buffer)
+    places = np.flatnonzero(live)
+    direct = np.linalg.solve((matrix + np.diag(penalty))[np.ix_(places, places)], right[places])
+    np.testing.assert_allclose(found[places], direct, **CLOSE)
+    assert not found[~live].any()
+    np.testing.assert_array_equal(matrix, before)
+
+
+def test_what_is_singular_has_a_finite_solution():
+    for size, copies in ((3, 2), (10, 40)):
+        matrix, right, _ = drawn(1, size)
+        matrix, right = np.tile(matrix, (copies, copies)), np.tile(right, (copies, 1))
+        found = solve_scaled(matrix, right)
+        np.testing.assert_allclose(matrix @ found, right, rtol=1e-3, atol=1e-6 * np.abs(right).max())
+        assert np.abs(found).max() < 1e6
+
+
+def test_rounding_below_zero_is_no_fault():
+    matrix = np.ones((3, 3))
+    matrix[0, 1] = matrix[1, 0] = 1 + 1e-10
+    assert np.isfinite(solve_scaled(matrix, np.ones((3, 1)))).all()
+    with pytest.raises(np.linalg.LinAlgError, match="3 unknowns is not positive"):
+        solve_scaled(np.ones((3, 3)) - 2 * (1 - np.eye(3)), np.ones((3, 1)))
+
+
+@given(seeds, st.integers(0, 12))
+def test_inverses(seed, size):
+    matrix, _, _ = drawn(seed, size) if size else (np.empty((0, 0)), None, None)
+    before = matrix.copy()
+    np.testing.assert_allclose(invert(matrix, 0.1), np.linalg.inv(matrix + 0.1 * np.eye(size)), **CLOSE)
+    np.testing.assert_array_equal(matrix, before)
+
+
+@given(seeds, st.integers(2, 40))
+def test_a_shrinking_system_is_a_smaller_system(seed, size):
+    matrix, right, rng = drawn(seed, size)
+    system, left = ShrinkingSystem(matrix, right), np.arange(size)
+    for share in (1.0, 0.95, 0.95, 0.5, 0.97, 0.9):
+        live = rng.random(len(system.places)) < share
+        places = system.places
+        left = np.intersect1d(left, places[live])
+        copied = system.keep(live)
+        np.testing.assert_array_equal(system.places, places if copied is None else places[copied])
+        np.testing.assert_array_equal(system.places[system.live], left)
+        penalty = rng.random(size)
+        found = np.zeros((size, 2))
+        found[system.places] = system.solve(penalty[system.places])
+        direct = np.zeros((size, 2))
+        direct[left] = np.linalg.solve((matrix + np.diag(penalty))[np.ix_(left, left)], right[left])
+        np.testing.assert_allclose(found, direct, **CLOSE)
+
+
+@given(seeds, st.integers(2, 40), st.booleans())
+def test_a_shrinking_inverse_is_a_ridge_fit_of_what_is_left(seed, size, singular):
+    matrix, right, rng = drawn(seed, size, rank=max(1, size // 2) if singular else None)
+    ridge, support = 0.3, np.flatnonzero(rng.random(size) < 0.8)
+    if not len(support):
+        return
+    fit = ShrinkingInverse(matrix, right, support, ridge)
+    while True:
+        np.testing.assert_array_equal(fit.support, support)
+        weights, loss = naive_cronus.fit_of_sums(matrix, right, support, ridge)
+        np.testing.assert_allclose(fit.weights, weights, **CLOSE)
+        if not len(support):
+            break
+        for count in {1, max(1, len(support) // 4), len(support) // 2 + 1, len(support)}:
+            gone = rng.permutation(len(support))[:count]
+            rest = naive_cronus.fit_of_sums(matrix, right, np.delete(support, gone), ridge)[1]
+            assert fit.lost(gone) == pytest.approx(rest - loss, rel=1e-6, abs=1e-7 * max(1.0, abs(loss)))
+            assert (fit.lost_alone[gone] <= fit.lost(gone) * (1 + 1e-6) + 1e-7 * max(1.0, abs(loss))).all()
+        gone = rng.permutation(len(support))[: int(rng.choice([1, 1, 1, 2, max(1, len(support) // 2)]))]
+        support = np.delete(support, gone)
+        fit.remove(gone)
