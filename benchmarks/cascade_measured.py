@@ -49,7 +49,8 @@ class Measured:
     def panel(self, ways: Sequence[str], title: str | None = None) -> Panel:
         """Put some ways in a panel, as scores at budgets."""
         table = cascade_tables.load(self.table, 0, quick=self.quick)
-        budgets = np.geomspace(LEAST, MOST, 90) * table.full_cost
+        bought = [point.valid_cost for way in ways for found in self.ways[way] for point in found if point.valid_cost]
+        budgets = np.geomspace(max(LEAST * table.full_cost, 0.7 * min(bought)), MOST * table.full_cost, 90)
         lines = []
         for way in ways:
             scores = np.array([cascade_verdicts.at_budgets(points, budgets) for points in self.ways[way]])

@@ -102,22 +102,25 @@ def run(jobs: Iterable[Job], workers: int = 2) -> dict[Job, list[Point]]:
 
 
 def points(job: Job) -> list[Point]:
-    """Fit once and measure: a cascade or single stage is one model, greedy boosting one for each of some counts."""
+    """Fit once and measure: a cascade or single stage is one model, greedy boosting one for each of some counts.
+
+    A model that bought nothing is no bank, and makes the constant only.
+    """
     data = cascade_tables.load(job.table, job.split, quick=job.quick)
     if job.variant.estimator != "greedy":
-        return [_point(job, data, _fitted(job, data))]
+        bank = cascade_banks.bank(job.sources, job.table, job.split, quick=job.quick)
+        return [_point(job, data, _fitted(job, data, bank))] if len(bank) else []
     (source,) = job.sources
     model = cascade_banks.model(source, job.table, job.split, quick=job.quick)
-    counts = dict.fromkeys(max(1, len(model.bank) * share // 1000) for share in PREFIXES)
-    return [_point(job, data, _prefix(model, count)) for count in (0, *counts)]
+    counts = dict.fromkeys(min(len(model.bank), 1 + len(model.bank) * share // 1000) for share in PREFIXES)
+    return [_point(job, data, _prefix(model, count)) for count in {0: None} | counts]
 
 
-def _fitted(job: Job, data: Table) -> cf.StageTree:
+def _fitted(job: Job, data: Table, bank: cf.WeakLearnerBank) -> cf.StageTree:
     """Fit to the training rows that the bank has not seen, or to all if it has seen all.
 
     The cascade of a ranking is a ranker, the single stage a classifier.
     """
-    bank = cascade_banks.bank(job.sources, job.table, job.split, quick=job.quick)
     rows = cascade_tables.training_rows(data, "all" if job.sources[0].rows == "all" else "train")
     seen, name = data.parts["valid"], NAMES[job.variant.estimator]
     weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}

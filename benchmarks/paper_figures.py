@@ -93,7 +93,7 @@ def _panel(axes: Axes, panel: Panel, *, ordered: bool) -> None:
         low, high = line.score - line.error, line.score + line.error
         axes.fill_between(line.cost, low, high, color=look["color"], alpha=0.12, lw=0, step="post")
     axes.set_xscale("log")
-    least = 0.7 * min(line.cost.min() for line in panel.lines) if ordered else LEAST * panel.full_cost
+    least = (0.7 if ordered else 1.0) * min(line.cost.min() for line in panel.lines)
     axes.set_xlim(max(least, LEAST * panel.full_cost), MOST * panel.full_cost)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
