@@ -95,15 +95,7 @@ class RelaxedCost:
         self, weights: NDArray[np.float64], reach: ArrayLike | None = None, share: ArrayLike | None = None
     ) -> RelaxedGradient:
         """Differentiate `value` by all that it is given."""
-        d, p = self._settled(weights, reach, share)
-        energies, squares = self._energies(weights), self._squares(weights, d)
-        pull = self._pull(auxiliary(squares, self.floor), p)
-        slope = np.asarray(d[:, np.newaxis] ** 2 * (pull @ self.groups.member))
-        return RelaxedGradient(
-            weights * (slope if weights.ndim == 2 else slope[:, :, np.newaxis]),
-            d * (pull * energies).sum(axis=1),
-            floored_root(squares, self.floor) @ self.groups.price,
-        )
+        return self.bound_gradient(weights, self.auxiliaries(weights, reach), reach, share)
 
     def auxiliaries(self, weights: NDArray[np.float64], reach: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the best z, float64 (L, G): at it `bound` touches `value`."""
@@ -120,6 +112,23 @@ class RelaxedCost:
         """Return sum_l p^l sum_g price_g 1/2 (g/z + z), quadratic in the weights and never below `value`."""
         d, p = self._settled(weights, reach, share)
         return float(p @ (0.5 * (_over(self._squares(weights, d), z) + z)) @ self.groups.price)
+
+    def bound_gradient(
+        self,
+        weights: NDArray[np.float64],
+        z: NDArray[np.float64],
+        reach: ArrayLike | None = None,
+        share: ArrayLike | None = None,
+    ) -> RelaxedGradient:
+        """Differentiate `bound` by all that it is given but z."""
+        d, p = self._settled(weights, reach, share)
+        pull = self._pull(z, p)
+        slope = np.asarray(d[:, np.newaxis] ** 2 * (pull @ self.groups.member))
+        return RelaxedGradient(
+            weights * (slope if weights.ndim == 2 else slope[:, :, np.newaxis]),
+            d * (pull * self._energies(weights)).sum(axis=1),
+            (0.5 * (_over(self._squares(weights, d), z) + z)) @ self.groups.price,
+        )
 
     def curvature(
         self, z: NDArray[np.float64], reach: ArrayLike | None = None, share: ArrayLike | None = None

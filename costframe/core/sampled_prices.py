@@ -152,7 +152,7 @@ class Purchases:
 
 
 def _numbered(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:
-    """Number the entries from 1, in their order."""
+    """Give the entries numbers from 1, in their order."""
     return sparse.csr_array((np.arange(1, member.nnz + 1), member.indices, member.indptr), shape=member.shape)
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.bank import WeakLearnerBank
+from costframe.core.bank import TREE, WeakLearnerBank
 from costframe.core.errors import ParameterError
 from costframe.core.predictor import StageTree
+from costframe.core.stages import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.training import TrainingData
 
-__all__ = ["dearer_copies", "find_bank", "usual_share"]
+__all__ = ["dearer_copies", "find_bank", "own_weights", "usual_share"]
 
 TRAINED = (None, "boosted")
 
@@ -47,7 +48,7 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any]) -> Wea
             raise ParameterError(f"{name}: has no effect, it is for a bank trained inside, and bank is {_shown(bank)}")
     if named and bank == "columns":
         return _columns(data)
-    found = bank if isinstance(bank, WeakLearnerBank | StageTree) else getattr(bank, "predictor_", None)
+    found = _model(bank)
     found = found.bank if isinstance(found, StageTree) else found
     if not isinstance(found, WeakLearnerBank):
         raise ParameterError(
@@ -56,6 +57,32 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any]) -> Wea
     if not len(found):
         raise ParameterError("bank: expected at least one learner, it has none")
     return found.with_features(data.feature_names)
+
+
+def _model(bank: Any) -> Any:
+    return bank if isinstance(bank, WeakLearnerBank | StageTree) else getattr(bank, "predictor_", None)
+
+
+def own_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None:
+    """Return how a model adds up the outputs of its bank, float64 (C,): of one answer of one output, or boosted trees.
+
+    Parameters
+    ----------
+    given : object
+        What the parameter `bank` was.
+    bank : WeakLearnerBank
+        What `find_bank` made of it.
+    """
+    model = _model(given)
+    if isinstance(model, StageTree):
+        answer = model.stages[0]
+        if len(model.stages) > 1 or not isinstance(answer, Answer) or len(answer.intercept) > 1:
+            return None
+        found = np.zeros(int(bank.widths.sum()))
+        owner = np.repeat(np.arange(len(bank)), bank.widths)
+        found[np.isin(owner, answer.learners)] = answer.weights[:, 0]
+        return found
+    return np.ones(len(bank)) if (bank.kind == TREE).all() and (bank.widths == 1).all() else None
 
 
 def usual_share(n_features: int) -> float:

@@ -6,31 +6,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
-from scipy.optimize import brentq
 from scipy.special import expit
 
-from costframe.core.groups import PricedGroups
 from costframe.core.progress import track
 from costframe.core.relaxed import RelaxedCost
+from costframe_cronus.chain import Chain
+from costframe_cronus.forward import take_up
 from costframe_cronus.normal import NormalEquations
-from costframe_cronus.single_stage import (
-    STRENGTHS,
-    USUAL_RIDGE,
-    Reweighting,
-    fit_best,
-    fit_ridge,
-    hopeless,
-    in_loss,
-    relaxed_supports,
-    scale_of,
-)
+from costframe_cronus.relaxing import STRENGTHS, Reweighting, relaxed_supports, scale_of
+from costframe_cronus.single_stage import USUAL_RIDGE, fit_best, fit_ridge, hopeless, in_loss
+from costframe_cronus.thresholds import threshold_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from costframe.core.groups import PricedGroups
     from costframe.core.outputs import BankOutputs
+    from costframe.core.sampled_prices import SampledPrices
+    from costframe_cronus.seen import SeenRows
 
-__all__ = ["Cascade", "CascadeSettings", "initialize", "threshold_for"]
+__all__ = ["CascadeSettings", "Started", "initialize"]
+
+
+_MOST = 1e300  # of lambda: products with zero stay zero
 
 
 @frozen
@@ -54,7 +54,11 @@ class CascadeSettings:
     ridge : float
         Of each stage's last fit, in units of its outputs' mean variance.
     paper_scale : bool
-        Leave the relaxed cost as it is.
+        Leave the relaxed cost as it is, and choose learners by it alone.
+    positive_weight : float
+        w+, what the loss of a row of target 1 is multiplied by; that of target -1 by 1.
+    acquisition : {"path", "learner"}
+        How prices are paid.
     verbose : int
     """
 
@@ -67,83 +71,53 @@ class CascadeSettings:
     l1_last: float = 0.0
     ridge: float = USUAL_RIDGE
     paper_scale: bool = False
+    positive_weight: float = 3.5
+    acquisition: str = "path"
     verbose: int = 0
 
 
 @frozen(eq=False)
-class Cascade:
-    """Stages in order; what does not decide anything is left out. The last one answers, the others reject.
+class Started:
+    """A cascade, and what the relaxed cost was multiplied by to be exact for a single stage without prices."""
 
-    Attributes
-    ----------
-    weights : float64 (K, C)
-    intercept : float64 (K,)
-    threshold : float64 (K - 1,)
-        theta: a row is rejected where its score is less.
-    passes : float64 (K, n)
-        p_i^k, of the training rows.
-    reach : float64 (K,)
-        d_k.
-    """
-
-    weights: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    threshold: NDArray[np.float64]
-    passes: NDArray[np.float64]
-    reach: NDArray[np.float64]
+    chain: Chain
+    scale: float
 
 
 def initialize(
-    outputs: BankOutputs,
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    emphasis: NDArray[np.float64],
-    groups: PricedGroups,
-    settings: CascadeSettings,
-) -> Cascade:
+    rows: SeenRows, price_at: Callable[[NDArray[np.float64]], SampledPrices], settings: CascadeSettings
+) -> Started:
     """Fit stages one after another, and place each threshold so that d_{k+1} = (1 - epsilon) d_k.
 
     Parameters
     ----------
-    outputs : BankOutputs
-    target : float64 (n,)
-        -1 and 1.
-    weight : float64 (n,)
-        Of rows, in means.
-    emphasis : float64 (n,)
-        What the loss of a row is multiplied by besides; normalized to a mean of one.
-    groups : PricedGroups
-        In units of cost.
+    rows : SeenRows
+    price_at : callable
+        Prices, in units of cost, for rows drawn by weights (n,).
     settings : CascadeSettings
     """
-    share = weight / weight.sum()
-    in_mean = share * emphasis / (share @ emphasis)
-    groups = in_loss(groups, settings.tradeoff)
+    outputs, target, share, in_mean = rows.outputs, rows.target, rows.share, rows.in_mean
     scale = 1.0
     found: list[tuple[NDArray[np.float64], float]] = []
     thresholds: list[float] = []
     passes = [np.ones(len(target))]
     normal: NormalEquations | None = None
+    prices: SampledPrices | None = None
     for k in track(range(settings.n_stages), "Cronus", verbose=settings.verbose):
         last = k == settings.n_stages - 1
         if normal is None:  # else the stage before rejects nothing
             normal = NormalEquations.of(outputs, target[:, np.newaxis], in_mean * passes[-1])
-        if k == 0 and not settings.paper_scale:
-            scale = _scale(normal, groups, settings.ridge)
         reach = np.array([share @ one for one in passes])
         loss_here = float((in_mean * passes[-1]).sum())  # the sums above are means over the rows that are left
-        inflated = groups.times(settings.inflation ** (settings.n_stages - 1 - k) / loss_here)
+        inflated = min(settings.tradeoff * settings.inflation ** (settings.n_stages - 1 - k) / loss_here, _MOST)
+        if prices is None:
+            prices = price_at(share * passes[-1])
+        if not found and not settings.paper_scale:
+            scale = _scale(normal, prices.priced(np.ones(outputs.shape[1], np.bool_)), settings.ridge)
         earlier = np.array([one for one, _ in found]).reshape(len(found), outputs.shape[1], 1)
         l1 = (settings.l1_last if last else settings.l1) / loss_here
-        weights = _stage(
-            normal,
-            inflated,
-            earlier,
-            reach,
-            Reweighting(settings.tradeoff, l1, paper_scale=settings.paper_scale),
-            scale,
-            settings.ridge,
-        )
+        chosen = Reweighting(inflated, l1, paper_scale=settings.paper_scale)
+        weights = _stage(normal, prices, earlier, reach, chosen, scale, settings.ridge)
         intercept = float(normal.intercept(weights)[0])
         if last or weights.any():
             found.append((weights[:, 0], intercept))
@@ -151,30 +125,14 @@ def initialize(
             scores = _scores(outputs, weights[:, 0], intercept)
             thresholds.append(threshold_for(scores, share * passes[-1], 1 - settings.rejected, settings.steepness))
             passes.append(passes[-1] * expit(settings.steepness * (scores - thresholds[-1])))
-            normal = None  # before the next one is made: they are large
-    return Cascade(
-        np.array([one for one, _ in found]),
-        np.array([constant for _, constant in found]),
-        np.array(thresholds),
-        np.array(passes),
-        np.array([share @ one for one in passes]),
-    )
-
-
-def threshold_for(scores: NDArray[np.float64], weight: NDArray[np.float64], share: float, steepness: float) -> float:
-    """Return theta such that the weighted mean of sigma(gamma (s - theta)) is `share`, in (0, 1)."""
-    total = float(weight.sum())
-    margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
-
-    def missing(theta: float) -> float:
-        return float(weight @ expit(steepness * (scores - theta))) / total - share
-
-    return float(brentq(missing, scores.min() - margin, scores.max() + margin, xtol=1e-13))
+            normal = prices = None  # before the next ones are made: they are large
+    chain = Chain(np.array([one for one, _ in found]), np.array([free for _, free in found]), np.array(thresholds))
+    return Started(chain, scale)
 
 
 def _stage(
     normal: NormalEquations,
-    groups: PricedGroups,
+    prices: SampledPrices,
     earlier: NDArray[np.float64],
     reach: NDArray[np.float64],
     settings: Reweighting,
@@ -183,23 +141,23 @@ def _stage(
 ) -> NDArray[np.float64]:
     """Fit one stage as if it were the last: weights, float64 (C, 1).
 
-    Which learners to keep is relaxed (eqs. 11 to 14); their weights, and what is removed, go by the exact price of what
-    no earlier stage has bought, paid by the rows that reach the stage.
+    Which learners to keep is relaxed (eqs. 11 to 14), and tried one at a time; their weights, and what is removed, go
+    by the exact price of what no earlier stage has bought, paid by the rows that reach the stage.
     """
     varying, weights = np.flatnonzero(normal.varies), np.zeros(normal.right.shape)
     if not len(varying):
         return weights
-    part, offered, before = normal.columns(varying), groups.restrict(varying), earlier[:, varying]
-    bought = groups.used(earlier).any(axis=0)
-    fresh = PricedGroups(offered.member, np.where(bought, 0.0, offered.price * reach[-1]))
+    part, everything = normal.columns(varying), np.ones(len(varying), np.bool_)
+    fresh = in_loss(prices.after(np.asarray(earlier.any(axis=(0, 2)))), settings.tradeoff * reach[-1]).restrict(varying)
     unit = ridge * float(np.diag(part.gram).mean())
     if hopeless(part, fresh, unit):
         return weights
-    supports = [] if settings.l1 else [np.ones(len(varying), np.bool_)]
+    supports = [] if settings.l1 or settings.paper_scale else [everything, take_up(part, fresh, unit)]
     strengths = (1.0,) if settings.paper_scale else STRENGTHS
-    if fresh.price.any() or settings.l1:
-        costs = [RelaxedCost.chain(offered.times(scale * strength), len(reach)) for strength in strengths]
-        supports += relaxed_supports(part, costs, settings, before, reach)
+    if fresh.groups.price.any() or settings.l1:
+        offered = in_loss(prices, settings.tradeoff * scale).restrict(varying).priced(everything)
+        costs = [RelaxedCost.chain(offered.times(strength), len(reach)) for strength in strengths]
+        supports += relaxed_supports(part, costs, settings, earlier[:, varying], reach)
     weights[varying] = fit_best(part, fresh, supports, unit)
     return weights
 

@@ -1,111 +1,116 @@
-"""From a bank and rows to a cascade as a stage tree: routes that reject, with answers that know how likely they err."""
+"""From a bank and rows to a cascade as a stage tree: initialized, optimized, and the best of both."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+from attrs import frozen
 
-from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
-from costframe.core.predictor import StageTree
-from costframe.core.stages import Answer, Route
-from costframe_cronus.calibration import calibrate
 from costframe_cronus.cascade import initialize
+from costframe_cronus.judge import Judge
+from costframe_cronus.optimize import at_supports, cyclic
+from costframe_cronus.own_order import in_own_order
+from costframe_cronus.pricing import Pricing
+from costframe_cronus.seen import SeenRows
+from costframe_cronus.tree import as_stage_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
-    from costframe.core.stages import Stage
+    from costframe.core.predictor import StageTree
     from costframe.core.training import Rows, TrainingData
-    from costframe_cronus.cascade import Cascade, CascadeSettings
+    from costframe_cronus.cascade import CascadeSettings
+    from costframe_cronus.chain import Chain
+    from costframe_cronus.optimize import Step
 
-__all__ = ["as_stage_tree", "train_cronus"]
+__all__ = ["OPTIMIZATIONS", "Trained", "train_cronus"]
+
+OPTIMIZATIONS = ("full", "cyclic", "none")
+
+
+@frozen(eq=False)
+class Trained:
+    """A cascade as a stage tree, and the accepted steps that led there."""
+
+    tree: StageTree
+    steps: tuple[Step, ...]
 
 
 def train_cronus(
-    data: TrainingData, bank: WeakLearnerBank, settings: CascadeSettings, positive_weight: float, n_jobs: int | None
-) -> StageTree:
+    data: TrainingData,
+    seen: Rows,
+    bank: WeakLearnerBank,
+    own: NDArray[np.float64] | None,
+    settings: CascadeSettings,
+    optimization: str,
+    n_jobs: int | None,
+) -> Trained:
     """Train a cascade. What labels mean to it, and what kind of answers it gives, is decided here and nowhere else.
 
-    Labels are two classes, or targets from -1 to 1. Answers of classes are calibrated on validation data if there are
-    any; those of targets rank, and rows that are rejected stand below all others, those rejected first lowest.
+    Labels are two classes, or targets from -1 to 1. Answers of classes are calibrated; those of
+    targets rank, and rows that are rejected stand below all others, those rejected first lowest.
 
     Parameters
     ----------
     data : TrainingData
+    seen : Rows
+        To calibrate and choose by.
     bank : WeakLearnerBank
+    own : float64 (C,), optional
+        Weights of a model whose bank this is.
     settings : CascadeSettings
-    positive_weight : float
-        What the loss of a row of target 1 is multiplied by.
+    optimization : {"full", "cyclic", "none"}
     n_jobs : int or None
     """
-    rows = data.train
+    train = _judge(data, data.train, bank, settings, n_jobs)
+    judge = train if seen is data.train else _judge(data, seen, bank, settings, n_jobs)
+    steps: list[Step] = []
+    start = initialize(train.rows, train.pricing.at, settings)
+    chain = start.chain
+    if optimization == "cyclic":
+        chain = cyclic(chain, train, settings, start.scale, steps)
+    elif optimization == "full":
+        chain = min(_candidates(chain, own, train, judge, settings, steps), key=lambda one: judge.measure(one).total)
+    return Trained(as_stage_tree(bank, chain, judge.links(chain), settings.steepness), tuple(steps))
+
+
+def _candidates(
+    start: Chain,
+    own: NDArray[np.float64] | None,
+    train: Judge,
+    judge: Judge,
+    settings: CascadeSettings,
+    steps: list[Step],
+) -> Iterator[Chain]:
+    """Yield what to choose from, the initialization first, which so is left only for something better."""
+    starts = [start]
+    if own is not None:
+        prices = train.pricing.at(train.rows.share)
+        starts.append(in_own_order(train.rows, own, prices, settings.n_stages))
+    for one in starts:
+        yield one
+        placed = judge.place_thresholds(one)
+        yield placed
+        yield judge.place_thresholds(at_supports(placed, train, judge, settings.ridge, steps))
+
+
+def _judge(
+    data: TrainingData, rows: Rows, bank: WeakLearnerBank, settings: CascadeSettings, n_jobs: int | None
+) -> Judge:
     outputs = BankOutputs.of(bank, rows.X, n_jobs)
-    comparisons = outputs.comparisons(bank, data.prices.split, rows.weight)
-    groups = PricedGroups.of_bank(bank, data.prices, n_rows=rows.total_weight, comparisons=comparisons)
-    target = _target(data, rows)
-    cascade = initialize(outputs, target, rows.weight, _emphasis(target, positive_weight), groups, settings)
-    if not data.n_classes:
-        return as_stage_tree(bank, cascade, None, settings.steepness)
-    seen = rows if data.valid is None else data.valid
-    scores = (outputs if seen is rows else BankOutputs.of(bank, seen.X, n_jobs)).times(cascade.weights.T)
-    links = _calibrated(cascade, scores + cascade.intercept, seen.y, seen.weight, settings.steepness)
-    return as_stage_tree(bank, cascade, links, settings.steepness)
-
-
-def _target(data: TrainingData, rows: Rows) -> NDArray[np.float64]:
-    """Return what scores are fitted to: float64 (n,), from -1 to 1."""
-    return np.asarray(2.0 * rows.y - 1.0 if data.n_classes else rows.y)
+    target = np.asarray(2.0 * rows.y - 1.0 if data.n_classes else rows.y)
+    more = _emphasis(target, settings.positive_weight) * rows.weight
+    seen = SeenRows(outputs, target, rows.weight, more / more.sum())
+    pricing = Pricing.of(bank, data.prices, rows, outputs, settings.acquisition)
+    return Judge(seen, pricing, rows.y if data.n_classes else None, settings.tradeoff, settings.steepness)
 
 
 def _emphasis(target: NDArray[np.float64], positive_weight: float) -> NDArray[np.float64]:
     """Return what the loss of each row is multiplied by: 1 at target -1, w+ at 1, and in between."""
     share = (target + 1.0) / 2.0
     return np.asarray(positive_weight * share + (1.0 - share))
-
-
-def as_stage_tree(
-    bank: WeakLearnerBank, cascade: Cascade, links: list[tuple[float, float]] | None, steepness: float
-) -> StageTree:
-    """Make a chain of routes; stage k's answer is sigmoid(a s + b) of its score s, for (a, b) = links[k].
-
-    Without links the answer ranks: it is k + s / (2 (1 + |s|)), k counted from 0, also where there is but one stage.
-    A row is rejected where its score is less than theta, and a route passes on what exceeds its threshold.
-    """
-    owner = np.repeat(np.arange(len(bank)), bank.widths)
-    used = np.unique(owner[cascade.weights.any(axis=0)])
-    stages: list[Stage] = []
-    for k, (weights, intercept) in enumerate(zip(cascade.weights, cascade.intercept, strict=True)):
-        learners = np.unique(owner[weights != 0])
-        of_stage = np.searchsorted(used, learners), weights[np.isin(owner, learners)]
-        if k < len(cascade.threshold):
-            theta = float(np.nextafter(cascade.threshold[k], -np.inf))
-            stages.append(Route(*of_stage, [intercept], theta, steepness, 2 * k + 1, 2 * k + 2))
-        if links is None:
-            stages.append(Answer(*of_stage, [intercept], "ranked", k))
-        else:
-            slope, constant = links[k]
-            stages.append(Answer(of_stage[0], slope * of_stage[1], [slope * intercept + constant], "sigmoid"))
-    return StageTree(bank.restrict(used), stages)
-
-
-def _calibrated(
-    cascade: Cascade,
-    scores: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    steepness: float,
-) -> list[tuple[float, float]]:
-    """Return slope and constant of each stage's answer, from rows weighted by the probability to exit there."""
-    left, links = weight.astype(np.float64), []
-    for k in range(len(cascade.weights)):
-        on = expit(steepness * (scores[:, k] - cascade.threshold[k])) if k < len(cascade.threshold) else 0.0
-        exiting, left = left * (1.0 - on), left * on
-        slope, constants = 0.0, np.zeros(2)
-        if exiting.sum() > 0:
-            slope, constants = calibrate(np.stack([np.zeros(len(codes)), scores[:, k]], axis=1), codes, exiting)
-        links.append((slope, float(constants[1] - constants[0])))
-    return links

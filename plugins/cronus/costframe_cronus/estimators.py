@@ -8,14 +8,17 @@ from attrs import define, field
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.reading import check_acquisition
 from costframe.core.training import check_number, given_or
 from costframe.trees.scaling import check_sizes
-from costframe_cronus.banks import find_bank
+from costframe_cronus.banks import find_bank, own_weights
 from costframe_cronus.cascade import CascadeSettings
-from costframe_cronus.cronus import train_cronus
+from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
 from costframe_cronus.grades import with_targets
+from costframe_cronus.held_out import split_off
+from costframe_cronus.relaxing import Reweighting
 from costframe_cronus.reweighted import train_reweighted
-from costframe_cronus.single_stage import USUAL_RIDGE, Reweighting
+from costframe_cronus.single_stage import USUAL_RIDGE
 
 if TYPE_CHECKING:
     from costframe.core.bank import WeakLearnerBank
@@ -56,9 +59,17 @@ class _OverBank(CostAwareEstimator):
     l1: float | None = field(default=None, kw_only=True)
     ridge: float | None = field(default=None, kw_only=True)
     scale: str | None = field(default=None, kw_only=True)
+    acquisition: str | None = field(default=None, kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
+
+    def _acquisition(self) -> str:
+        """Check how prices are paid; the paper's are paid by the learner."""
+        if self.acquisition is None:
+            return "learner" if self.scale == "paper" else "path"
+        check_acquisition(self.acquisition)
+        return str(self.acquisition)
 
     def _bank(self, data: TrainingData) -> WeakLearnerBank:
         """Check settings that all have, and find the bank."""
@@ -79,7 +90,8 @@ class _Reweighted(_OverBank):
             tradeoff=float(self.tradeoff), l1=given_or("l1", self.l1, 0.0), paper_scale=self.scale == "paper"
         )
         ridge = given_or("ridge", self.ridge, None, strict=True)
-        return train_reweighted(data, self._bank(data), settings, ridge, self.n_jobs, self.verbose)
+        acquisition = self._acquisition()
+        return train_reweighted(data, self._bank(data), settings, ridge, acquisition, self.n_jobs, self.verbose)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -145,6 +157,7 @@ class _Cascade(_OverBank):
     positive_weight: float | None = field(default=None, kw_only=True)
     steepness: float | None = field(default=None, kw_only=True)
     l1_last: float | None = field(default=None, kw_only=True)
+    optimize: str | None = field(default=None, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
         settings = CascadeSettings(
@@ -157,10 +170,18 @@ class _Cascade(_OverBank):
             l1_last=given_or("l1_last", self.l1_last, 0.0),
             ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
             paper_scale=self.scale == "paper",
+            positive_weight=given_or("positive_weight", self.positive_weight, 3.5, strict=True),
+            acquisition=self._acquisition(),
             verbose=self.verbose,
         )
-        more = given_or("positive_weight", self.positive_weight, 3.5, strict=True)
-        return train_cronus(data, self._bank(data), settings, more, self.n_jobs)
+        if self.optimize not in (None, *OPTIMIZATIONS):
+            raise ParameterError(f"optimize: expected one of {', '.join(OPTIMIZATIONS)}, got {self.optimize!r}")
+        data, seen = split_off(data)
+        bank = self._bank(data)
+        own = own_weights(self.bank, bank)
+        trained = train_cronus(data, seen, bank, own, settings, self.optimize or "full", self.n_jobs)
+        self.steps_ = trained.steps
+        return trained.tree
 
 
 @define(slots=False, eq=False, repr=False)

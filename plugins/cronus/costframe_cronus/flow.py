@@ -50,7 +50,7 @@ class Flow:
     def by_scores(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
         """Differentiate sum_ik q_i^k at_exit_ik + p_i^k on_arrival_ik by the scores that decide: float64 (n, K - 1).
 
-        A threshold's derivative is minus the sum of its column. Both arguments are float64 (n, K) and taken as constant.
+        A threshold's derivative is minus the sum of its column. Both arguments, float64 (n, K), are taken as constant.
         """
         slopes = np.empty(self.on.shape)
         ahead = at_exit[:, -1] + on_arrival[:, -1]  # what is expected of a row once it has come to the stage

@@ -1,4 +1,4 @@
-"""Finds learners worth keeping by taking them up one at a time: where a relaxation sees all or nothing, this sees few."""
+"""Finds learners worth keeping by taking them up one at a time, where a relaxation sees all or nothing."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def take_up(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDA
     n_outputs = len(normal.right)
     left, right = np.diag(normal.gram) + ridge, normal.right.copy()
     least = np.maximum(_LEAST * left, _FREE)
-    factor = np.empty((n_outputs, min(n_outputs, 64)), order="F")
+    factor: NDArray[np.float64] = np.empty((n_outputs, min(n_outputs, 64)), order="F")
     offers, taken = Purchases(prices), np.zeros(n_outputs, np.bool_)
-    value, best, kept, order = 0.0, 0.0, 0, []
+    value, best, kept = 0.0, 0.0, 0
+    order: list[int] = []
     while len(order) - kept < _PATIENCE and len(order) < n_outputs:
         gain = np.where(taken | (left <= least), -np.inf, 0.5 * np.square(right).sum(axis=1) / np.maximum(left, least))
         worth = gain - offers.price
@@ -44,7 +45,8 @@ def take_up(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDA
             break
         if len(order) == factor.shape[1]:
             factor = np.asfortranarray(np.hstack([factor, np.empty_like(factor)]))
-        column = normal.gram[:, at] - factor[:, : len(order)] @ factor[at, : len(order)]
+        earlier = factor[:, : len(order)]
+        column = np.asarray(normal.gram[:, at] - earlier @ earlier[at])
         column[at] += ridge
         column /= np.sqrt(left[at])
         factor[:, len(order)] = column

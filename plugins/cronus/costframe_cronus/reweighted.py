@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.predictor import StageTree
 from costframe.core.progress import track
-from costframe.core.relaxed import RelaxedCost
 from costframe.core.stages import Answer
 from costframe_cronus.calibration import calibrate
 from costframe_cronus.normal import NormalEquations
+from costframe_cronus.pricing import Pricing
 from costframe_cronus.single_stage import USUAL_RIDGE, in_loss, reweight
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from costframe.core.bank import WeakLearnerBank
     from costframe.core.training import Rows, TrainingData
-    from costframe_cronus.single_stage import Reweighting
+    from costframe_cronus.relaxing import Reweighting
 
 __all__ = ["train_reweighted"]
 
@@ -67,6 +66,7 @@ def train_reweighted(
     bank: WeakLearnerBank,
     settings: Reweighting,
     ridge: float | None,
+    acquisition: str,
     n_jobs: int | None,
     verbose: int,
 ) -> StageTree:
@@ -77,16 +77,15 @@ def train_reweighted(
     """
     train = _Seen.of(data.train, bank, data.n_classes, n_jobs)
     valid = None if data.valid is None else _Seen.of(data.valid, bank, data.n_classes, n_jobs)
-    comparisons = train.outputs.comparisons(bank, data.prices.split, data.train.weight)
-    groups = PricedGroups.of_bank(bank, data.prices, n_rows=data.train.total_weight, comparisons=comparisons)
+    prices = Pricing.of(bank, data.prices, data.train, train.outputs, acquisition).at(data.train.weight)
     normal = NormalEquations.of(train.outputs, train.target, data.train.weight)
-    exact = RelaxedCost(in_loss(groups, settings.tradeoff))
+    exact = in_loss(prices, settings.tradeoff)
     ridges = RIDGES if ridge is None and valid is not None else (USUAL_RIDGE if ridge is None else ridge,)
     best, least = np.zeros(normal.right.shape), np.inf
     bar = track(ridges, "Re-weighting", verbose=verbose)
-    for _, weights in zip(bar, reweight(normal, groups, settings, ridges), strict=True):
+    for _, weights in zip(bar, reweight(normal, prices, settings, ridges), strict=True):
         value = 0.0 if valid is None else valid.loss(valid.scores(weights, normal.intercept(weights)))
-        value += exact.charged(weights[np.newaxis])
+        value += exact.cost(np.asarray(weights.any(axis=1)))
         if value < least:
             best, least = weights, value
     return _answer(data, bank, best, normal.intercept(best), train if valid is None else valid)

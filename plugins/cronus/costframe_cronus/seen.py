@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.outputs import BankOutputs
-    from costframe_cronus.cascade import Cascade
+    from costframe_cronus.chain import Chain
 
 __all__ = ["SeenRows"]
 
@@ -25,24 +26,26 @@ class SeenRows:
 
     Attributes
     ----------
-    X : float64 (n, d)
     outputs : BankOutputs
     target : float64 (n,)
         -1 and 1, or in between.
-    share : float64 (n,)
-        Weights in means of cost; they sum to one.
+    weight : float64 (n,)
     in_mean : float64 (n,)
         Weights in means of loss; they sum to one.
     matrix : float64 (n, C), optional
         The outputs written out.
     """
 
-    X: NDArray[np.float64]
     outputs: BankOutputs
     target: NDArray[np.float64]
-    share: NDArray[np.float64]
+    weight: NDArray[np.float64]
     in_mean: NDArray[np.float64]
     matrix: NDArray[np.float64] | None = None
+
+    @cached_property
+    def share(self) -> NDArray[np.float64]:
+        """Weights in means of cost; they sum to one: float64 (n,)."""
+        return np.asarray(self.weight / self.weight.sum())
 
     def columns(self, used: NDArray[np.int64]) -> SeenRows:
         """Keep few outputs, written out if they fit, for many products."""
@@ -59,15 +62,22 @@ class SeenRows:
         """Return H' V: float64 (C, M) for values (n, M)."""
         return self.outputs.back(values) if self.matrix is None else np.asarray(self.matrix.T @ values)
 
+    @cached_property
     def variance(self) -> NDArray[np.float64]:
-        """Return the variance of each output, by loss weights: float64 (C,)."""
+        """The variance of each output, by loss weights: float64 (C,)."""
         centered, found = self.outputs.less(self.outputs.mean(self.in_mean)), np.zeros(self.outputs.shape[1])
         for begin in range(0, len(self.target), _BLOCK):
             rows = slice(begin, min(begin + _BLOCK, len(self.target)))
             found += self.in_mean[rows] @ np.square(centered.block(rows))
         return found
 
-    def scores(self, cascade: Cascade) -> NDArray[np.float64]:
+    def scores(self, chain: Chain) -> NDArray[np.float64]:
         """Score all rows at all stages: float64 (n, K)."""
-        used = np.flatnonzero(cascade.weights.any(axis=0))
-        return self.outputs.columns(used).times(cascade.weights[:, used].T) + cascade.intercept
+        used = np.flatnonzero(chain.weights.any(axis=0))
+        part = self if self.matrix is not None else evolve(self, outputs=self.outputs.columns(used))
+        weights = chain.weights if self.matrix is not None else chain.weights[:, used]
+        return part.times(weights.T) + chain.intercept
+
+    def losses(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return 1/2 (y_i - s_i^k)^2: float64 (n, K)."""
+        return 0.5 * np.square(scores - self.target[:, np.newaxis])

@@ -1,17 +1,30 @@
-"""Thresholds that minimize mean loss + lambda * cost exactly, rows routed as they will be: one at a time, in turn."""
+"""Where thresholds are placed: to pass a share of the rows, or where loss + lambda * cost is least."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["best_thresholds", "hard_objective"]
+__all__ = ["best_thresholds", "hard_objective", "threshold_for"]
 
 _TURNS = 10
+
+
+def threshold_for(scores: NDArray[np.float64], weight: NDArray[np.float64], share: float, steepness: float) -> float:
+    """Return theta such that the weighted mean of sigma(gamma (s - theta)) is `share`, in (0, 1)."""
+    total = float(weight.sum())
+    margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
+
+    def missing(theta: float) -> float:
+        return float(weight @ expit(steepness * (scores - theta))) / total - share
+
+    return float(brentq(missing, scores.min() - margin, scores.max() + margin, xtol=1e-13))
 
 
 def hard_objective(

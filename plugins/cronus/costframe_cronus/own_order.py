@@ -1,0 +1,42 @@
+"""A model that is there already as a cascade: its own weights in its own order, with stages where it becomes dearer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.sampled_prices import Purchases
+from costframe_cronus.chain import Chain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.sampled_prices import SampledPrices
+    from costframe_cronus.seen import SeenRows
+
+__all__ = ["in_own_order"]
+
+
+def in_own_order(rows: SeenRows, own: NDArray[np.float64], prices: SampledPrices, n_stages: int) -> Chain:
+    """Make at most `n_stages` stages of the sums of the first outputs, weighted by `own`, float64 (C,).
+
+    Each sum is fitted to the target by a slope and a constant. Stages end where what is bought by then passes a k-th of
+    all, which leaves the dearest purchases to the last. No stage rejects anything yet.
+    """
+    offers, spent = Purchases(prices), np.zeros(len(own))
+    for c in range(len(own)):
+        spent[c] = offers.price[c]
+        offers.take(c)
+    spent = np.cumsum(spent + spent.sum() * 1e-3 / len(own) + np.finfo(np.float64).tiny)
+    ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
+    weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
+    scores = rows.outputs.times(weights.T)
+    w, target = rows.in_mean, rows.target
+    mean = w @ scores
+    variance = w @ np.square(scores - mean)
+    slope = np.divide((w * target) @ (scores - mean), variance, out=np.zeros(len(ends)), where=variance > 0)
+    keep = slope > 0
+    keep[-1] = True
+    slope, mean, weights = np.maximum(slope, 0.0)[keep], mean[keep], weights[keep]
+    return Chain(slope[:, np.newaxis] * weights, w @ target - slope * mean, np.full(len(weights) - 1, -np.inf))

@@ -1,0 +1,64 @@
+"""What a bank's learners cost the rows that come to a stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from costframe.core.groups import PricedGroups
+from costframe.core.sampled_prices import SampledPrices, drawn_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.outputs import BankOutputs
+    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.training import Rows
+
+__all__ = ["Pricing"]
+
+
+@frozen(eq=False)
+class Pricing:
+    """Prices of a bank's learners, features and resources, and the rows that pay them.
+
+    Attributes
+    ----------
+    bank : WeakLearnerBank
+    prices : PriceArrays
+    X : float64 (n, d)
+    groups : PricedGroups
+    acquisition : {"path", "learner"}
+    n_rows : float
+        Their weights added up.
+    """
+
+    bank: WeakLearnerBank
+    prices: PriceArrays
+    X: NDArray[np.float64]
+    groups: PricedGroups
+    acquisition: str
+    n_rows: float
+
+    @classmethod
+    def of(
+        cls, bank: WeakLearnerBank, prices: PriceArrays, rows: Rows, outputs: BankOutputs, acquisition: str
+    ) -> Pricing:
+        """Price a bank for rows on which its outputs are known."""
+        comparisons = outputs.comparisons(bank, prices.split, rows.weight)
+        groups = PricedGroups.of_bank(bank, prices, n_rows=rows.total_weight, comparisons=comparisons)
+        return cls(bank, prices, rows.X, groups, acquisition, rows.total_weight)
+
+    @property
+    def spread_prices(self) -> PriceArrays:
+        """Prices of features with the row's share of what is paid once for all rows."""
+        return evolve(self.prices, cost=self.prices.cost + self.prices.once / self.n_rows)
+
+    def at(self, weight: NDArray[np.float64]) -> SampledPrices:
+        """Return prices for rows drawn by weight, float64 (n,)."""
+        if self.acquisition == "learner":
+            return SampledPrices.whole(self.groups)
+        return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X[drawn_rows(weight)])
