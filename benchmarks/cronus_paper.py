@@ -12,7 +12,6 @@ best model on valid that costs no more there is scored on test.
 from __future__ import annotations
 
 import argparse
-import inspect
 from pathlib import Path
 
 import cascade_figures
@@ -26,21 +25,17 @@ from cascade_measured import NEAR, Fits, Measured
 from cascade_points import FEW, Variant
 from paper_figures import draw
 
-import costframe_cronus
-
 TABLES = ("synthetic", "mslr", "mslr-3", "nhanes", "cover")
 TRADEOFFS, QUICK_TRADEOFFS = 12, 4
-HAS_OPTIMIZATION = "optimize" in inspect.signature(costframe_cronus.CronusClassifier).parameters
-INITIALIZED = (("optimize", "none"),) if HAS_OPTIMIZATION else ()
-WAYS: dict[str, tuple[Variant, ...]] = {
-    "greedy": (Variant("greedy"),),
-    "single stage": (Variant("reweighted"),),
-    "initialized": (Variant("cronus", INITIALIZED),),
-    "initialized, 4 stages": (Variant("cronus", INITIALIZED + FEW),),
+INITIALIZED = (("optimize", "none"),)
+WAYS: dict[str, Variant] = {
+    "greedy": Variant("greedy"),
+    "single stage": Variant("reweighted"),
+    "initialized": Variant("cronus", INITIALIZED),
+    "initialized, 4 stages": Variant("cronus", INITIALIZED + FEW),
+    "as printed": Variant("cronus", (("optimize", "cyclic"),)),
+    "optimized": Variant("cronus"),
 }
-if HAS_OPTIMIZATION:
-    WAYS["as printed"] = (Variant("cronus", (("optimize", "cyclic"),)),)
-    WAYS["optimized"] = (Variant("cronus"),)
 CASCADES = tuple(WAYS)[2:]
 CLAIMS = (
     ("greedy", "single stage"),
@@ -83,10 +78,7 @@ def _options() -> argparse.Namespace:
 def measure(name: str, options: argparse.Namespace) -> Measured:
     """Do all fits on a table."""
     row = cascade_points.tradeoffs(QUICK_TRADEOFFS if options.quick else TRADEOFFS)
-    ways = {
-        way: [Fits(variant, (0.0,) if variant.estimator == "greedy" else row) for variant in variants]
-        for way, variants in WAYS.items()
-    }
+    ways = {way: [Fits(variant, (0.0,) if variant.estimator == "greedy" else row)] for way, variant in WAYS.items()}
     acquisition = "learner" if options.learner else "path"
     return cascade_measured.measure(name, ways, quick=options.quick, acquisition=acquisition, splits=options.splits)
 
@@ -133,9 +125,8 @@ def print_claims(measured: list[Measured]) -> None:
     print("| table | claim | verdict, and by how much |\n| --- | --- | --- |")
     for found in measured:
         for first, second in CLAIMS:
-            if second in found.ways:
-                verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
-                print(f"| {found.table} | {second} beats {first} | {verdict} |")
+            verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
+            print(f"| {found.table} | {second} beats {first} | {verdict} |")
 
 
 def print_stages(measured: list[Measured]) -> None:
