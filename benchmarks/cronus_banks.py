@@ -42,8 +42,8 @@ def main() -> None:
         ways = _ways(quick=options.quick)
         measured.append(cascade_measured.measure(name, ways, quick=options.quick, splits=options.splits))
         draw_all(measured, options.output)
-    print(f"\nfigures in {options.output}\n")
-    print_claims(measured)
+        print_claims(measured[-1])
+    print(f"figures in {options.output}")
 
 
 def _options() -> argparse.Namespace:
@@ -98,16 +98,16 @@ def draw_all(measured: list[Measured], output: Path) -> None:
         )
 
 
-def print_claims(measured: list[Measured]) -> None:
-    """Print what each way is worth on each table, in Markdown."""
-    print("| table | claim | verdict, and by how much |\n| --- | --- | --- |")
-    for found in measured:
-        for name in FAMILIES.values():
-            pairs = [(name, _single(name)), (name, _cascade(name)), (_half(name), _cascade(name))]
-            pairs += [(_single(name), _cascade(name)), (PLAIN, _cascade(name))]
-            for first, second in pairs:
-                verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
-                print(f"| {found.table} | {second} beats {first} | {verdict} |")
+def print_claims(found: Measured) -> None:
+    """Print what each way is worth on a table, in Markdown."""
+    print("\n| table | claim | verdict, and by how much |\n| --- | --- | --- |")
+    for name in FAMILIES.values():
+        pairs = [(name, _single(name)), (name, _cascade(name)), (_half(name), _cascade(name))]
+        pairs += [(_single(name), _cascade(name)), (PLAIN, _cascade(name))]
+        for first, second in pairs:
+            verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
+            print(f"| {found.table} | {second} beats {first} | {verdict} |")
+    print(flush=True)
 
 
 if __name__ == "__main__":

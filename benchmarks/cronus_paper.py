@@ -59,9 +59,9 @@ def main() -> None:
     for name in options.tables:
         measured.append(measure(name, options))
         draw_all(measured, options)
-    print(f"\nfigures in {options.output}\n")
-    print_claims(measured)
-    print_stages(measured)
+        print_claims(measured[-1])
+        print_stages(measured[-1])
+    print(f"figures in {options.output}")
 
 
 def _options() -> argparse.Namespace:
@@ -126,28 +126,27 @@ def _prices(name: str) -> np.ndarray:
     return np.asarray(prices.cost + prices.needs @ prices.resource_cost)
 
 
-def print_claims(measured: list[Measured]) -> None:
-    """Print each claim on each table, in Markdown."""
-    print("| table | claim | verdict, and by how much |\n| --- | --- | --- |")
-    for found in measured:
-        for first, second in CLAIMS:
-            verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
-            print(f"| {found.table} | {second} beats {first} | {verdict} |")
+def print_claims(found: Measured) -> None:
+    """Print each claim on a table, in Markdown."""
+    print("\n| table | claim | verdict, and by how much |\n| --- | --- | --- |")
+    for first, second in CLAIMS:
+        verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
+        print(f"| {found.table} | {second} beats {first} | {verdict} |")
 
 
-def print_stages(measured: list[Measured]) -> None:
+def print_stages(found: Measured) -> None:
     """Print the stages that are shown: rows that come, and shares of cheap and dear features read, in Markdown."""
     print("\n| table | cascade | rows at each stage | relevant rows | cheap features read | dear features read |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for found in measured:
-        prices = _prices(found.table)
-        dear = prices >= prices.max() / 2
-        for way in CASCADES:
-            met = found.shown(way)
-            cells = [met.reach, met.positives]
-            cells += [cascade_figures.shares(met, chosen) if chosen.any() else [] for chosen in (~dear, dear)]
-            shown = " | ".join(" ".join(f"{share:.2f}" for share in cell) for cell in cells)
-            print(f"| {found.table} | {way} | {shown} |")
+    prices = _prices(found.table)
+    dear = prices >= prices.max() / 2
+    for way in CASCADES:
+        met = found.shown(way)
+        cells = [met.reach, met.positives]
+        cells += [cascade_figures.shares(met, chosen) if chosen.any() else [] for chosen in (~dear, dear)]
+        shown = " | ".join(" ".join(f"{share:.2f}" for share in cell) for cell in cells)
+        print(f"| {found.table} | {way} | {shown} |")
+    print(flush=True)
 
 
 if __name__ == "__main__":
