@@ -50,7 +50,8 @@ class Measured:
         """Put some ways in a panel, as scores at budgets."""
         table = cascade_tables.load(self.table, 0, quick=self.quick)
         bought = [point.valid_cost for way in ways for found in self.ways[way] for point in found if point.valid_cost]
-        budgets = np.geomspace(max(LEAST * table.full_cost, 0.7 * min(bought)), MOST * table.full_cost, 90)
+        least = np.clip(0.7 * min(bought) / table.full_cost, LEAST, 0.1)
+        budgets = np.geomspace(least, MOST, 90) * table.full_cost
         lines = []
         for way in ways:
             scores = np.array([cascade_verdicts.at_budgets(points, budgets) for points in self.ways[way]])
