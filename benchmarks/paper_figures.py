@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,14 @@ from attrs import frozen
 from costframe.report.plot import COLORS, INK, PALE, SCORE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
 
 COLUMNS = 3
 LEAST, MOST = 0.005, 1.25  # where axes of cost begin and end, as a share of the cost of all features
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)), (0, (1, 3)))
 
 
 @frozen(eq=False)
@@ -44,6 +45,14 @@ class Panel:
 
 def draw(path: Path, title: str, subtitle: str, panels: Sequence[Panel], *, ordered: bool = False) -> None:
     """Write `path`.png and .svg; ordered lines go from pale to dark, others have colors and dashes of their own."""
+    with sheet(path, title, subtitle, len(panels)) as places:
+        for axes, panel in zip(places, panels, strict=True):
+            _panel(axes, panel, ordered=ordered)
+
+
+@contextlib.contextmanager
+def sheet(path: Path, title: str, subtitle: str, count: int, columns: int = COLUMNS) -> Iterator[list[Axes]]:
+    """Give axes to draw in, as many as asked for, and write `path`.png and .svg at the end."""
     from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -55,8 +64,8 @@ def draw(path: Path, title: str, subtitle: str, panels: Sequence[Panel], *, orde
         "text.color": INK,
     }
     look |= {"axes.edgecolor": PALE, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK}
-    rows = math.ceil(len(panels) / COLUMNS)
-    columns = min(len(panels), COLUMNS)
+    columns = min(count, columns)
+    rows = math.ceil(count / columns)
     with style.context(["default", look]):
         figure = Figure(figsize=(4.6 * columns, 3.2 * rows + 0.7), dpi=130, layout="constrained")
         FigureCanvasAgg(figure)
@@ -64,10 +73,10 @@ def draw(path: Path, title: str, subtitle: str, panels: Sequence[Panel], *, orde
         figure.text(0.012, 1 - 0.12 * inch, title, va="top", fontsize=13, fontweight="bold")
         figure.text(0.012, 1 - 0.40 * inch, subtitle, va="top", fontsize=9, color="#555555")
         figure.get_layout_engine().set(rect=(0, 0, 1, 1 - 0.66 * inch))
-        for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, panels, strict=False):
-            _panel(axes, panel, ordered=ordered)
-        for axes in list(figure.axes)[len(panels) :]:
+        places = list(figure.subplots(rows, columns, squeeze=False).flat)
+        for axes in places[count:]:
             axes.set_visible(False)
+        yield places[:count]
         for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             figure.savefig(path.with_suffix(f".{kind}"), metadata=metadata)
 
@@ -84,7 +93,7 @@ def _panel(axes: Axes, panel: Panel, *, ordered: bool) -> None:
         low, high = line.score - line.error, line.score + line.error
         axes.fill_between(line.cost, low, high, color=look["color"], alpha=0.12, lw=0, step="post")
     axes.set_xscale("log")
-    least = 0.7 * min(line.cost.min() for line in panel.lines) if ordered else LEAST * panel.full_cost
+    least = (0.7 if ordered else 1.0) * min(line.cost.min() for line in panel.lines)
     axes.set_xlim(max(least, LEAST * panel.full_cost), MOST * panel.full_cost)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
@@ -99,7 +108,8 @@ def _panel(axes: Axes, panel: Panel, *, ordered: bool) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if not ordered:
         axes.set_ylim(bottom=max(axes.get_ylim()[0], _bottom(panel)))
-    _name_lines(axes, panel.lines, [look["color"] for look in styles])
+    ends = [(line.label, line.score[-1]) for line in panel.lines]
+    name_lines(axes, ends, [look["color"] for look in styles])
 
 
 def _bottom(panel: Panel) -> float:
@@ -118,13 +128,12 @@ def _styles(count: int, *, ordered: bool) -> list[dict[str, Any]]:
     return [{"color": tuple(shade), "ls": "-"} for shade in shades]
 
 
-def _name_lines(axes: Axes, lines: Sequence[Line], colors: Sequence[Any]) -> None:
+def name_lines(axes: Axes, ends: Sequence[tuple[str, float]], colors: Sequence[Any]) -> None:
     """Write each line's name right of the panel, level with its end, apart from the others."""
     low, high = axes.get_ylim()
-    ends = np.array([(line.score[-1] - low) / (high - low) for line in lines])
-    places = spread(ends, 0.075)
-    for line, color, place in zip(lines, colors, places, strict=True):
-        axes.annotate(line.label, (1.015, place), xycoords="axes fraction", color=color, fontsize=8.5, va="center")
+    places = spread(np.array([(end - low) / (high - low) for _, end in ends]), 0.075)
+    for (label, _), color, place in zip(ends, colors, places, strict=True):
+        axes.annotate(label, (1.015, place), xycoords="axes fraction", color=color, fontsize=8.5, va="center")
 
 
 def spread(places: np.ndarray, gap: float) -> np.ndarray:

@@ -1,0 +1,96 @@
+"""Ways to make models, each a set of fits, and all their points on one table."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import cascade_points
+import cascade_tables
+import cascade_verdicts
+import numpy as np
+from attrs import frozen
+from cascade_banks import BOOSTED, Source
+from cascade_points import Job, Point, Stages, Variant
+from paper_figures import LEAST, MOST, Line, Panel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NEAR = 0.99  # of the best score on valid: the model whose stages are shown is the cheapest that reaches it
+GREEDY = Variant("greedy")
+
+
+@frozen
+class Fits:
+    """A variant over a bank, which may be the trees of several models, at several tradeoffs."""
+
+    variant: Variant
+    tradeoffs: tuple[float, ...] = (0.0,)
+    sources: tuple[Source, ...] = (BOOSTED,)
+
+
+@frozen(eq=False)
+class Measured:
+    """All points of one table: for each way, a list for each split."""
+
+    table: str
+    ways: dict[str, list[list[Point]]]
+    quick: bool
+
+    def shown(self, way: str) -> Stages:
+        """Choose, on valid, the cascade of the first split whose stages are shown."""
+        chains = [point for point in self.ways[way][0] if point.stages is not None]
+        best = max(point.valid_score for point in chains)
+        met = cascade_verdicts.cheapest(chains, NEAR * best).stages
+        assert met is not None  # noqa: S101 - chosen among cascades
+        return met
+
+    def panel(self, ways: Sequence[str], title: str | None = None) -> Panel:
+        """Put some ways in a panel, as scores at budgets."""
+        table = cascade_tables.load(self.table, 0, quick=self.quick)
+        bought = [point.valid_cost for way in ways for found in self.ways[way] for point in found if point.valid_cost]
+        least = np.clip(0.7 * min(bought) / table.full_cost, LEAST, 0.1)
+        budgets = np.geomspace(least, MOST, 90) * table.full_cost
+        lines = []
+        for way in ways:
+            scores = np.array([cascade_verdicts.at_budgets(points, budgets) for points in self.ways[way]])
+            error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(len(budgets))
+            lines.append(Line(way, budgets, scores.mean(axis=0), error))
+        return Panel(title or self.table, table.kind.score, table.costs.unit, table.full_cost, tuple(lines))
+
+
+def measure(
+    name: str, ways: Mapping[str, Sequence[Fits]], *, quick: bool, acquisition: str = "path", splits: int | None = None
+) -> Measured:
+    """Do all fits on a table; every way also has the constant, which costs nothing.
+
+    Parameters
+    ----------
+    name : str
+    ways : mapping of str to sequence of Fits
+    quick : bool
+        One split, and smaller tables.
+    acquisition : {"path", "learner"}
+    splits : int, optional
+        As many as the table has by default.
+    """
+    start = time.perf_counter()
+    count = 1 if quick else splits or cascade_tables.KINDS[name].splits
+    constants = {split: Job(name, split, GREEDY, acquisition=acquisition, quick=quick) for split in range(count)}
+    jobs = {
+        (split, way): [
+            Job(name, split, fits.variant, tradeoff, fits.sources, acquisition, quick)
+            for fits in several
+            for tradeoff in fits.tradeoffs
+        ]
+        for split in range(count)
+        for way, several in ways.items()
+    }
+    done = cascade_points.run([*constants.values(), *(job for several in jobs.values() for job in several)])
+    found: dict[str, list[list[Point]]] = {}
+    for (split, way), several in jobs.items():
+        own = [point for job in several for point in done[job]]
+        found.setdefault(way, []).append([done[constants[split]][0], *own])
+    print(f"{name}: {len(done)} fits in {time.perf_counter() - start:.0f} s", flush=True)
+    return Measured(name, found, quick)

@@ -1,0 +1,153 @@
+"""The findings of the Cronus paper (AISTATS 2012), a figure each, and whether they hold on tables of several kinds.
+
+Four ways to use one bank of boosted trees are compared: the trees as they were added, the single stage, the cascade as
+it is initialized, and as it is optimized. Each of the last three has a geometric row of tradeoffs. At each budget the
+best model on valid that costs no more there is scored on test.
+
+    python benchmarks/cronus_paper.py --quick            # smaller tables, few tradeoffs: some minutes
+    python benchmarks/cronus_paper.py --output figures   # all tables, two splits or more: about half an hour
+    python benchmarks/cronus_paper.py --learner          # a tree acquires all that it may read, as in the paper
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import cascade_figures
+import cascade_measured
+import cascade_points
+import cascade_tables
+import cascade_verdicts
+import numpy as np
+import paper_tables
+from cascade_measured import NEAR, Fits, Measured
+from cascade_points import FEW, Variant
+from paper_figures import draw
+
+TABLES = ("synthetic", "mslr", "mslr-3", "nhanes", "cover")
+TRADEOFFS, QUICK_TRADEOFFS = 8, 4
+SLOW = "as printed"  # has every other tradeoff only
+INITIALIZED = (("optimize", "none"),)
+WAYS: dict[str, Variant] = {
+    "greedy": Variant("greedy"),
+    "single stage": Variant("reweighted"),
+    "initialized": Variant("cronus", INITIALIZED),
+    "initialized, 4 stages": Variant("cronus", INITIALIZED + FEW),
+    "as printed": Variant("cronus", (("optimize", "cyclic"),)),
+    "optimized": Variant("cronus"),
+    "optimized, 4 stages": Variant("cronus", FEW),
+}
+CASCADES = tuple(WAYS)[2:]
+DRAWN = tuple(way for way in WAYS if way != "initialized, 4 stages")  # in the plane, which has six colors
+CLAIMS = (
+    ("greedy", "single stage"),
+    ("single stage", "initialized"),
+    ("single stage", "initialized, 4 stages"),
+    ("initialized", "as printed"),
+    ("initialized", "optimized"),
+    ("initialized, 4 stages", "optimized, 4 stages"),
+    ("single stage", "optimized"),
+    ("single stage", "optimized, 4 stages"),
+)
+
+
+def main() -> None:
+    options = _options()
+    options.output.mkdir(parents=True, exist_ok=True)
+    measured: list[Measured] = []
+    for name in options.tables:
+        measured.append(measure(name, options))
+        draw_all(measured, options)
+        print_claims(measured[-1])
+        print_stages(measured[-1])
+    print(f"figures in {options.output}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", default=[], help=f"some of {', '.join(TABLES)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="a third of the training rows, few trees and tradeoffs")
+    parser.add_argument("--learner", action="store_true", help="trees acquire all features that they may read")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for figures")
+    parser.add_argument("--splits", type=int, help="of each table, by default as many as it has")
+    options = parser.parse_args()
+    if unknown := set(options.tables) - set(cascade_tables.KINDS):
+        parser.error(f"no such table: {', '.join(sorted(unknown))}")
+    options.tables = options.tables or list(TABLES)
+    if set(options.tables) != {"synthetic"} and not paper_tables.FOLDER.is_dir():
+        parser.error(f"there is no folder {paper_tables.FOLDER}; without it there is the table 'synthetic'")
+    return options
+
+
+def measure(name: str, options: argparse.Namespace) -> Measured:
+    """Do all fits on a table."""
+    row = cascade_points.tradeoffs(QUICK_TRADEOFFS if options.quick else TRADEOFFS)
+    rows = {"greedy": (0.0,), SLOW: row[::2]}
+    ways = {way: [Fits(variant, rows.get(way, row))] for way, variant in WAYS.items()}
+    acquisition = "learner" if options.learner else "path"
+    return cascade_measured.measure(name, ways, quick=options.quick, acquisition=acquisition, splits=options.splits)
+
+
+def draw_all(measured: list[Measured], options: argparse.Namespace) -> None:
+    """Draw what is known so far."""
+    suffix = "_learner" if options.learner else ""
+    draw(
+        options.output / f"cronus_planes{suffix}",
+        "Re-weighting and re-ordering trees",
+        "The best model at each budget, means over splits. Every way uses the same trees.",
+        [found.panel(DRAWN) for found in measured],
+    )
+    about = f"The cheapest cascade within {1 - NEAR:.0%} of the best on valid."
+    cascade_figures.draw_reach(
+        options.output / f"cronus_reach{suffix}",
+        "Rows that remain",
+        f"{about} Dots: of the relevant rows.",
+        [cascade_figures.Flow(found.table, {way: found.shown(way) for way in CASCADES}) for found in measured],
+    )
+    panels = []
+    for found in measured:
+        prices = _prices(found.table)
+        if len(np.unique(prices)) > 1:
+            panels += [(f"{found.table}, {way}", found.shown(way), prices) for way in CASCADES if way != SLOW]
+    if panels:
+        cascade_figures.draw_prices(
+            options.output / f"cronus_prices{suffix}",
+            "Features read, by price",
+            f"{about} Names: the price, with what else it needs (number of features).",
+            panels,
+        )
+
+
+def _prices(name: str) -> np.ndarray:
+    """Return what each feature costs alone, with all that it needs: float64 (d,)."""
+    costs = cascade_tables.load(name, 0).costs
+    prices = costs.select(costs.names)
+    return np.asarray(prices.cost + prices.needs @ prices.resource_cost)
+
+
+def print_claims(found: Measured) -> None:
+    """Print each claim on a table, in Markdown."""
+    print("\n| table | claim | verdict, and by how much |\n| --- | --- | --- |")
+    for first, second in CLAIMS:
+        verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
+        print(f"| {found.table} | {second} beats {first} | {verdict} |")
+
+
+def print_stages(found: Measured) -> None:
+    """Print the stages that are shown: rows that come, and shares of cheap and dear features read, in Markdown."""
+    print("\n| table | cascade | rows at each stage | relevant rows | cheap features read | dear features read |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    prices = _prices(found.table)
+    dear = prices >= prices.max() / 2
+    for way in CASCADES:
+        met = found.shown(way)
+        cells = [met.reach, met.positives]
+        cells += [cascade_figures.shares(met, chosen) if chosen.any() else [] for chosen in (~dear, dear)]
+        shown = " | ".join(" ".join(f"{share:.2f}" for share in cell) for cell in cells)
+        print(f"| {found.table} | {way} | {shown} |")
+    print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
