@@ -52,9 +52,11 @@ class CascadeSettings:
     l1, l1_last : float
         rho of all stages but the last, and of the last.
     ridge : float
-        Of each stage's last fit, in units of its outputs' mean variance.
+        Of each stage's last fit, in units of its outputs' median variance.
     paper_scale : bool
         Leave the relaxed cost as it is, and choose learners by it alone.
+    relaxed : bool
+        Whether to choose learners by the relaxed cost too, which takes longer, and not only by taking them up.
     positive_weight : float
         w+, what the loss of a row of target 1 is multiplied by; that of target -1 by 1.
     acquisition : {"path", "learner"}
@@ -71,6 +73,7 @@ class CascadeSettings:
     l1_last: float = 0.0
     ridge: float = USUAL_RIDGE
     paper_scale: bool = False
+    relaxed: bool = True
     positive_weight: float = 3.5
     acquisition: str = "path"
     verbose: int = 0
@@ -116,7 +119,7 @@ def initialize(
             scale = _scale(normal, prices.priced(np.ones(outputs.shape[1], np.bool_)), settings.ridge)
         earlier = np.array([one for one, _ in found]).reshape(len(found), outputs.shape[1], 1)
         l1 = (settings.l1_last if last else settings.l1) / loss_here
-        chosen = Reweighting(inflated, l1, paper_scale=settings.paper_scale)
+        chosen = Reweighting(inflated, l1, paper_scale=settings.paper_scale, relaxed=settings.relaxed)
         weights = _stage(normal, prices, earlier, reach, chosen, scale, settings.ridge)
         intercept = float(normal.intercept(weights)[0])
         if last or weights.any():
@@ -154,12 +157,12 @@ def _stage(
         return weights
     part, everything = normal.columns(varying), np.ones(len(varying), np.bool_)
     fresh = in_loss(prices.after(np.asarray(earlier.any(axis=(0, 2)))), settings.tradeoff * reach[-1]).restrict(varying)
-    unit = ridge * float(np.diag(part.gram).mean())
+    unit = ridge * part.unit
     if hopeless(part, fresh, unit):
         return weights
     supports = [] if settings.l1 or settings.paper_scale else [everything, take_up(part, fresh, unit)]
     strengths = (1.0,) if settings.paper_scale else STRENGTHS
-    if fresh.groups.price.any() or settings.l1:
+    if (fresh.groups.price.any() and settings.relaxed) or settings.l1:
         offered = in_loss(prices, settings.tradeoff * scale).restrict(varying).priced(everything)
         costs = [RelaxedCost.chain(offered.times(strength), len(reach)) for strength in strengths]
         supports += relaxed_supports(part, costs, settings, earlier[:, varying], reach)
@@ -169,8 +172,7 @@ def _stage(
 
 def _scale(normal: NormalEquations, groups: PricedGroups, ridge: float) -> float:
     varying = normal.varies
-    full = fit_ridge(normal, varying, ridge * float(np.diag(normal.gram).sum()) / max(1, int(varying.sum())))
-    return scale_of(groups, full)
+    return scale_of(groups, fit_ridge(normal, varying, ridge * normal.unit))
 
 
 def _scores(outputs: BankOutputs, weights: NDArray[np.float64], intercept: float) -> NDArray[np.float64]:

@@ -8,7 +8,9 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.outputs import BankOutputs
+from costframe.core.training import Rows
 from costframe_cronus.cascade import initialize
+from costframe_cronus.choose import MOST_LEARNERS, MOST_ROWS, choose
 from costframe_cronus.judge import Judge
 from costframe_cronus.optimize import at_supports, cyclic
 from costframe_cronus.own_order import in_own_order
@@ -17,13 +19,13 @@ from costframe_cronus.seen import SeenRows
 from costframe_cronus.tree import as_stage_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
     from costframe.core.predictor import StageTree
-    from costframe.core.training import Rows, TrainingData
+    from costframe.core.training import TrainingData
     from costframe_cronus.cascade import CascadeSettings
     from costframe_cronus.chain import Chain
     from costframe_cronus.optimize import Step
@@ -47,6 +49,7 @@ def train_cronus(
     bank: WeakLearnerBank,
     own: NDArray[np.float64] | None,
     settings: CascadeSettings,
+    free: Collection[str],
     optimization: str,
     n_jobs: int | None,
 ) -> Trained:
@@ -64,9 +67,14 @@ def train_cronus(
     own : float64 (C,), optional
         Weights of a model whose bank this is.
     settings : CascadeSettings
+    free : collection of str
+        Which of them are to be chosen.
     optimization : {"full", "cyclic", "none"}
     n_jobs : int or None
     """
+    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
+    samples = [_judge(data, _some(rows), few, settings, n_jobs) for rows in (data.train, seen)]
+    settings = choose(settings, free, *samples)
     train = _judge(data, data.train, bank, settings, n_jobs)
     judge = train if seen is data.train else _judge(data, seen, bank, settings, n_jobs)
     steps: list[Step] = []
@@ -94,9 +102,17 @@ def _candidates(
         starts.append(in_own_order(train.rows, own, prices, settings.n_stages))
     for one in starts:
         yield one
-        placed = judge.place_thresholds(one)
-        yield placed
-        yield judge.place_thresholds(at_supports(placed, train, judge, settings.ridge, steps))
+        yield (placed := judge.place_thresholds(one))
+        for begin in (one, placed):
+            yield judge.place_thresholds(at_supports(begin, train, judge, settings.ridge, steps))
+
+
+def _some(rows: Rows) -> Rows:
+    """Take rows evenly, if there are more than choosing settings needs."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+    at = np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))
+    return Rows(rows.X[at], rows.y[at], rows.weight[at])
 
 
 def _judge(

@@ -13,6 +13,7 @@ from costframe.core.training import check_number, given_or
 from costframe.trees.scaling import check_sizes
 from costframe_cronus.banks import find_bank, own_weights
 from costframe_cronus.cascade import CascadeSettings
+from costframe_cronus.choose import CHOICES
 from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
 from costframe_cronus.grades import with_targets
 from costframe_cronus.held_out import split_off
@@ -116,8 +117,8 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
     l1 : float, optional
         rho, 0 by default.
     ridge : float, optional
-        Of the last fit on the learners kept, in units of their mean variance. By default chosen on validation data, or
-        0.01 where there are none.
+        Of the last fit on the learners kept, in units of their median variance. By default chosen on validation data,
+        or 0.01 where there are none.
     scale : {"exact", "paper"}, optional
         "exact" (the default) scales the relaxed cost once, to be the exact cost of the fit without prices, so that
         `tradeoff` keeps its meaning; "paper" leaves it as it is.
@@ -179,7 +180,8 @@ class _Cascade(_OverBank):
         data, seen = split_off(data)
         bank = self._bank(data)
         own = own_weights(self.bank, bank)
-        trained = train_cronus(data, seen, bank, own, settings, self.optimize or "full", self.n_jobs)
+        free = [name for name in ("steepness", *CHOICES) if getattr(self, name) is None]
+        trained = train_cronus(data, seen, bank, own, settings, free, self.optimize or "full", self.n_jobs)
         self.steps_ = trained.steps
         return trained.tree
 
@@ -206,7 +208,7 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     l1, l1_last : float, optional
         rho of all stages but the last, and of the last; 0 by default.
     ridge : float, optional
-        Of each stage's last fit, in units of its outputs' mean variance; 0.01 by default.
+        Of each stage's last fit, in units of its outputs' median variance; 0.01 by default.
     costs, tradeoff, bank, scale, class_weight, random_state, n_jobs, verbose, and settings of a bank trained inside
         As for `ReweightedClassifier`.
 

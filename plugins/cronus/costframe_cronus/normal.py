@@ -59,6 +59,11 @@ class NormalEquations:
         """Standard deviations: float64 (C,)."""
         return np.sqrt(np.diag(self.gram))
 
+    @property
+    def unit(self) -> float:
+        """The outputs' median variance, of those that vary: what a ridge is in units of."""
+        return float(np.median(np.diag(self.gram)[self.varies])) if self.varies.any() else 0.0
+
     def columns(self, chosen: NDArray[np.int64]) -> NormalEquations:
         """Keep some outputs, in the order given; nothing is copied if these are all."""
         if np.array_equal(chosen, np.arange(len(self.right))):

@@ -79,7 +79,7 @@ def at_supports(chain: Chain, train: Judge, judge: Judge, ridge: float, steps: l
     )
     free = np.logical_or.accumulate(start.weights != 0, axis=0)
     passes = Flow.of(objective.rows.scores(start), start.threshold, train.steepness).passes
-    penalty = ridge * float(objective.rows.variance.mean()) * (objective.rows.in_mean @ passes)
+    penalty = ridge * float(np.median(objective.rows.variance)) * (objective.rows.in_mean @ passes)
     found, path = descend(objective, start, free, penalty, other, _ROUNDS)
     steps += [Step("supports", *one) for one in path]
     return found.spread(used, chain.weights.shape[1])

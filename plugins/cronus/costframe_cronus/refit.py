@@ -46,8 +46,7 @@ def refit(chain: Chain, rows: SeenRows, ridge: float, steepness: float) -> Chain
     for place, k in enumerate(kept):
         used = np.flatnonzero(weights[k])
         normal = NormalEquations.of(rows.outputs.columns(used), rows.target[:, np.newaxis], rows.in_mean * passes)
-        unit = ridge * float(np.diag(normal.gram).mean()) if len(used) else 0.0
-        found = fit_ridge(normal, normal.varies, unit)
+        found = fit_ridge(normal, normal.varies, ridge * normal.unit)
         fitted[place, used], intercept[place] = found[:, 0], normal.intercept(found)[0]
         if k < ends:
             scores = rows.outputs.columns(used).times(found)[:, 0] + intercept[place]

@@ -41,6 +41,8 @@ class Reweighting:
         A learner is dropped whose scores deviate by less, in units of the labels' deviation.
     paper_scale : bool
         Leave the relaxed cost as it is. Otherwise it is scaled to be the exact cost of the fit that knows no prices.
+    relaxed : bool
+        Whether a stage of a cascade tries the relaxed cost too.
     """
 
     tradeoff: float
@@ -49,6 +51,7 @@ class Reweighting:
     floor: float = 1e-6
     drop: float = 1e-3
     paper_scale: bool = False
+    relaxed: bool = True
 
 
 def relaxed_supports(

@@ -46,13 +46,13 @@ def reweight(
     """Minimize eq. 4 approximately: for each ridge weights, float64 (C, M), exactly zero where nothing is evaluated.
 
     Which learners to keep is tried in two ways: by the relaxation, eq. 7, and by taking them up one at a time. A ridge
-    on these alone, in units of the outputs' mean variance, gives their weights, and what is not worth its price is then
-    removed. With exact cost, and the ridge counted, the result is never worse than the fit without prices or the
+    on these alone, in units of the outputs' median variance, gives their weights, and what is not worth its price is
+    then removed. With exact cost, and the ridge counted, the result is never worse than the fit without prices or the
     constant.
     """
     varying = np.flatnonzero(normal.varies)
     part, priced = normal.columns(varying), in_loss(prices, settings.tradeoff).restrict(varying)
-    unit = float(np.diag(part.gram).sum()) / max(1, len(varying))
+    unit = part.unit
     supports: Sequence[NDArray[np.bool_]] = []
     if not hopeless(part, priced, unit * min(ridges)):
         supports = _supports(part, priced, settings, unit * USUAL_RIDGE)

@@ -77,7 +77,7 @@ def descend(
     other: SupportObjective,
     rounds: int,
 ) -> tuple[Chain, list[tuple[float, float, float]]]:
-    """Minimize objective + 1/2 sum_k penalty_k |B^k|^2 from a start, and keep the iterate that is best on other rows.
+    """Minimize objective + 1/2 sum_k penalty_k |B^k - start|^2 and keep what is best on other rows.
 
     Parameters
     ----------
@@ -109,9 +109,10 @@ def descend(
     def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         at = unpack(x)
         loss, cost, slope = objective.gradient(at)
-        total = loss + objective.tradeoff * cost + 0.5 * float(penalty @ np.square(at.weights).sum(axis=1))
+        moved = at.weights - start.weights
+        total = loss + objective.tradeoff * cost + 0.5 * float(penalty @ np.square(moved).sum(axis=1))
         seen[x.tobytes()] = (total, loss, cost)
-        by_weight = slope.weights + penalty[:, np.newaxis] * at.weights
+        by_weight = slope.weights + penalty[:, np.newaxis] * moved
         return total, scale * np.concatenate([by_weight[free], slope.intercept, slope.threshold])
 
     best, least, path = start, other.total(start), []
