@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from costframe.core.relaxed import auxiliary, floored_root
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
+from costframe_cronus.linear import scipy_blas_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,5 +151,6 @@ def _minimize_stage(objective: RelaxedObjective, chain: Chain, stage: int, score
     begin = np.concatenate([
         chain.weights[stage], chain.intercept[stage : stage + 1], chain.threshold[stage : stage + routes]
     ])  # fmt: skip
-    found: Any = minimize(value, begin / unit, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    with scipy_blas_alone():
+        found: Any = minimize(value, begin / unit, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
     return moved(found.x)

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
+from costframe_cronus.linear import scipy_blas_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,5 +126,6 @@ def descend(
 
     begin = np.concatenate([start.weights[free], start.intercept, start.threshold]) / scale
     options: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "callback": look, "options": {"maxiter": rounds}}
-    minimize(value, begin, **options)
+    with scipy_blas_alone():
+        minimize(value, begin, **options)
     return best, path

@@ -91,7 +91,7 @@ def placed():
     rng = np.random.default_rng(1)
     judge = judge_of(bank, X, y, weight=rng.uniform(0.5, 2, len(X)))
     support = np.array([np.arange(12) % 4 <= k for k in range(4)])
-    return bank, X, judge, Chain(0.3 * rng.standard_normal((4, 12)) * support, np.zeros(4), np.zeros(3))
+    return bank, X, judge, Chain(3 * rng.standard_normal((4, 12)) * support, np.zeros(4), np.zeros(3))
 
 
 THRESHOLDS = [
@@ -142,6 +142,8 @@ def test_rows_go_the_way_of_the_stage_tree(placed, threshold):
     tree = as_stage_tree(bank, chain, None, 50.0)
     exits = (tree.exits(X) - 1) // 2
     exits[tree.exits(X) == 6] = 3
+    if threshold[0] == 0:
+        assert len(set(exits)) == 4 if threshold[1] > 0 else 2
     at_exit = np.random.default_rng(0).exponential(size=(len(X), 4))
     arrival = judge.costs(chain)
     report = cf.ExpectedCost(COSTS).evaluate(tree, X)
