@@ -8,6 +8,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
+from costframe_cronus.linear import scipy_blas_alone
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -45,7 +47,9 @@ def calibrate(
 
     start = np.concatenate([[1.0], np.zeros(n_classes)])
     bounds = [(0.0, None)] + [(None, None)] * n_classes
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9, "ftol": 1e-14}).x
+    options = {"gtol": 1e-9, "ftol": 1e-14}
+    with scipy_blas_alone():
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
 
 

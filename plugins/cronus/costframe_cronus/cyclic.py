@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from costframe.core.relaxed import auxiliary, floored_root
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
-from costframe_cronus.linear import blas_side_by_side
+from costframe_cronus.linear import scipy_blas_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +151,6 @@ def _minimize_stage(objective: RelaxedObjective, chain: Chain, stage: int, score
     begin = np.concatenate([
         chain.weights[stage], chain.intercept[stage : stage + 1], chain.threshold[stage : stage + routes]
     ])  # fmt: skip
-    with blas_side_by_side():
+    with scipy_blas_alone():
         found: Any = minimize(value, begin / unit, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
     return moved(found.x)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ShrinkingInverse", "ShrinkingSystem", "blas_side_by_side", "invert", "solve_scaled"]
+__all__ = ["ShrinkingInverse", "ShrinkingSystem", "blas_side_by_side", "invert", "scipy_blas_alone", "solve_scaled"]
 
 _ADDED = (1e-12, 1e-9, 1e-6)  # to unit diagonals: the first that makes the matrix positive in spite of rounding
 _WORTH_COPYING = 0.9  # of a system's unknowns are left, or fewer: a copy without the others costs less than they do
@@ -39,6 +39,22 @@ def blas_side_by_side() -> AbstractContextManager[Any]:
     times as long as one; solutions in threads of their own do not wait.
     """
     context: AbstractContextManager[Any] = _pools().limit(limits=max(1, thread_count() // 3), user_api="blas")
+    return context
+
+
+@cache
+def _pools_of_scipy() -> ThreadpoolController:
+    """Return the pools of SciPy's own BLAS, which is another one than NumPy's where both come as wheels."""
+    own = [pool["filepath"] for pool in _pools().info() if "scipy.libs" in pool["filepath"]]
+    return _pools().select(filepath=own) if own else _pools()
+
+
+def scipy_blas_alone() -> AbstractContextManager[Any]:
+    """Let SciPy's BLAS use one thread.
+
+    Its minimizer solves small systems at each step, whose threads would wait for each other for milliseconds.
+    """
+    context: AbstractContextManager[Any] = _pools_of_scipy().limit(limits=1, user_api="blas")
     return context
 
 

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
-from costframe_cronus.linear import blas_side_by_side
+from costframe_cronus.linear import scipy_blas_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,6 +127,6 @@ def descend(
 
     begin = np.concatenate([start.weights[free], start.intercept, start.threshold]) / scale
     options: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "callback": look, "options": {"maxiter": rounds}}
-    with blas_side_by_side():
+    with scipy_blas_alone():
         minimize(value, begin, **options)
     return best, path

@@ -1,0 +1,162 @@
+"""What learners buy on sampled rows: against the evaluator, and against sums taken anew."""
+
+import naive
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import costframe as cf
+from costframe.core.errors import BankError
+from costframe.core.groups import PricedGroups
+from costframe.core.relaxed import RelaxedCost
+from costframe.core.sampled_prices import Purchases, SampledPrices, drawn_rows
+from costframe.testing.strategies import banks, cost_models, feature_names, rows
+
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+
+
+@st.composite
+def cases(draw, kinds=("path",)):
+    """A bank, prices without comparisons and reuse, rows with weights, and what the bank's prices are on them."""
+    names = draw(feature_names())
+    bank, costs, some_rows = draw(banks(names)), draw(cost_models(names)), draw(rows(len(names)).filter(len))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    X = some_rows[rng.integers(len(some_rows), size=draw(st.sampled_from((1, 4, 70))))]
+    costs = evolve(costs, features=tuple(evolve(one, split=0.0) for one in costs.features), reuse=0.0)
+    weight = rng.uniform(0.2, 3, len(X))
+    prices = costs.select(names)
+    groups = PricedGroups.of_bank(bank, prices)
+    if draw(st.sampled_from(kinds)) == "whole":
+        return bank, costs, X, weight, SampledPrices.whole(groups)
+    return bank, costs, X, weight, SampledPrices.of_bank(bank, groups, prices.needs, X, weight / weight.sum())
+
+
+def some(data, bank, most=None):
+    count = int(bank.widths.sum()) if most is None else most
+    return np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_)
+
+
+def answer(bank, used):
+    """A model of one answer that evaluates the learners of some outputs."""
+    return cf.StageTree(bank, [cf.Answer(np.arange(len(bank)), used.astype(float), [0.0])])
+
+
+@settings(max_examples=60)
+@given(cases(), st.data())
+def test_cost_is_the_evaluators_by_path(case, data):
+    bank, costs, X, weight, sampled = case
+    used = some(data, bank)
+    report = cf.ExpectedCost(costs).evaluate(answer(bank, used), X, sample_weight=weight)
+    assert sampled.cost(used) == pytest.approx(report.mean, rel=1e-9, abs=1e-9)
+    assert sampled.priced(used).price.sum() == pytest.approx(report.mean, rel=1e-9, abs=1e-9)
+    features = sampled.shares(used)[len(bank) : len(bank) + len(bank.feature_names)]
+    np.testing.assert_allclose(features, weight @ report.acquired / weight.sum(), atol=1e-12)
+
+
+@settings(max_examples=60)
+@given(cases(("whole",)), st.data())
+def test_whole_is_learner_acquisition(case, data):
+    bank, costs, X, _, sampled = case
+    used = some(data, bank)
+    report = cf.ExpectedCost(costs, acquisition="learner").evaluate(answer(bank, used), X)
+    assert sampled.cost(used) == pytest.approx(report.mean, rel=1e-9, abs=1e-9)
+    charged = RelaxedCost(sampled.groups).charged(used[np.newaxis].astype(float))
+    assert sampled.cost(used) == pytest.approx(charged, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(cases(), st.data())
+def test_each_group_is_paid_by_the_rows_that_need_it(case, data):
+    """Row by row: a learner by all, a feature where it is read, a resource where a feature is read that needs it."""
+    bank, costs, X, weight, sampled = case
+    used, names = some(data, bank), bank.feature_names
+    owner = np.repeat(np.arange(len(bank)), bank.widths)
+    needs = costs.select(names).needs
+    found = np.zeros(len(sampled.groups.price))
+    for row, w in zip(X, weight / weight.sum(), strict=True):
+        due = set()
+        for t in set(owner[used].tolist()):
+            due.add(t)
+            for f in naive.learner_outputs(bank, t, row)[1]:
+                due.add(len(bank) + f)
+                due |= {len(bank) + len(names) + r for r in np.flatnonzero(needs[f]).tolist()}
+        found[sorted(due)] += w
+    np.testing.assert_allclose(sampled.shares(used), found, atol=1e-12)
+
+
+@settings(max_examples=60)
+@given(cases(("path", "whole")), st.data())
+def test_what_is_bought_before_is_free(case, data):
+    bank, _, _, _, sampled = case
+    first, second = some(data, bank), some(data, bank)
+    later = sampled.after(first)
+    assert later.cost(first) == 0
+    assert later.cost(second) == pytest.approx(sampled.cost(first | second) - sampled.cost(first), rel=1e-9, abs=1e-6)
+    np.testing.assert_allclose(later.shares(second), sampled.shares(first | second) - sampled.shares(first), atol=1e-12)
+    assert later.after(second).cost(np.ones(len(first), np.bool_)) <= sampled.cost(np.ones(len(first), np.bool_)) + 1e-9
+
+
+@settings(max_examples=60)
+@given(cases(("path", "whole")), st.data())
+def test_outputs_are_kept_in_any_order(case, data):
+    bank, _, _, _, sampled = case
+    order = np.array(data.draw(st.permutations(range(int(bank.widths.sum())))), np.int64)
+    chosen = order[: data.draw(st.integers(0, len(order)))]
+    used, bought = some(data, bank, len(chosen)), some(data, bank)
+    there = np.zeros(len(order), np.bool_)
+    there[chosen[used]] = True
+    part = sampled.after(bought).restrict(chosen)
+    np.testing.assert_allclose(part.shares(used), sampled.after(bought).shares(there), atol=1e-15)
+    np.testing.assert_array_equal(part.groups.member.toarray(), sampled.groups.member.toarray()[:, chosen])
+    assert Purchases(part).price == pytest.approx(Purchases(sampled.after(bought)).price[chosen], abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(cases(("path", "whole")), st.data())
+def test_purchases_tell_what_each_output_would_add(case, data):
+    bank, _, _, _, sampled = case
+    n_outputs = int(bank.widths.sum())
+    offers, taken = Purchases(sampled), np.zeros(n_outputs, np.bool_)
+    for c in [None, *data.draw(st.permutations(range(n_outputs)))[:4]]:
+        if c is not None:
+            offers.take(c)
+            taken[c] = True
+        now = [sampled.after(taken).cost(np.arange(n_outputs) == other) for other in range(n_outputs)]
+        np.testing.assert_allclose(offers.price, now, rtol=1e-9, atol=1e-6)
+    assert (offers.price[taken] <= 1e-6).all()
+
+
+def test_nothing_can_be_bought_of_an_empty_bank():
+    groups = PricedGroups.of_bank(cf.WeakLearnerBank.columns(("a",), []), cf.CostModel.uniform(("a",)).select(("a",)))
+    sampled = SampledPrices.of_bank(
+        cf.WeakLearnerBank.columns(("a",), []), groups, np.zeros((1, 0), np.bool_), np.zeros((2, 1)), np.full(2, 0.5)
+    )
+    assert Purchases(sampled).price.shape == Purchases(SampledPrices.whole(groups)).price.shape == (0,)
+    assert Purchases(sampled).price.min(initial=np.inf) == np.inf
+    assert sampled.cost(np.zeros(0, np.bool_)) == 0
+    with pytest.raises(BankError, match="rows: expected at least one"):
+        SampledPrices.of_bank(
+            cf.WeakLearnerBank.columns(("a",)), groups, np.zeros((1, 0), np.bool_), np.zeros((0, 1)), np.zeros(0)
+        )
+
+
+@given(st.integers(0, 1000), st.integers(1, 300), st.sampled_from([1, 7, 64, 299]))
+def test_rows_are_drawn_as_often_as_they_weigh(seed, n, most):
+    """Never farther than one draw from what is due, which is as close as whole draws are sure to come."""
+    rng = np.random.default_rng(seed)
+    weight = rng.exponential(size=n) ** 3 * (rng.random(n) < 0.7)
+    weight[rng.integers(n)] = 1.0
+    drawn, share = drawn_rows(weight, most)
+    assert (np.diff(drawn) > 0).all()
+    assert share.sum() == pytest.approx(1.0)
+    if n <= most:
+        np.testing.assert_array_equal(drawn, np.arange(n))
+        np.testing.assert_allclose(share, weight / weight.sum())
+        return
+    times, due = np.zeros(n), most * weight / weight.sum()
+    times[drawn] = share * most
+    np.testing.assert_allclose(times, np.round(times), atol=1e-9)
+    assert (np.abs(times - due) < 1 + 1e-9).all()
+    assert not times[weight == 0].any()
