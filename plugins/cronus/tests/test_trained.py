@@ -36,7 +36,7 @@ def train(bank, optimize, *, costs=COSTS, own=None, seed=1, n=400, classes=True,
     with pytest.MonkeyPatch.context() as patch:
         make = cronus.as_stage_tree
         patch.setattr(cronus, "as_stage_tree", lambda bank, chain, *rest: chains.append(chain) or make(bank, chain, *rest))
-        trained = cronus.train_cronus(data, parts[1], bank, own, chosen, optimize, None)
+        trained = cronus.train_cronus(data, parts[1], bank, own, chosen, (), optimize, None)
     return trained, chains[-1], parts
 
 
