@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.bank import TREE, WeakLearnerBank
-from costframe.core.errors import ParameterError
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.outputs import BankOutputs
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.training import TrainingData
 
-__all__ = ["dearer_copies", "find_bank", "own_weights", "usual_share"]
+__all__ = ["dearer_copies", "find_bank", "outputs_on", "own_weights", "usual_share"]
 
 TRAINED = (None, "boosted")
 
@@ -61,6 +62,27 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any]) -> Wea
 
 def _model(bank: Any) -> Any:
     return bank if isinstance(bank, WeakLearnerBank | StageTree) else getattr(bank, "predictor_", None)
+
+
+def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None) -> BankOutputs:
+    """Evaluate a bank on rows to fit weights to.
+
+    Raises
+    ------
+    DataError
+        If a learner gives infinity or NaN.
+    """
+    outputs = BankOutputs.of(bank, X, n_jobs)
+    wrong = ~np.isfinite(outputs.dense).all(axis=0)
+    if wrong.any():
+        others = np.flatnonzero(np.repeat(bank.kind, bank.widths) != TREE)
+        learner = int(np.repeat(np.arange(len(bank)), bank.widths)[others[wrong.argmax()]])
+        features = bank.F.tocsc()[:, [learner]].indices
+        raise DataError(
+            f"X: expected finite outputs of learner {learner}, which reads "
+            f"{', '.join(bank.feature_names[f] for f in features)}, got NaN or infinity; trees take such values"
+        )
+    return outputs
 
 
 def own_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None:

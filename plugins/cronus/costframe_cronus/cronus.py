@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.outputs import BankOutputs
 from costframe.core.training import Rows
+from costframe_cronus.banks import outputs_on
 from costframe_cronus.cascade import initialize
 from costframe_cronus.choose import MOST_LEARNERS, MOST_ROWS, choose
 from costframe_cronus.judge import Judge
@@ -118,7 +118,7 @@ def _some(rows: Rows) -> Rows:
 def _judge(
     data: TrainingData, rows: Rows, bank: WeakLearnerBank, settings: CascadeSettings, n_jobs: int | None
 ) -> Judge:
-    outputs = BankOutputs.of(bank, rows.X, n_jobs)
+    outputs = outputs_on(bank, rows.X, n_jobs)
     target = np.asarray(2.0 * rows.y - 1.0 if data.n_classes else rows.y)
     more = _emphasis(target, settings.positive_weight) * rows.weight
     seen = SeenRows(outputs, target, rows.weight, more / more.sum())

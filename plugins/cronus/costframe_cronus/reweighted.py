@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.outputs import BankOutputs
 from costframe.core.predictor import StageTree
 from costframe.core.progress import track
 from costframe.core.stages import Answer
+from costframe_cronus.banks import outputs_on
 from costframe_cronus.calibration import calibrate, calibrate_two
 from costframe_cronus.normal import NormalEquations
 from costframe_cronus.pricing import Pricing
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
+    from costframe.core.outputs import BankOutputs
     from costframe.core.training import Rows, TrainingData
     from costframe_cronus.relaxing import Reweighting
 
@@ -50,7 +51,7 @@ class _Seen:
             target = np.eye(n_classes)[rows.y]
         else:
             target = np.asarray(2.0 * rows.y - 1.0 if n_classes else rows.y)[:, np.newaxis]
-        return cls(rows, BankOutputs.of(bank, rows.X, n_jobs), target)
+        return cls(rows, outputs_on(bank, rows.X, n_jobs), target)
 
     def scores(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
         used = np.flatnonzero(weights.any(axis=1))

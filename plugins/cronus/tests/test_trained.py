@@ -35,7 +35,9 @@ def train(bank, optimize, *, costs=COSTS, own=None, seed=1, n=400, classes=True,
     chains = []
     with pytest.MonkeyPatch.context() as patch:
         make = cronus.as_stage_tree
-        patch.setattr(cronus, "as_stage_tree", lambda bank, chain, *rest: chains.append(chain) or make(bank, chain, *rest))
+        patch.setattr(
+            cronus, "as_stage_tree", lambda bank, chain, *rest: chains.append(chain) or make(bank, chain, *rest)
+        )
         trained = cronus.train_cronus(data, parts[1], bank, own, chosen, (), optimize, None)
     return trained, chains[-1], parts
 
@@ -165,7 +167,9 @@ def small_chain(seed, n=200):
 def test_refitted_stages_keep_what_matters_and_their_pass_rates(seed):
     H, rows, chain = small_chain(seed)
     found = refit(chain, rows, 1e-2, 50.0)
-    matters = np.where(np.abs(chain.weights) > 1e-4, chain.weights, 0.0)
+    deviation = np.sqrt(np.cov(H.T, aweights=rows.in_mean, ddof=0).diagonal())
+    unit = np.sqrt(np.cov(rows.target, aweights=rows.in_mean, ddof=0))
+    matters = np.where(np.abs(chain.weights) * deviation >= 1e-3 * unit, chain.weights, 0.0)
     np.testing.assert_array_equal(dropped(chain, rows), matters)
     before = rows.share @ naive_cronus.passes(rows.scores(chain), chain.threshold, 50.0)
     rates = before[1:] / before[:-1]
@@ -178,7 +182,8 @@ def test_refitted_stages_keep_what_matters_and_their_pass_rates(seed):
     for place, k in enumerate([*kept, end]):
         used = np.flatnonzero(matters[k])
         w = rows.in_mean * passes[:, place]
-        unit = 1e-2 * np.cov(H[:, used].T, aweights=w, ddof=0).reshape(len(used), -1).trace() / max(1, len(used))
+        spread = np.cov(H.T, aweights=w, ddof=0).diagonal()[used]
+        unit = 1e-2 * spread.mean() if len(used) else 0.0
         twin = naive_cronus.ridge_fit(H, rows.target[:, None], w, used, unit)[:, 0]
         np.testing.assert_allclose(found.weights[place], twin, rtol=1e-6, atol=1e-9)
         best = np.average(rows.target - H @ twin, weights=w)
