@@ -160,7 +160,9 @@ def _stage(
     unit = ridge * part.unit
     if hopeless(part, fresh, unit):
         return weights
-    supports = [] if settings.l1 or settings.paper_scale else [everything, take_up(part, fresh, unit)]
+    supports = [] if settings.l1 else [everything]
+    if not settings.l1 and not settings.paper_scale:
+        supports.append(take_up(part, fresh, unit))
     strengths = (1.0,) if settings.paper_scale else STRENGTHS
     if (fresh.groups.price.any() and settings.relaxed) or settings.l1:
         offered = in_loss(prices, settings.tradeoff * scale).restrict(varying).priced(everything)

@@ -76,9 +76,9 @@ def _supports(
     strengths = (1.0,) if settings.paper_scale or free else STRENGTHS
     costs = [RelaxedCost(scaled.times(strength)) for strength in strengths]
     found = relaxed_supports(normal, costs, settings)
-    if settings.l1 or settings.paper_scale:
+    if settings.l1:
         return found
-    return [everything, take_up(normal, prices, ridge), *found]
+    return [everything, *found] if settings.paper_scale else [everything, take_up(normal, prices, ridge), *found]
 
 
 def hopeless(normal: NormalEquations, prices: SampledPrices, ridge: float) -> bool:
