@@ -9,7 +9,10 @@ def sigma(z):
 
 def scores(H, chain):
     return [
-        [chain.intercept[k] + sum(b * h for b, h in zip(beta, row, strict=True)) for k, beta in enumerate(chain.weights)]
+        [
+            chain.intercept[k] + sum(b * h for b, h in zip(beta, row, strict=True))
+            for k, beta in enumerate(chain.weights)
+        ]
         for row in H
     ]
 

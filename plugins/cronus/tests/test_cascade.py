@@ -23,6 +23,7 @@ from costframe_cronus.single_stage import reweight
 from costframe_cronus.thresholds import threshold_for
 from costframe_cronus.tree import as_stage_tree
 
+
 @pytest.fixture(scope="module")
 def bank():
     return boosted()

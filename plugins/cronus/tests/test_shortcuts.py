@@ -92,7 +92,10 @@ def test_hopeless_stages_are_no_others(seed, tradeoff):
 def test_hopeless_is_both_there_and_not():
     X, y, w, groups = drawn(0, d=6, prices=(0.1, 0.2))
     normal = NormalEquations.of(outputs_of(X), y, w)
-    verdicts = [single_stage.hopeless(normal, SampledPrices.whole(groups.times(factor)), 1e-2) for factor in np.geomspace(1e-3, 1e3, 13)]
+    verdicts = [
+        single_stage.hopeless(normal, SampledPrices.whole(groups.times(factor)), 1e-2)
+        for factor in np.geomspace(1e-3, 1e3, 13)
+    ]
     assert sorted(verdicts) == verdicts
     assert 2 < sum(verdicts) < 11
     assert not single_stage.hopeless(normal, SampledPrices.whole(groups.times(0.0)), 1e-2)
