@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -44,7 +44,8 @@ def calibrate(
 
     start = np.concatenate([[1.0], np.zeros(n_classes)])
     bounds = [(0.0, None)] + [(None, None)] * n_classes
-    options = {"gtol": 1e-9, "ftol": 1e-14}
+    precision = {"gtol": 1e-9, "ftol": 1e-14}
+    options: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": precision}
     with scipy_blas_alone():
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        found = minimize(loss, start, **options).x
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())

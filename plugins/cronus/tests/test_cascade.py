@@ -70,7 +70,7 @@ def test_early_stages_are_cheap_and_what_is_bought_is_used_again(started):
 
 
 def test_of_one_stage_it_is_the_single_stage(started):
-    X, weight, rows, groups, _, _ = started
+    _, weight, rows, groups, _, _ = started
     target = 2.0 * table(1, 1500)[1] - 1
     chosen = CascadeSettings(tradeoff=1e-3, n_stages=1)
     chain = initialize(seen_rows(rows.outputs, target, weight), whole(groups), chosen).chain
