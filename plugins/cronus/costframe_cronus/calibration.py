@@ -17,6 +17,7 @@ __all__ = ["calibrate", "calibrate_two"]
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss
+_LEAST = 1e-15  # of the share of a class
 
 
 def calibrate(
@@ -47,9 +48,10 @@ def calibrate(
 
     start = np.concatenate([[1.0], np.zeros(n_classes)])
     bounds = [(0.0, None)] + [(None, None)] * n_classes
-    options: Any = {"gtol": 1e-9, "ftol": 1e-14}
+    precision = {"gtol": 1e-9, "ftol": 1e-14}
+    options: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": precision}
     with scipy_blas_alone():
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        found = minimize(loss, start, **options).x
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
 
 
@@ -71,7 +73,7 @@ def calibrate_two(
     rows = float(weight.sum())
     w, told = weight / rows, (codes * rows + 0.5) / (rows + 1.0)
     mean, spread = float(w @ score), float(np.sqrt(w @ np.square(score - w @ score)))
-    share = float(w @ told)
+    share = float(np.clip(w @ told, _LEAST, 1.0 - _LEAST))
     at, flat = np.zeros(2), np.log(share) - np.log1p(-share)
     at[1] = flat
     if not spread > 1e-12 * abs(mean):

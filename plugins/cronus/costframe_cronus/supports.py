@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SupportObjective", "descend"]
 
+_MOST = 1e300
+_LEAST = 1e-20  # of the largest variance: what varies less is as good as constant, and gives no scale
+
 
 @frozen(eq=False)
 class SupportObjective:
@@ -96,7 +99,8 @@ def descend(
     list of (float, float, float)
         What was minimized, mean loss and mean cost after each iteration.
     """
-    unit = 1.0 / np.sqrt(np.maximum(objective.rows.variance, np.finfo(np.float64).tiny))
+    variance = objective.rows.variance
+    unit = 1.0 / np.sqrt(np.where(variance > _LEAST * variance.max(), variance, variance.max() or 1.0))
     scale = np.concatenate([np.broadcast_to(unit, free.shape)[free], np.ones(2 * len(free) - 1)])
     n_stages, n_weights = len(free), int(free.sum())
     seen: dict[bytes, tuple[float, float, float]] = {}
@@ -108,9 +112,12 @@ def descend(
 
     def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         at = unpack(x)
-        loss, cost, slope = objective.gradient(at)
-        moved = at.weights - start.weights
-        total = loss + objective.tradeoff * cost + 0.5 * float(penalty @ np.square(moved).sum(axis=1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, cost, slope = objective.gradient(at)
+            moved = at.weights - start.weights
+            total = loss + objective.tradeoff * cost + 0.5 * float(penalty @ np.square(moved).sum(axis=1))
+        if not np.isfinite(total):  # a step that went too far
+            return _MOST, np.zeros(len(x))
         seen[x.tobytes()] = (total, loss, cost)
         by_weight = slope.weights + penalty[:, np.newaxis] * moved
         return total, scale * np.concatenate([by_weight[free], slope.intercept, slope.threshold])

@@ -1,7 +1,7 @@
 """Slow, obvious twins of a chain's flow and of what is minimized over it: one row, stage and group at a time."""
 
+import itertools
 import math
-from itertools import pairwise
 
 
 def sigma(z):
@@ -90,4 +90,4 @@ def hard_objective(scores, at_exit, on_arrival, threshold):
 def cuts(column):
     """One threshold for every way to divide scores without dividing ties."""
     values = sorted(set(column))
-    return [-math.inf, *[(a + b) / 2 for a, b in pairwise(values)], math.inf]
+    return [-math.inf, *[(a + b) / 2 for a, b in itertools.pairwise(values)], math.inf]

@@ -85,7 +85,7 @@ def test_prices_that_are_all_zero_are_no_prices(kind, settings, tradeoff):
     plain, _ = answers(kind(free, 0.0, bank=SMALL_BANK, **settings).fit(X, y), X)
     assert paid == 0
     np.testing.assert_array_equal(values, plain)
-    assert np.corrcoef(values, y)[0, 1] > 0.3
+    assert np.corrcoef(values, y)[0, 1] > 0.2
 
 
 @of_every_kind

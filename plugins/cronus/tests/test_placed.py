@@ -154,6 +154,13 @@ def test_rows_go_the_way_of_the_stage_tree(placed, threshold):
 SMALL_BANK = boosted(8, 300)
 
 
+def test_a_score_that_ties_with_the_threshold_goes_on():
+    bank = cf.WeakLearnerBank.columns(("a",))
+    chain = Chain(np.array([[1.0], [0.0]]), np.zeros(2), np.array([0.5]))
+    X = np.array([[0.5], [np.nextafter(0.5, 0)], [np.nextafter(0.5, 1)]])
+    assert as_stage_tree(bank, chain, None, 50.0).exits(X).tolist() == [2, 1, 2]
+
+
 @settings(max_examples=25)
 @given(seeds, st.integers(1, 3))
 def test_a_stage_that_evaluates_nothing_new_is_free(seed, n_new):

@@ -152,6 +152,30 @@ def test_optimizing_is_never_worse_than_its_start_on_the_rows_it_chooses_by(bank
         assert totals[1] < totals[0]
 
 
+def test_what_only_worsens_is_not_taken(bank, monkeypatch):
+    """Were the optimizer no good at all, its start would be left as it is."""
+    start = train(bank, "none")[1]
+    monkeypatch.setattr(cronus, "at_supports", lambda chain, *_: chain)
+    monkeypatch.setattr(cronus.Judge, "place_thresholds", lambda _, chain: evolve(chain, weights=0 * chain.weights))
+    found = train(bank, "full")[1]
+    np.testing.assert_array_equal(found.weights, start.weights)
+    np.testing.assert_array_equal(found.threshold, start.threshold)
+
+
+def test_answers_are_calibrated_among_those_who_leave_there(case, bank):
+    """The chances of a stage's answers are right on average, among rows weighted by their probability to exit."""
+    _, _, chain, (_, rows) = case
+    judge = judged(bank, rows)
+    scores = judge.rows.scores(chain)
+    exits = np.diff(1 - np.hstack([naive_cronus.passes(scores, chain.threshold, 50.0), np.zeros((len(scores), 1))]))
+    for k, (slope, constant) in enumerate(judge.links(chain)):
+        w = rows.weight * exits[:, k]
+        told = (rows.y * w.sum() + 0.5) / (w.sum() + 1)
+        chances = 1 / (1 + np.exp(-(slope * scores[:, k] + constant)))
+        assert np.average(chances, weights=w) == pytest.approx(np.average(told, weights=w), abs=1e-5)
+        assert slope >= 0
+
+
 def small_chain(seed, n=200):
     """Stages over columns, some weights too small to matter."""
     rng = np.random.default_rng(seed)
@@ -221,6 +245,11 @@ def test_a_model_in_its_own_order_buys_more_and_more_and_ends_as_itself(bank, ac
     assert (chain.threshold == -np.inf).all()
     ends = used.sum(axis=1)
     assert (np.diff(ends) > 0).all()
+    spent = np.array([prices.cost(np.arange(len(own)) <= c) for c in range(len(own))])
+    spent += spent[-1] * 1e-3 * np.arange(1, len(own) + 1) / len(own)
+    expected = {next(c for c, one in enumerate(spent) if one >= spent[-1] * k / 4 * (1 - 1e-12)) for k in (1, 2, 3, 4)}
+    assert {end - 1 for end in ends} <= expected
+    assert len(ends) >= len(expected) - 1
     for one, end in zip(used, ends, strict=True):
         assert one[:end].all()
     costs = [prices.cost(one) for one in used]
