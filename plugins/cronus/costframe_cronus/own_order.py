@@ -28,7 +28,7 @@ def in_own_order(rows: SeenRows, own: NDArray[np.float64], prices: SampledPrices
     for c in range(len(own)):
         spent[c] = offers.price[c]
         offers.take(c)
-    spent = np.cumsum(spent + spent.sum() * 1e-3 / len(own) + np.finfo(np.float64).tiny)
+    spent = np.cumsum(spent / (spent.sum() or 1.0) + 1e-3 / len(own))
     ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
     weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
     scores = rows.outputs.times(weights.T)

@@ -72,7 +72,7 @@ def relaxed_supports(
 
 def scale_of(groups: PricedGroups, weights: NDArray[np.float64]) -> float:
     """Return what makes the relaxed cost of weights, (C, M), their exact cost; 1 if they cost nothing."""
-    cost = RelaxedCost(groups)
+    cost = RelaxedCost(groups.times(1.0 / max(1.0, groups.price.max(initial=0.0))))  # no sum overflows
     relaxed = cost.value(weights[np.newaxis])
     return cost.charged(weights[np.newaxis]) / relaxed if relaxed > 0 else 1.0
 

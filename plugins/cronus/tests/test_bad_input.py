@@ -112,6 +112,17 @@ def test_what_is_free_is_used_whatever_the_rest_costs(kind, settings, tradeoff):
 
 
 @of_every_kind
+@pytest.mark.parametrize(("price", "tradeoff"), [(1e-300, 0.0), (1e-300, 1e300), (1e300, 0.0), (1e300, 1e-3)])
+def test_prices_of_any_size(kind, settings, price, tradeoff):
+    X, y = table(1, 120)
+    for bank in ("columns", SMALL_BANK):
+        costs = {"features": {"a": 0.0} | dict.fromkeys(NAMES[1:], price)}
+        values, paid = answers(kind(costs, tradeoff, bank=bank, **settings).fit(X, y), X)
+        assert (paid == 0) == (price * tradeoff > 0.1)
+        assert not constant(values) or bank is SMALL_BANK  # of which no tree may be free
+
+
+@of_every_kind
 def test_of_no_tradeoff_everything_may_be_used(kind, settings):
     X, y = table(1, 200)
     model = kind(COSTS, 0.0, bank=SMALL_BANK, **settings).fit(X, y)
