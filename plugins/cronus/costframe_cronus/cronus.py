@@ -103,7 +103,7 @@ def _candidates(
     for one in starts:
         yield one
         yield (placed := judge.place_thresholds(one))
-        for begin in (one, placed):
+        for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
             yield judge.place_thresholds(at_supports(begin, train, judge, settings.ridge, steps))
 
 

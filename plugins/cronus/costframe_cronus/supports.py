@@ -126,7 +126,8 @@ def descend(
 
     def look(x: NDArray[np.float64]) -> None:
         nonlocal best, least
-        path.append(seen[x.tobytes()])
+        if x.tobytes() in seen:
+            path.append(seen[x.tobytes()])
         seen.clear()
         now = other.total(unpack(x))
         if now < least:
