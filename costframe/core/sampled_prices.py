@@ -96,6 +96,10 @@ class SampledPrices:
         n_groups, entries = groups.member.shape[0], groups.member.nnz
         return cls(groups, np.ones((entries, 1), np.uint64), np.zeros((n_groups, 1), np.uint64), _mass(np.ones(1)))
 
+    def weighing(self, weight: NDArray[np.float64]) -> SampledPrices:
+        """Give the same rows other weights, float64 (n,), which sum to one."""
+        return evolve(self, mass=_mass(weight))
+
     def restrict(self, outputs: NDArray[np.int64]) -> SampledPrices:
         """Keep some outputs, in the given order."""
         chosen = sparse.csr_array(_numbered(self.groups.member)[:, outputs])

@@ -13,7 +13,7 @@ from costframe_cronus.linear import scipy_blas_alone
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["calibrate", "calibrate_two"]
+__all__ = ["as_counts", "calibrate", "calibrate_two"]
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss
@@ -34,9 +34,9 @@ def calibrate(
     codes : int64 (n,)
         Classes 0..K-1.
     weight : float64 (n,)
+        Of rows, counted.
     """
-    w, n_classes = weight / weight.sum(), scores.shape[1]
-    rows = float(weight.sum())
+    w, n_classes, rows = weight / weight.sum(), scores.shape[1], float(weight.sum())
     told = (np.eye(n_classes)[codes] * rows + 1 / n_classes) / (rows + 1)
     spread = float(scores.std()) or 1.0
 
@@ -55,6 +55,11 @@ def calibrate(
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
 
 
+def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights that count rows: as they are, or where they add up to less than one a row, multiplied to do so."""
+    return weight * max(1.0, len(weight) / float(weight.sum()))
+
+
 def calibrate_two(
     score: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> tuple[float, float]:
@@ -71,7 +76,7 @@ def calibrate_two(
         Not all zero.
     """
     rows = float(weight.sum())
-    w, told = weight / rows, (codes * rows + 0.5) / (rows + 1.0)
+    w, told = weight / weight.sum(), (codes * rows + 0.5) / (rows + 1.0)
     mean, spread = float(w @ score), float(np.sqrt(w @ np.square(score - w @ score)))
     share = float(np.clip(w @ told, _LEAST, 1.0 - _LEAST))
     at, flat = np.zeros(2), np.log(share) - np.log1p(-share)

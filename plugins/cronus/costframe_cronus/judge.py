@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stage_visits import stage_costs
-from costframe_cronus.calibration import calibrate_two
+from costframe_cronus.calibration import as_counts, calibrate_two
 from costframe_cronus.flow import Flow
 from costframe_cronus.thresholds import best_thresholds, hard_objective
 from costframe_cronus.tree import as_stage_tree
@@ -85,7 +85,7 @@ class Judge:
         """Calibrate each stage's answer among rows weighted by float64 (n, K); of classes only."""
         links, codes = [], np.zeros(len(scores), np.int64) if self.codes is None else self.codes
         for score, chance in zip(scores.T, among.T, strict=True):
-            weight = self.rows.weight * chance
+            weight = as_counts(self.rows.weight) * chance
             links.append(calibrate_two(score, codes, weight) if weight.sum() > 0 else (0.0, 0.0))
         return links
 

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.relaxed import RelaxedCost
+from costframe_cronus.chain import Chain
 from costframe_cronus.cyclic import RelaxedObjective, cycle
 from costframe_cronus.flow import Flow
 from costframe_cronus.refit import dropped, refit
@@ -16,7 +17,6 @@ from costframe_cronus.supports import SupportObjective, descend
 
 if TYPE_CHECKING:
     from costframe_cronus.cascade import CascadeSettings
-    from costframe_cronus.chain import Chain
     from costframe_cronus.judge import Judge
 
 __all__ = ["Step", "at_supports", "cyclic"]
@@ -56,13 +56,13 @@ def cyclic(chain: Chain, train: Judge, settings: CascadeSettings, scale: float, 
     relaxed = RelaxedCost.chain(groups.times(scale), len(start.weights), _FLOOR)
     l1 = np.full(len(start.weights), settings.l1)
     l1[-1] = settings.l1_last
-    exact = RelaxedCost.chain(train.pricing.groups.restrict(used), len(start.weights))
     for _, value, moved in cycle(RelaxedObjective(rows, relaxed, l1, settings.steepness), start, _CYCLES):
         scores = rows.scores(moved)
         flow = Flow.of(scores, moved.threshold, settings.steepness)
         loss = float(rows.in_mean @ (flow.exits * rows.losses(scores)).sum(axis=1))
-        cost = exact.charged(dropped(moved, rows), rows.share @ flow.passes)
-        steps.append(Step("cyclic", value, loss, cost))
+        rest = Chain(dropped(moved, rows), moved.intercept, moved.threshold)
+        costs = train.costs(rest.spread(used, chain.weights.shape[1]))
+        steps.append(Step("cyclic", value, loss, float(rows.share @ (flow.passes * costs).sum(axis=1))))
         start = moved
     return refit(start, rows, settings.ridge, settings.steepness).spread(used, chain.weights.shape[1])
 

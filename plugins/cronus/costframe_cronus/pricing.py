@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.groups import PricedGroups
 from costframe.core.sampled_prices import SampledPrices, drawn_rows
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
@@ -57,9 +58,17 @@ class Pricing:
         """Prices of features with the row's share of what is paid once for all rows."""
         return evolve(self.prices, cost=self.prices.cost + self.prices.once / self.n_rows)
 
+    @cached_property
+    def _of_all(self) -> SampledPrices:
+        """Prices for all rows, alike; few rows are all drawn, and only their weights change from stage to stage."""
+        alike = np.full(len(self.X), 1.0 / len(self.X))
+        return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X, alike)
+
     def at(self, weight: NDArray[np.float64]) -> SampledPrices:
         """Return prices for rows drawn by weight, float64 (n,)."""
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups)
         rows, share = drawn_rows(weight)
+        if len(rows) == len(self.X):
+            return self._of_all.weighing(share)
         return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X[rows], share)

@@ -11,7 +11,7 @@ from costframe.core.predictor import StageTree
 from costframe.core.progress import track
 from costframe.core.stages import Answer
 from costframe_cronus.banks import outputs_on
-from costframe_cronus.calibration import calibrate, calibrate_two
+from costframe_cronus.calibration import as_counts, calibrate, calibrate_two
 from costframe_cronus.normal import NormalEquations
 from costframe_cronus.pricing import Pricing
 from costframe_cronus.single_stage import USUAL_RIDGE, in_loss, reweight
@@ -104,10 +104,10 @@ def _answer(
     if data.n_classes:
         scores = seen.scores(weights, intercept)
         if data.n_classes == 2:
-            slope, constant = calibrate_two(scores[:, 0], seen.rows.y, seen.rows.weight)
+            slope, constant = calibrate_two(scores[:, 0], seen.rows.y, as_counts(seen.rows.weight))
             link, constants = "sigmoid", np.array([constant])
         else:
-            slope, constants = calibrate(scores, seen.rows.y, seen.rows.weight)
+            slope, constants = calibrate(scores, seen.rows.y, as_counts(seen.rows.weight))
             link = "softmax"
         weights, intercept = slope * weights, slope * intercept + constants
     owner = np.repeat(np.arange(len(bank)), bank.widths)
