@@ -1,4 +1,4 @@
-"""Least squares over rows that lose weight from stage to stage: what they lose is taken away from sums already taken."""
+"""Least squares over rows that lose weight from stage to stage: what they lose is taken from sums already there."""
 
 from __future__ import annotations
 
