@@ -12,10 +12,10 @@ from costframe.core.progress import track
 from costframe.core.relaxed import RelaxedCost
 from costframe_cronus.chain import Chain
 from costframe_cronus.forward import take_up
-from costframe_cronus.normal import NormalEquations
 from costframe_cronus.relaxing import STRENGTHS, Reweighting, relaxed_supports, scale_of
 from costframe_cronus.single_stage import USUAL_RIDGE, fit_best, fit_ridge, hopeless, in_loss
 from costframe_cronus.thresholds import threshold_for
+from costframe_cronus.weighted_sums import WeightedSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from costframe.core.groups import PricedGroups
     from costframe.core.outputs import BankOutputs
     from costframe.core.sampled_prices import SampledPrices
+    from costframe_cronus.normal import NormalEquations
     from costframe_cronus.seen import SeenRows
 
 __all__ = ["CascadeSettings", "Started", "initialize"]
@@ -104,31 +105,26 @@ def initialize(
     found: list[tuple[NDArray[np.float64], float]] = []
     thresholds: list[float] = []
     passes = [np.ones(len(target))]
-    normal: NormalEquations | None = None
-    prices: SampledPrices | None = None
+    sums, prices = WeightedSums.of(outputs, target[:, np.newaxis], in_mean), price_at(share)
     for k in track(range(settings.n_stages), "Cronus", verbose=settings.verbose):
         last = k == settings.n_stages - 1
-        if normal is None:  # else the stage before rejects nothing
-            normal = NormalEquations.of(outputs, target[:, np.newaxis], in_mean * passes[-1])
         reach = np.array([share @ one for one in passes])
         loss_here = float((in_mean * passes[-1]).sum())  # the sums above are means over the rows that are left
         inflated = min(settings.tradeoff * _power(settings.inflation, settings.n_stages - 1 - k) / loss_here, _MOST)
-        if prices is None:
-            prices = price_at(share * passes[-1])
         if not found and not settings.paper_scale:
-            scale = _scale(normal, prices.priced(np.ones(outputs.shape[1], np.bool_)), settings.ridge)
+            scale = _scale(sums.normal, prices.priced(np.ones(outputs.shape[1], np.bool_)), settings.ridge)
         earlier = np.array([one for one, _ in found]).reshape(len(found), outputs.shape[1], 1)
         l1 = (settings.l1_last if last else settings.l1) / loss_here
         chosen = Reweighting(inflated, l1, paper_scale=settings.paper_scale, relaxed=settings.relaxed)
-        weights = _stage(normal, prices, earlier, reach, chosen, scale, settings.ridge)
-        intercept = float(normal.intercept(weights)[0])
+        weights = _stage(sums.normal, prices, earlier, reach, chosen, scale, settings.ridge)
+        intercept = float(sums.normal.intercept(weights)[0])
         if last or weights.any():
             found.append((weights[:, 0], intercept))
         if not last and weights.any():
             scores = _scores(outputs, weights[:, 0], intercept)
             thresholds.append(threshold_for(scores, share * passes[-1], 1 - settings.rejected, settings.steepness))
             passes.append(passes[-1] * expit(settings.steepness * (scores - thresholds[-1])))
-            normal = prices = None  # before the next ones are made: they are large
+            sums, prices = sums.left(in_mean * passes[-1]), price_at(share * passes[-1])
     chain = Chain(np.array([one for one, _ in found]), np.array([free for _, free in found]), np.array(thresholds))
     return Started(chain, scale)
 

@@ -1,0 +1,101 @@
+"""Least squares over rows that lose weight from stage to stage: what they lose is taken from sums already there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe_cronus.normal import NormalEquations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.outputs import BankOutputs
+
+__all__ = ["WeightedSums"]
+
+_NOTHING = 1e-9  # of the mean weight: rows that weigh less are left out
+_SAME = 1e-9  # of a row's weight: what it may lose and still count as before
+_LEFT = 1e-5  # of an output's sum of squares: where less is left, rounding would show
+_BLOCK = 256  # rows of a matrix
+
+
+@frozen(eq=False)
+class WeightedSums:
+    """Normal equations of rows, and what is needed to have them of the same rows with less weight.
+
+    The products of outputs that rows lose, weighted by what they lose, are taken away; means and right sides, which
+    cost little, are taken anew. Rows that weigh less than 1e-9 of the mean are left out, and so are losses below 1e-9
+    of a row's weight.
+
+    Attributes
+    ----------
+    outputs : BankOutputs
+        C of them on n rows.
+    target : float64 (n, M)
+    weight : float64 (n,)
+        As they are counted.
+    normal : NormalEquations
+    begun : float64 (C,)
+        Sums of squares about the mean when products were last taken over all rows.
+    least : float
+        Below which a row weighs nothing.
+    """
+
+    outputs: BankOutputs
+    target: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    normal: NormalEquations
+    begun: NDArray[np.float64]
+    least: float
+
+    @classmethod
+    def of(cls, outputs: BankOutputs, target: NDArray[np.float64], weight: NDArray[np.float64]) -> WeightedSums:
+        """Sum over rows with targets (n, M) and weights (n,)."""
+        least = _NOTHING * float(weight.mean())
+        weight = _counted(weight, least)
+        normal = NormalEquations.of(outputs, target, weight)
+        return cls(outputs, target, weight, normal, weight.sum() * np.diag(normal.gram), least)
+
+    def left(self, weight: NDArray[np.float64]) -> WeightedSums:
+        """Return the sums for weights (n,), none larger than before.
+
+        They are taken anew from the rows that are left where those are fewer than the rows that lost weight, and where
+        an output that varies keeps less than 1e-5 of its sum of squares, as differences would be inexact.
+        """
+        wanted = _counted(weight, self.least)
+        changed = self.weight - wanted > _SAME * wanted
+        if changed.sum() < np.count_nonzero(wanted):
+            counted = np.where(changed, wanted, self.weight)
+            normal = self._less(np.where(changed, self.weight - wanted, 0.0), counted)
+            enough = counted.sum() * np.diag(normal.gram) > _LEFT * self.begun
+            if enough[self.normal.varies].all():
+                return WeightedSums(self.outputs, self.target, counted, normal, self.begun, self.least)
+            del normal  # before it is made anew: it is large
+        return WeightedSums.of(self.outputs, self.target, weight)
+
+    def _less(self, lost: NDArray[np.float64], left: NDArray[np.float64]) -> NormalEquations:
+        """Turn sums S about means m over weights W into those about means m + c over weights W - V.
+
+        They are S - sum_i v_i (h_i - m) (h_i - m)' - (W - V) c c'.
+        """
+        before, total = self.weight.sum(), left.sum()
+        about = self.outputs.less(self.normal.mean)
+        target_mean = left @ self.target / total
+        y = self.target - target_mean
+        firsts = about.back(left[:, np.newaxis] * np.hstack([np.ones((len(left), 1)), y])) / total
+        moved, right = firsts[:, 0], firsts[:, 1:]
+        gram = about.gram(lost)
+        for begin in range(0, len(gram), _BLOCK):
+            part = slice(begin, begin + _BLOCK)
+            gram[part] = (before * self.normal.gram[part] - gram[part]) / total - np.outer(moved[part], moved)
+        constant = ~self.normal.varies  # and so it stays: what is left there is rounding
+        gram[constant], gram[:, constant], right[constant] = 0.0, 0.0, 0.0
+        variance = float(left @ np.square(y).sum(axis=1)) / total
+        return NormalEquations(gram, right, self.normal.mean + moved, target_mean, variance)
+
+
+def _counted(weight: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    return np.where(weight > least, weight, 0.0)
