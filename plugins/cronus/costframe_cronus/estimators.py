@@ -17,6 +17,7 @@ from costframe_cronus.choose import CHOICES
 from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
 from costframe_cronus.grades import with_targets
 from costframe_cronus.held_out import split_off
+from costframe_cronus.linear import blas_for
 from costframe_cronus.relaxing import Reweighting
 from costframe_cronus.reweighted import train_reweighted
 from costframe_cronus.single_stage import USUAL_RIDGE
@@ -92,7 +93,9 @@ class _Reweighted(_OverBank):
         )
         ridge = given_or("ridge", self.ridge, None, strict=True)
         acquisition = self._acquisition()
-        return train_reweighted(data, self._bank(data), settings, ridge, acquisition, self.n_jobs, self.verbose)
+        bank = self._bank(data)
+        with blas_for(len(data.train), int(bank.widths.sum())):
+            return train_reweighted(data, bank, settings, ridge, acquisition, self.n_jobs, self.verbose)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -181,7 +184,8 @@ class _Cascade(_OverBank):
         bank = self._bank(data)
         own = own_weights(self.bank, bank)
         free = [name for name in ("steepness", *CHOICES) if getattr(self, name) is None]
-        trained = train_cronus(data, seen, bank, own, settings, free, self.optimize or "full", self.n_jobs)
+        with blas_for(len(data.train), int(bank.widths.sum())):
+            trained = train_cronus(data, seen, bank, own, settings, free, self.optimize or "full", self.n_jobs)
         self.steps_ = trained.steps
         return trained.tree
 

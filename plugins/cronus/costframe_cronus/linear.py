@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ShrinkingInverse", "ShrinkingSystem", "blas_side_by_side", "invert", "scipy_blas_alone", "solve_scaled"]
+__all__ = [
+    "ShrinkingInverse",
+    "ShrinkingSystem",
+    "blas_for",
+    "blas_side_by_side",
+    "invert",
+    "scipy_blas_alone",
+    "solve_scaled",
+]
 
 _ADDED = (1e-12, 1e-9, 1e-6)  # to unit diagonals: the first that makes the matrix positive in spite of rounding
 _WORTH_COPYING = 0.9  # of a system's unknowns are left, or fewer: a copy without the others costs less than they do
 _WORTH_INVERTING = 0.7
+_LARGE = 3e8  # multiplications
 
 
 @cache
@@ -39,6 +49,13 @@ def blas_side_by_side() -> AbstractContextManager[Any]:
     times as long as one; solutions in threads of their own do not wait.
     """
     context: AbstractContextManager[Any] = _pools().limit(limits=max(1, thread_count() // 3), user_api="blas")
+    return context
+
+
+def blas_for(n_rows: int, n_outputs: int) -> AbstractContextManager[Any]:
+    """Let BLAS use one thread where a Gram matrix is small: on a busy machine two would wait longer than they work."""
+    small = n_rows * n_outputs**2 < _LARGE
+    context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas") if small else nullcontext()
     return context
 
 
