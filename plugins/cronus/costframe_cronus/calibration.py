@@ -17,6 +17,7 @@ __all__ = ["as_counts", "calibrate", "calibrate_two"]
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss
+_PRIOR_ROWS = 1.0
 _LEAST = 1e-15  # of the share of a class
 
 
@@ -61,11 +62,15 @@ def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def calibrate_two(
-    score: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
+    score: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    prior: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
     """Return the slope a >= 0 and the constant b that minimize the cross-entropy of sigmoid(a s + b).
 
-    Labels are softened as in `calibrate`; Newton's method.
+    Labels are softened as in `calibrate`; Newton's method. A slope and a constant that are to be expected stand for
+    some rows: where there are few, the answer stays near them.
 
     Parameters
     ----------
@@ -73,32 +78,52 @@ def calibrate_two(
     codes : int64 (n,)
         Classes 0 and 1.
     weight : float64 (n,)
-        Not all zero.
+        Of rows, counted. Not all zero, unless there is a prior.
+    prior : (float, float), optional
     """
     rows = float(weight.sum())
-    w, told = weight / weight.sum(), (codes * rows + 0.5) / (rows + 1.0)
+    if prior is not None and not rows > 0:
+        return prior
+    w, told = weight / rows, np.asarray((codes * rows + 0.5) / (rows + 1.0), np.float64)
     mean, spread = float(w @ score), float(np.sqrt(w @ np.square(score - w @ score)))
     share = float(np.clip(w @ told, _LEAST, 1.0 - _LEAST))
-    at, flat = np.zeros(2), np.log(share) - np.log1p(-share)
-    at[1] = flat
+    flat = float(np.log(share) - np.log1p(-share))
     if not spread > 1e-12 * abs(mean):
-        return 0.0, float(flat)
+        if prior is None:
+            return 0.0, flat
+        spread = 1.0
     inputs = np.stack([(score - mean) / spread, np.ones(len(score))])
+    slope, constant = (0.0, flat) if prior is None else (prior[0] * spread, prior[1] + prior[0] * mean)
+    strength = 0.0 if prior is None else _PRIOR_ROWS / rows
+    start: NDArray[np.float64] = np.array([slope, constant])
+    at = _newton(inputs, told, w, start, strength)
+    if at[0] <= 0:
+        return 0.0, flat if prior is None else float(at[1])
+    return float(at[0] / spread), float(at[1] - at[0] * mean / spread)
+
+
+def _newton(
+    inputs: NDArray[np.float64],
+    told: NDArray[np.float64],
+    w: NDArray[np.float64],
+    start: NDArray[np.float64],
+    strength: float,
+) -> NDArray[np.float64]:
+    """Minimize mean cross-entropy of sigmoid(free inputs) + strength/2 |free - start|^2: float64 (2,)."""
 
     def loss(free: NDArray[np.float64]) -> float:
         power = free @ inputs
-        return float(w @ (np.logaddexp(0.0, power) - told * power))
+        return float(w @ (np.logaddexp(0.0, power) - told * power) + 0.5 * strength * np.square(free - start).sum())
 
-    value = loss(at)
+    at, value = start, loss(start)
     for _ in range(_ROUNDS):
         chance = expit(at @ inputs)
-        slope, curved = inputs @ (w * (chance - told)), (inputs * (w * chance * (1.0 - chance))) @ inputs.T
-        step = np.linalg.solve(curved + 1e-12 * np.eye(2), slope)
+        slope = inputs @ (w * (chance - told)) + strength * (at - start)
+        curved = (inputs * (w * chance * (1.0 - chance))) @ inputs.T + (strength + 1e-12) * np.eye(2)
+        step = np.linalg.solve(curved, slope)
         while (now := loss(at - step)) > value and np.abs(step).max() > _ENOUGH:
             step = step / 2.0
         if not now < value * (1.0 - _ENOUGH):
             break
         at, value = at - step, now
-    if at[0] <= 0:
-        return 0.0, float(flat)
-    return float(at[0] / spread), float(at[1] - at[0] * mean / spread)
+    return at

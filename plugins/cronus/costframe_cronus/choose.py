@@ -46,7 +46,7 @@ def choose(settings: CascadeSettings, free: Collection[str], train: Judge, judge
         if trial == best and np.isfinite(least):
             continue
         start = initialize(train.rows, train.pricing.at, evolve(trial, relaxed=trial.paper_scale, verbose=0)).chain
-        total = judge.measure(judge.place_thresholds(start)).total
+        total = judge.across(start, place=True)
         if total < least:
             best, least = trial, total
     return best

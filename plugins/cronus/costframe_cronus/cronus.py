@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.training import Rows
 from costframe_cronus.banks import outputs_on
 from costframe_cronus.cascade import initialize
 from costframe_cronus.choose import MOST_LEARNERS, MOST_ROWS, choose
+from costframe_cronus.held_out import halves
 from costframe_cronus.judge import Judge
 from costframe_cronus.optimize import at_supports, cyclic
 from costframe_cronus.own_order import in_own_order
@@ -83,8 +84,27 @@ def train_cronus(
     if optimization == "cyclic":
         chain = cyclic(chain, train, settings, start.scale, steps)
     elif optimization == "full":
-        chain = min(_candidates(chain, own, train, judge, settings, steps), key=lambda one: judge.measure(one).total)
+        chain = _best(chain, own, train, judge, settings, steps)
     return Trained(as_stage_tree(bank, chain, judge.links(chain), settings.steepness), tuple(steps))
+
+
+def _best(
+    start: Chain,
+    own: NDArray[np.float64] | None,
+    train: Judge,
+    judge: Judge,
+    settings: CascadeSettings,
+    steps: list[Step],
+) -> Chain:
+    """Return what is best across the halves of the rows to choose by, and on all of them no worse than the start."""
+    limit = judge.measure(start).total
+    best, least = start, judge.across(start, place=False)
+    for candidate, place in _candidates(start, own, train, judge, settings, steps):
+        found = judge.place_thresholds(candidate) if place else candidate
+        total = judge.across(candidate, place=place)
+        if total < least and judge.measure(found).total <= limit:
+            best, least = found, total
+    return best
 
 
 def _candidates(
@@ -94,17 +114,20 @@ def _candidates(
     judge: Judge,
     settings: CascadeSettings,
     steps: list[Step],
-) -> Iterator[Chain]:
-    """Yield what to choose from, the initialization first, which so is left only for something better."""
+) -> Iterator[tuple[Chain, bool]]:
+    """Yield what to choose from, and whether its thresholds are to be placed."""
+    single = evolve(settings, n_stages=1, verbose=0)
+    yield initialize(train.rows, train.pricing.at, single).chain, False
     starts = [start]
     if own is not None:
         prices = train.pricing.at(train.rows.share)
         starts.append(in_own_order(train.rows, own, prices, settings.n_stages))
+        yield starts[-1].without_idle_stages(), False
     for one in starts:
-        yield one
-        yield (placed := judge.place_thresholds(one))
+        yield one, True
+        placed = judge.place_thresholds(one)
         for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
-            yield judge.place_thresholds(at_supports(begin, train, judge, settings.ridge, steps))
+            yield at_supports(begin, train, judge, settings.ridge, steps), True
 
 
 def _some(rows: Rows) -> Rows:
@@ -112,7 +135,7 @@ def _some(rows: Rows) -> Rows:
     if len(rows) <= MOST_ROWS:
         return rows
     at = np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))
-    return Rows(rows.X[at], rows.y[at], rows.weight[at])
+    return Rows(rows.X[at], rows.y[at], rows.weight[at], None if rows.qid is None else rows.qid[at])
 
 
 def _judge(
@@ -123,7 +146,8 @@ def _judge(
     more = _emphasis(target, settings.positive_weight) * rows.weight
     seen = SeenRows(outputs, target, rows.weight, more / more.sum())
     pricing = Pricing.of(bank, data.prices, rows, outputs, settings.acquisition)
-    return Judge(seen, pricing, rows.y if data.n_classes else None, settings.tradeoff, settings.steepness)
+    codes = rows.y if data.n_classes else None
+    return Judge(seen, pricing, codes, halves(rows, data), settings.tradeoff, settings.steepness)
 
 
 def _emphasis(target: NDArray[np.float64], positive_weight: float) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from costframe.core.training import TrainingData
 
-__all__ = ["split_off"]
+__all__ = ["halves", "split_off"]
 
 _SHARE = 0.2
 _FEWEST = 20  # rows held out of each class, or queries; with fewer, the training rows have to do
@@ -31,12 +31,22 @@ def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
     rows = data.train
     numbers = _numbers(rows, data)
     out = np.asarray(numbers < _SHARE * 2.0**64)
-    kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
-    sides = [side & (kinds == kind) for side in (out, ~out) for kind in np.unique(kinds)]
-    enough = all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
-    if not enough:
+    if not _enough(rows, data, numbers, out):
         return data, rows
     return evolve(data, train=_part(rows, ~out)), _part(rows, out)
+
+
+def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
+    """Tell apart about half of the rows, bool (n,), equal rows and those of a query together; None if they are few."""
+    numbers = _numbers(rows, data)
+    half = np.asarray(numbers % np.uint64(2) == 1)
+    return half if _enough(rows, data, numbers, half) else None
+
+
+def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
+    kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
+    sides = [side & (kinds == kind) for side in (out, ~out) for kind in np.unique(kinds)]
+    return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
 
 
 def _part(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:

@@ -66,7 +66,9 @@ def judge_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weig
     outputs, target = BankOutputs.of(bank, X), 2.0 * y - 1.0 if classes else y
     pricing = Pricing.of(bank, costs.select(NAMES), rows, outputs, acquisition)
     emphasis = np.where(target > 0, 3.5, 1.0)
-    return Judge(seen_rows(outputs, target, weight, emphasis), pricing, y if classes else None, tradeoff, steepness)
+    return Judge(
+        seen_rows(outputs, target, weight, emphasis), pricing, y if classes else None, None, tradeoff, steepness
+    )
 
 
 def problem(seed, n=25, d=4, n_stages=3, steepness=4.0):
