@@ -116,7 +116,7 @@ def test_the_judge_measures_loss_as_the_answers_lose(case, bank):
 
 
 def test_of_targets_the_loss_is_that_of_the_scores_at_the_exits(bank):
-    trained, chain, (_, rows) = train(bank, "full", classes=False)
+    trained, chain, (_, rows) = train(bank, "none", classes=False)
     values = trained.tree.predict(rows.X)
     level = np.round(values)
     half = values - level
@@ -148,22 +148,32 @@ def test_optimizing_is_never_worse_than_its_start_on_the_rows_it_chooses_by(bank
         totals.append(judged(bank, rows, classes=classes, tradeoff=tradeoff).measure(chain).total)
     assert totals[1] <= totals[0]
     assert totals[2] <= totals[0]
-    if tradeoff == 3e-3:
-        assert totals[1] < totals[0]
+
+
+def test_optimizing_helps(bank):
+    totals = {"none": [], "full": []}
+    for tradeoff in (3e-4, 3e-3, 3e-2):
+        for optimize, found in totals.items():
+            _, chain, (_, rows) = train(bank, optimize, tradeoff=tradeoff)
+            found.append(judged(bank, rows, tradeoff=tradeoff).measure(chain).total)
+    assert sum(totals["full"]) < 0.999 * sum(totals["none"])
 
 
 def test_what_only_worsens_is_not_taken(bank, monkeypatch):
     """Were the optimizer no good at all, its start would be left as it is."""
     start = train(bank, "none")[1]
-    monkeypatch.setattr(cronus, "at_supports", lambda chain, *_: chain)
-    monkeypatch.setattr(cronus.Judge, "place_thresholds", lambda _, chain: evolve(chain, weights=0 * chain.weights))
+    worse = evolve(start, weights=0 * start.weights)
+    monkeypatch.setattr(cronus, "_candidates", lambda *_: [(worse, False), (worse, True), (start, False)])
     found = train(bank, "full")[1]
     np.testing.assert_array_equal(found.weights, start.weights)
     np.testing.assert_array_equal(found.threshold, start.threshold)
 
 
 def test_answers_are_calibrated_among_those_who_leave_there(case, bank):
-    """The chances of a stage's answers are right on average, among rows weighted by their probability to exit."""
+    """The chances of a stage's answers are right on average, among rows weighted by their probability to exit.
+
+    Where these are few, what is right for all exits draws them.
+    """
     _, _, chain, (_, rows) = case
     judge = judged(bank, rows)
     scores = judge.rows.scores(chain)
@@ -172,7 +182,7 @@ def test_answers_are_calibrated_among_those_who_leave_there(case, bank):
         w = rows.weight * exits[:, k]
         told = (rows.y * w.sum() + 0.5) / (w.sum() + 1)
         chances = 1 / (1 + np.exp(-(slope * scores[:, k] + constant)))
-        assert np.average(chances, weights=w) == pytest.approx(np.average(told, weights=w), abs=1e-5)
+        assert np.average(chances, weights=w) == pytest.approx(np.average(told, weights=w), abs=5 / (w.sum() + 1))
         assert slope >= 0
 
 
