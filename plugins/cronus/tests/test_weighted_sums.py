@@ -97,6 +97,17 @@ def test_products_are_taken_of_the_fewer_rows(summed):
     assert summed == [1000, 300, 150, 0]
 
 
+def test_rows_matter_again_when_others_lose_more(summed):
+    rng = np.random.default_rng(0)
+    H, y = rng.standard_normal((1000, 5)), rng.standard_normal((1000, 1))
+    weight = np.where(np.arange(1000) < 100, 1e-11, 1.0)
+    sums = WeightedSums.of(outputs_of(H), y, np.ones(1000)).left(weight)
+    weight[100:] = 1e-12
+    sums = sums.left(weight)
+    assert summed == [1000, 100, 1000]
+    assert_equal_sums(sums.normal, H, y, weight)
+
+
 def test_an_output_that_hardly_varies_any_more_is_summed_anew(summed):
     rng = np.random.default_rng(0)
     H, y = rng.standard_normal((1000, 5)), rng.standard_normal((1000, 1))
