@@ -125,6 +125,8 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
     scale : {"exact", "paper"}, optional
         "exact" (the default) scales the relaxed cost once, to be the exact cost of the fit without prices, so that
         `tradeoff` keeps its meaning; "paper" leaves it as it is.
+    acquisition : {"path", "learner"}, optional
+        Whether trees are to acquire features split by split, the default, or all of them before they are evaluated.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int, optional
@@ -194,32 +196,38 @@ class _Cascade(_OverBank):
 class CronusClassifier(CostAwareClassifier, _Cascade):
     """A cascade for two classes, of which the second is rare: early stages reject rows that are surely of the first.
 
-    Stages are fitted by the paper's initialization (Algorithm 2). A rejected row is answered by the scores of the stage
-    that rejects it, which cost nothing more.
+    Stages are fitted one after another (Algorithm 2) and then moved together, by validation data, or else by a fifth of
+    the rows, which is held out. A rejected row is answered by the scores of the stage that rejects it, which cost
+    nothing more.
 
     Parameters
     ----------
     n_stages : int, optional
         K, 10 by default; stages that decide nothing are left out.
     rejected : float, optional
-        epsilon in (0, 1), the share of a stage's rows that it rejects; 0.15 by default.
+        epsilon in (0, 1), the share of a stage's rows that it rejects at first; by default chosen from 0.15, 0.3, 0.5.
     inflation : float, optional
         delta >= 1: stage k is fitted at lambda delta^(K-k); 1.3 by default.
     positive_weight : float, optional
         What the loss of a row of the second class is multiplied by, in training; 3.5 by default.
     steepness : float, optional
-        gamma, how sharply stages divide rows in training; 50 by default.
+        gamma, how sharply stages divide rows in training; by default 50 over the deviation of a single stage's scores.
     l1, l1_last : float, optional
         rho of all stages but the last, and of the last; 0 by default.
     ridge : float, optional
-        Of each stage's last fit, in units of its outputs' median variance; 0.01 by default.
-    costs, tradeoff, bank, scale, class_weight, random_state, n_jobs, verbose, and settings of a bank trained inside
+        Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
+    optimize : {"full", "cyclic", "none"}, optional
+        "none" leaves the initialization, "cyclic" is Algorithm 1 as printed, which ends dearer. "full", the default,
+        moves thresholds and weights by exact cost and is never worse than the initialization on the rows it chooses by.
+    costs, tradeoff, bank, scale, acquisition, class_weight, random_state, n_jobs, verbose, and settings of a bank trained inside
         As for `ReweightedClassifier`.
 
     Attributes
     ----------
     predictor_ : StageTree
         A chain of routes, each with an answer for what it rejects.
+    steps_ : tuple of Step
+        Accepted steps of "cyclic" and of the second phase of "full": objective, mean loss, exact expected cost.
     classes_ : ndarray (2,)
     """
 
@@ -244,8 +252,8 @@ class CronusRanker(CostAwareRanker, _Cascade):
     """A cascade for rankings: early stages reject rows that are surely irrelevant, squared loss on graded relevance.
 
     A rejected row ranks below all survivors, and the earlier the lower: at the k-th exit, from 0, the answer is
-    k + s / (2 (1 + |s|)) with the score s of its stage; so it is where there is one stage only. Validation data choose
-    nothing, and queries (`qid`) make no difference but to `score`, which is NDCG@5.
+    k + s / (2 (1 + |s|)) with the score s of its stage; so it is where there is one stage only. Queries (`qid`) make
+    a difference to `score`, which is NDCG@5, and to what is held out where there are no validation data.
 
     Parameters
     ----------
@@ -255,15 +263,16 @@ class CronusRanker(CostAwareRanker, _Cascade):
     positive_weight : float, optional
         What the loss of a row of target 1 is multiplied by, in training; 3.5 by default. That of target -1 counts once,
         others in between.
-    n_stages, rejected, inflation, steepness, l1, l1_last, ridge
+    n_stages, rejected, inflation, steepness, l1, l1_last, ridge, optimize
         As for `CronusClassifier`.
-    costs, tradeoff, bank, scale, random_state, n_jobs, verbose, and settings of a bank trained inside
+    costs, tradeoff, bank, scale, acquisition, random_state, n_jobs, verbose, and settings of a bank trained inside
         As for `ReweightedClassifier`.
 
     Attributes
     ----------
     predictor_ : StageTree
         A chain of routes, each with an answer for what it rejects.
+    steps_ : tuple of Step
     """
 
     relevant: float | None = field(default=None, kw_only=True)

@@ -37,10 +37,13 @@ def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
 
 
 def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
-    """Tell apart about half of the rows, bool (n,), equal rows and those of a query together; None if they are few."""
-    numbers = _numbers(rows, data)
-    half = np.asarray(numbers % np.uint64(2) == 1)
-    return half if _enough(rows, data, numbers, half) else None
+    """Tell apart about half of the rows, bool (n,): equal ones together, and queries if they are many; None if few."""
+    for apart in (rows, Rows(rows.X, rows.y, rows.weight)):  # queries, or their rows where there are few queries
+        numbers = _numbers(apart, data)
+        half = np.asarray(numbers % np.uint64(2) == 1)
+        if _enough(apart, data, numbers, half):
+            return half
+    return None
 
 
 def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
