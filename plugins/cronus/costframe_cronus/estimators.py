@@ -205,20 +205,20 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     n_stages : int, optional
         K, 10 by default; stages that decide nothing are left out.
     rejected : float, optional
-        epsilon in (0, 1), the share of a stage's rows that it rejects at first; by default chosen from 0.15, 0.3, 0.5.
+        epsilon in (0, 1), the share of a stage's rows that it rejects at first; by default chosen: 0.15, 0.3 or 0.5.
     inflation : float, optional
         delta >= 1: stage k is fitted at lambda delta^(K-k); 1.3 by default.
     positive_weight : float, optional
         What the loss of a row of the second class is multiplied by, in training; 3.5 by default.
     steepness : float, optional
-        gamma, how sharply stages divide rows in training; by default 50 over the deviation of a single stage's scores.
+        gamma, how sharply stages divide rows in training; by default 50 over the deviation of one stage's scores.
     l1, l1_last : float, optional
         rho of all stages but the last, and of the last; 0 by default.
     ridge : float, optional
         Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
     optimize : {"full", "cyclic", "none"}, optional
         "none" leaves the initialization, "cyclic" is Algorithm 1 as printed, which ends dearer. "full", the default,
-        moves thresholds and weights by exact cost and is never worse than the initialization on the rows it chooses by.
+        moves thresholds and weights by exact cost, and is never worse on the rows it chooses by.
     costs, tradeoff, bank, scale, acquisition, class_weight, random_state, n_jobs, verbose, and settings of a bank trained inside
         As for `ReweightedClassifier`.
 
