@@ -219,7 +219,7 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     optimize : {"full", "cyclic", "none"}, optional
         "none" leaves the initialization, "cyclic" is Algorithm 1 as printed, which ends dearer. "full", the default,
         moves thresholds and weights by exact cost, and is never worse on the rows it chooses by.
-    costs, tradeoff, bank, scale, acquisition, class_weight, random_state, n_jobs, verbose, and settings of a bank trained inside
+    costs, tradeoff, bank, scale, acquisition, class_weight, random_state, n_jobs, verbose, and settings of the bank
         As for `ReweightedClassifier`.
 
     Attributes
@@ -265,7 +265,7 @@ class CronusRanker(CostAwareRanker, _Cascade):
         others in between.
     n_stages, rejected, inflation, steepness, l1, l1_last, ridge, optimize
         As for `CronusClassifier`.
-    costs, tradeoff, bank, scale, acquisition, random_state, n_jobs, verbose, and settings of a bank trained inside
+    costs, tradeoff, bank, scale, acquisition, random_state, n_jobs, verbose, and settings of the bank
         As for `ReweightedClassifier`.
 
     Attributes

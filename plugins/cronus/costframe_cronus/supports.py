@@ -72,6 +72,51 @@ class SupportObjective:
         return loss, cost, Chain(rows.back(by_score).T, by_score.sum(axis=0), -through.sum(axis=0))
 
 
+@frozen(eq=False)
+class _Search:
+    """What moves as one vector, each part in a unit of its own; and what was seen there."""
+
+    objective: SupportObjective
+    start: Chain
+    free: NDArray[np.bool_]
+    penalty: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    seen: dict[bytes, tuple[float, float, float]]
+
+    @classmethod
+    def of(
+        cls, objective: SupportObjective, start: Chain, free: NDArray[np.bool_], penalty: NDArray[np.float64]
+    ) -> _Search:
+        variance = objective.rows.variance
+        unit = 1.0 / np.sqrt(np.where(variance > _LEAST * variance.max(), variance, variance.max() or 1.0))
+        scale = np.concatenate([np.broadcast_to(unit, free.shape)[free], np.ones(2 * len(free) - 1)])
+        return cls(objective, start, free, penalty, scale, {})
+
+    @property
+    def begin(self) -> NDArray[np.float64]:
+        start = self.start
+        return np.concatenate([start.weights[self.free], start.intercept, start.threshold]) / self.scale
+
+    def unpack(self, x: NDArray[np.float64]) -> Chain:
+        weights, x, n_weights = np.zeros(self.free.shape), x * self.scale, int(self.free.sum())
+        weights[self.free] = x[:n_weights]
+        split = n_weights + len(self.free)
+        return Chain(weights, x[n_weights:split], x[split:])
+
+    def value(self, x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return what is minimized, and its derivatives."""
+        at = self.unpack(x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, cost, slope = self.objective.gradient(at)
+            moved = at.weights - self.start.weights
+            total = loss + self.objective.tradeoff * cost + 0.5 * float(self.penalty @ np.square(moved).sum(axis=1))
+        if not np.isfinite(total):  # a step that went too far
+            return _MOST, np.zeros(len(x))
+        self.seen[x.tobytes()] = (total, loss, cost)
+        by_weight = slope.weights + self.penalty[:, np.newaxis] * moved
+        return total, self.scale * np.concatenate([by_weight[self.free], slope.intercept, slope.threshold])
+
+
 def descend(
     objective: SupportObjective,
     start: Chain,
@@ -99,42 +144,19 @@ def descend(
     list of (float, float, float)
         What was minimized, mean loss and mean cost after each iteration.
     """
-    variance = objective.rows.variance
-    unit = 1.0 / np.sqrt(np.where(variance > _LEAST * variance.max(), variance, variance.max() or 1.0))
-    scale = np.concatenate([np.broadcast_to(unit, free.shape)[free], np.ones(2 * len(free) - 1)])
-    n_stages, n_weights = len(free), int(free.sum())
-    seen: dict[bytes, tuple[float, float, float]] = {}
-
-    def unpack(x: NDArray[np.float64]) -> Chain:
-        weights, x = np.zeros(free.shape), x * scale
-        weights[free] = x[:n_weights]
-        return Chain(weights, x[n_weights : n_weights + n_stages], x[n_weights + n_stages :])
-
-    def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        at = unpack(x)
-        with np.errstate(over="ignore", invalid="ignore"):
-            loss, cost, slope = objective.gradient(at)
-            moved = at.weights - start.weights
-            total = loss + objective.tradeoff * cost + 0.5 * float(penalty @ np.square(moved).sum(axis=1))
-        if not np.isfinite(total):  # a step that went too far
-            return _MOST, np.zeros(len(x))
-        seen[x.tobytes()] = (total, loss, cost)
-        by_weight = slope.weights + penalty[:, np.newaxis] * moved
-        return total, scale * np.concatenate([by_weight[free], slope.intercept, slope.threshold])
-
+    search = _Search.of(objective, start, free, penalty)
     best, least, path = start, other.total(start), []
 
     def look(x: NDArray[np.float64]) -> None:
         nonlocal best, least
-        if x.tobytes() in seen:
-            path.append(seen[x.tobytes()])
-        seen.clear()
-        now = other.total(unpack(x))
+        if x.tobytes() in search.seen:
+            path.append(search.seen[x.tobytes()])
+        search.seen.clear()
+        now = other.total(search.unpack(x))
         if now < least:
-            best, least = unpack(x), now
+            best, least = search.unpack(x), now
 
-    begin = np.concatenate([start.weights[free], start.intercept, start.threshold]) / scale
     options: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "callback": look, "options": {"maxiter": rounds}}
     with scipy_blas_alone():
-        minimize(value, begin, **options)
+        minimize(search.value, search.begin, **options)
     return best, path
