@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,7 @@ def measure(
     splits : int, optional
         As many as the table has by default.
     """
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _processor_time()
     count = 1 if quick else splits or cascade_tables.KINDS[name].splits
     constants = {split: Job(name, split, GREEDY, acquisition=acquisition, quick=quick) for split in range(count)}
     jobs = {
@@ -102,5 +103,12 @@ def measure(
     for (split, way), several in jobs.items():
         own = [point for job in several for point in done[job]]
         found.setdefault(way, []).append([done[constants[split]][0], *own])
-    print(f"{name}: {len(done)} fits in {time.perf_counter() - start:.0f} s", flush=True)
+    took, used = time.perf_counter() - start, _processor_time() - before
+    print(f"{name}: {len(done)} fits in {took:.0f} s, {used:.0f} s of processors", flush=True)
     return Measured(name, found, quick)
+
+
+def _processor_time() -> float:
+    """Return the seconds that all processes that have ended have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -106,7 +106,7 @@ def draw_all(measured: list[Measured], output: Path) -> None:
         draw(
             output / f"cronus_over_{family}",
             f"Cascades over {name}",
-            "The best model at each budget, means over splits; each way has models of several tradeoffs.",
+            "The best model at each budget, means over splits.",
             [found.panel((name, _cascade(name), PLAIN)) for found in measured],
         )
 
