@@ -28,7 +28,8 @@ class Source:
     tradeoff : float
         It was trained at, in units of `Table.loss` per cost of all features.
     rows : {"bank", "all"}
-        Trained on: half of the training rows, the cascade's being the others, or all of them.
+        Trained on: half of the training rows, the cascade's being the others, or all of them, which the cascade then
+        has too.
     """
 
     name: str = "boosted"
@@ -37,12 +38,6 @@ class Source:
 
 
 BOOSTED = Source()
-
-
-@functools.lru_cache(maxsize=12)
-def bank(sources: tuple[Source, ...], table: str, split: int, *, quick: bool = False) -> cf.WeakLearnerBank:
-    """Return the trees of several models, in order."""
-    return cf.WeakLearnerBank.concatenate([model(source, table, split, quick=quick).bank for source in sources])
 
 
 @functools.lru_cache(maxsize=12)
@@ -55,6 +50,7 @@ def model(source: Source, table: str, split: int, *, quick: bool = False) -> cf.
     trees = QUICK_TREES if quick else TREES
     if source.name == "xgboost":
         return _adopted(data, rows, trees)
+    seen = data.parts["choice"]
     asked: dict[str, Any] = {
         "costs": data.costs,
         "tradeoff": source.tradeoff * data.log_loss / data.full_cost,
@@ -66,7 +62,8 @@ def model(source: Source, table: str, split: int, *, quick: bool = False) -> cf.
     # Without it, leaves of rare rows have outputs a thousand times as large as others, which no ridge can weigh.
     asked |= {"max_leaves": 16, "l2_regularization": 1.0} if source.name == "cegb" else {"max_depth": 4}
     fitted = cf.estimator(source.name, "classification", **asked)
-    fitted.fit(rows.X, rows.relevant, sample_weight=rows.weight)
+    weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
+    fitted.fit(rows.X, rows.relevant, X_val=seen.X, y_val=seen.relevant, **weights)
     return fitted.predictor_
 
 
@@ -92,8 +89,10 @@ def _boosted(data: Table, rows: Part, seed: int, trees: int) -> cf.StageTree:
 def _adopted(data: Table, rows: Part, trees: int) -> cf.StageTree:
     import xgboost
 
-    fitted = xgboost.XGBClassifier(n_estimators=trees, learning_rate=0.1, max_depth=4, random_state=0, n_jobs=1)
-    fitted.fit(rows.X, rows.relevant, sample_weight=rows.weight)
+    seen, settings = data.parts["choice"], {"max_depth": 4, "early_stopping_rounds": 30, "random_state": 0, "n_jobs": 1}
+    fitted = xgboost.XGBClassifier(n_estimators=trees, learning_rate=0.1, **settings)
+    watched = {"eval_set": [(seen.X, seen.relevant)], "sample_weight_eval_set": [seen.weight], "verbose": False}
+    fitted.fit(rows.X, rows.relevant, sample_weight=rows.weight, **watched)
     adopted = cf.adopt(fitted, feature_names=data.costs.names)
     assert isinstance(adopted, cf.StageTree)  # noqa: S101 - trees that are added are one stage
     return adopted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import cascade_points
 import cascade_tables
 import cascade_verdicts
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from cascade_banks import BOOSTED, Source
 from cascade_points import Job, Point, Stages, Variant
 from paper_figures import LEAST, MOST, Line, Panel
@@ -23,20 +24,30 @@ GREEDY = Variant("greedy")
 
 @frozen
 class Fits:
-    """A variant over a bank, which may be the trees of several models, at several tradeoffs."""
+    """A variant over the trees of a model, at several tradeoffs."""
 
     variant: Variant
     tradeoffs: tuple[float, ...] = (0.0,)
-    sources: tuple[Source, ...] = (BOOSTED,)
+    source: Source = BOOSTED
 
 
 @frozen(eq=False)
 class Measured:
-    """All points of one table: for each way, a list for each split."""
+    """All points of one table: for each way, a list for each split; the constant is always there."""
 
     table: str
     ways: dict[str, list[list[Point]]]
     quick: bool
+
+    def scored(self) -> dict[str, dict[str, list[list[Point]]]]:
+        """Return all points, looked at by each score of the table."""
+        return {
+            name: {
+                way: [[evolve(point, at=at) for point in points] for points in several]
+                for way, several in self.ways.items()
+            }
+            for at, name in enumerate(cascade_tables.KINDS[self.table].scores)
+        }
 
     def shown(self, way: str) -> Stages:
         """Choose, on valid, the cascade of the first split whose stages are shown."""
@@ -57,7 +68,7 @@ class Measured:
             scores = np.array([cascade_verdicts.at_budgets(points, budgets) for points in self.ways[way]])
             error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(len(budgets))
             lines.append(Line(way, budgets, scores.mean(axis=0), error))
-        return Panel(title or self.table, table.kind.score, table.costs.unit, table.full_cost, tuple(lines))
+        return Panel(title or self.table, table.kind.scores[0], table.costs.unit, table.full_cost, tuple(lines))
 
 
 def measure(
@@ -75,12 +86,12 @@ def measure(
     splits : int, optional
         As many as the table has by default.
     """
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _processor_time()
     count = 1 if quick else splits or cascade_tables.KINDS[name].splits
     constants = {split: Job(name, split, GREEDY, acquisition=acquisition, quick=quick) for split in range(count)}
     jobs = {
         (split, way): [
-            Job(name, split, fits.variant, tradeoff, fits.sources, acquisition, quick)
+            Job(name, split, fits.variant, tradeoff, fits.source, acquisition, quick)
             for fits in several
             for tradeoff in fits.tradeoffs
         ]
@@ -92,5 +103,12 @@ def measure(
     for (split, way), several in jobs.items():
         own = [point for job in several for point in done[job]]
         found.setdefault(way, []).append([done[constants[split]][0], *own])
-    print(f"{name}: {len(done)} fits in {time.perf_counter() - start:.0f} s", flush=True)
+    took, used = time.perf_counter() - start, _processor_time() - before
+    print(f"{name}: {len(done)} fits in {took:.0f} s, {used:.0f} s of processors", flush=True)
     return Measured(name, found, quick)
+
+
+def _processor_time() -> float:
+    """Return the seconds that all processes that have ended have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PREFIXES = tuple(dict.fromkeys(np.geomspace(1, 1000, 22).astype(int).tolist()))  # trees, in thousandths of all
 NAMES = {"reweighted": "Reweighted", "cronus": "Cronus"}
-LEAST, MOST = 0.01, 5.0  # tradeoffs, in units of `Table.loss` per cost of all features
+LEAST, MOST = 0.02, 2.0  # tradeoffs, in units of `Table.loss` per cost of all features
 
 
 @frozen
@@ -41,10 +41,6 @@ class Variant:
     settings: tuple[tuple[str, Any], ...] = ()
 
 
-# Few stages that reject much, sharply, and are fitted cautiously: better than the defaults where positives are rare.
-FEW = (("n_stages", 4), ("rejected", 0.6), ("inflation", 2.0), ("ridge", 1.0), ("steepness", 1000.0))
-
-
 @frozen
 class Job:
     """One fit; the tradeoff is in units of `Table.loss` per cost of all features."""
@@ -53,7 +49,7 @@ class Job:
     split: int
     variant: Variant
     tradeoff: float = 0.0
-    sources: tuple[Source, ...] = (BOOSTED,)
+    source: Source = BOOSTED
     acquisition: str = "path"
     quick: bool = False
 
@@ -79,14 +75,40 @@ class Stages:
 
 @frozen(eq=False)
 class Point:
-    """A model."""
+    """A model.
 
-    tradeoff: float
+    Attributes
+    ----------
+    source : Source
+        Of its trees.
+    trees : int
+        That it evaluates, if for all rows.
+    valid_cost, test_cost : float
+    valid_scores, test_scores : tuple of float
+        One for each score of the table.
+    at : int
+        Which of them is looked at.
+    stages : Stages, optional
+    """
+
+    source: Source
+    trees: int
     valid_cost: float
-    valid_score: float
+    valid_scores: tuple[float, ...]
     test_cost: float
-    test_score: float
+    test_scores: tuple[float, ...]
+    at: int = 0
     stages: Stages | None = None
+
+    @property
+    def valid_score(self) -> float:
+        """On rows to choose by."""
+        return self.valid_scores[self.at]
+
+    @property
+    def test_score(self) -> float:
+        """On rows to report."""
+        return self.test_scores[self.at]
 
 
 def tradeoffs(count: int) -> tuple[float, ...]:
@@ -107,22 +129,20 @@ def points(job: Job) -> list[Point]:
     A model that bought nothing is no bank, and makes the constant only.
     """
     data = cascade_tables.load(job.table, job.split, quick=job.quick)
+    model = cascade_banks.model(job.source, job.table, job.split, quick=job.quick)
     if job.variant.estimator != "greedy":
-        bank = cascade_banks.bank(job.sources, job.table, job.split, quick=job.quick)
-        return [_point(job, data, _fitted(job, data, bank))] if len(bank) else []
-    (source,) = job.sources
-    model = cascade_banks.model(source, job.table, job.split, quick=job.quick)
+        return [_point(job, data, _fitted(job, data, model))] if len(model.bank) else []
     counts = dict.fromkeys(min(len(model.bank), 1 + len(model.bank) * share // 1000) for share in PREFIXES)
     return [_point(job, data, _prefix(model, count)) for count in {0: None} | counts]
 
 
-def _fitted(job: Job, data: Table, bank: cf.WeakLearnerBank) -> cf.StageTree:
-    """Fit to the training rows that the bank has not seen, or to all if it has seen all.
+def _fitted(job: Job, data: Table, bank: cf.StageTree) -> cf.StageTree:
+    """Fit to the training rows that the trees have not seen, or to all if they have seen all.
 
     The cascade of a ranking is a ranker, the single stage a classifier.
     """
-    rows = cascade_tables.training_rows(data, "all" if job.sources[0].rows == "all" else "train")
-    seen, name = data.parts["valid"], NAMES[job.variant.estimator]
+    rows = cascade_tables.training_rows(data, "all" if job.source.rows == "all" else "train")
+    seen, name = data.parts["choice"], NAMES[job.variant.estimator]
     weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
     settings = {"costs": data.costs, "tradeoff": job.tradeoff * data.loss / data.full_cost, "bank": bank, "n_jobs": 1}
     settings |= dict(job.variant.settings)
@@ -147,13 +167,13 @@ def _prefix(model: cf.StageTree, count: int) -> cf.StageTree:
 
 def _point(job: Job, data: Table, model: cf.StageTree) -> Point:
     evaluator = cf.ExpectedCost(data.costs, acquisition=job.acquisition)
-    measured: list[float] = []
-    for name in ("valid", "test"):
-        part = data.parts[name]
-        report = evaluator.evaluate(model, part.X, sample_weight=part.weight, n_jobs=1)
-        measured += [report.mean, score(data.kind.score, part, model.decision_function(part.X, n_jobs=1))]
+    costs, scores = [], []
+    for part in (data.parts["valid"], data.parts["test"]):
+        costs.append(evaluator.evaluate(model, part.X, sample_weight=part.weight, n_jobs=1).mean)
+        predictions = model.decision_function(part.X, n_jobs=1)
+        scores.append(tuple(score(name, part, predictions) for name in data.kind.scores))
     met = stages(model, data.parts["test"]) if len(model.stages) > 1 else None
-    return Point(job.tradeoff, *measured, met)
+    return Point(job.source, len(model.bank), costs[0], scores[0], costs[1], scores[1], stages=met)
 
 
 def stages(model: cf.StageTree, part: Part) -> Stages:

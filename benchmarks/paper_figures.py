@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 LEAST, MOST = 0.005, 1.25  # where axes of cost begin and end, as a share of the cost of all features
+CROWDED = 60.0  # an axis of cost that ends this many times as far as it begins has fewer numbers
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)), (0, (1, 3)))
 
 
@@ -95,7 +96,8 @@ def _panel(axes: Axes, panel: Panel, *, ordered: bool) -> None:
     axes.set_xscale("log")
     least = (0.7 if ordered else 1.0) * min(line.cost.min() for line in panel.lines)
     axes.set_xlim(max(least, LEAST * panel.full_cost), MOST * panel.full_cost)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < CROWDED * low else (1, 3)))
     axes.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
     axes.xaxis.set_minor_locator(NullLocator())
     axes.axvline(panel.full_cost, color=PALE, lw=1, ls=(0, (2, 2)), zorder=1)  # all features
@@ -107,9 +109,16 @@ def _panel(axes: Axes, panel: Panel, *, ordered: bool) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     if not ordered:
-        axes.set_ylim(bottom=max(axes.get_ylim()[0], _bottom(panel)))
+        _cut(axes, panel)
     ends = [(line.label, line.score[-1]) for line in panel.lines]
     name_lines(axes, ends, [look["color"] for look in styles])
+
+
+def _cut(axes: Axes, panel: Panel) -> None:
+    """Cut off what is far below, and leave as little room above as what is left needs."""
+    low, high = axes.get_ylim()
+    bottom = max(low, _bottom(panel))
+    axes.set_ylim(bottom, high - 0.045 * max(bottom - low, 0.0))
 
 
 def _bottom(panel: Panel) -> float:
