@@ -6,8 +6,10 @@ validation data. Two questions are answered, on test, all choices being made on 
 model that it is over, and whether a row of models together with cascades over some of them is better, at equal
 budgets, than the row of models alone, each with few of its trees to all.
 
-    python benchmarks/cronus_banks.py --quick            # smaller tables, few tradeoffs: some minutes
-    python benchmarks/cronus_banks.py --output figures   # all tables, as many splits as each has
+    python benchmarks/cronus_banks.py --quick            # one split, smaller tables, few tradeoffs
+    python benchmarks/cronus_banks.py --splits 2 --output figures
+
+All tables with two splits took half an hour on two cores, of which other programs left a fifth or so.
 """
 
 from __future__ import annotations
