@@ -227,7 +227,8 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     predictor_ : StageTree
         A chain of routes, each with an answer for what it rejects.
     steps_ : tuple of Step
-        Accepted steps of "cyclic" and of the second phase of "full": objective, mean loss, exact expected cost.
+        Accepted steps of "cyclic", or of the second phase of "full" from each start: objective, mean loss, exact
+        expected cost.
     classes_ : ndarray (2,)
     """
 
