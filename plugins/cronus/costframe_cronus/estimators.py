@@ -13,7 +13,7 @@ from costframe.core.training import check_number, given_or
 from costframe.trees.scaling import check_sizes
 from costframe_cronus.banks import find_bank, own_weights
 from costframe_cronus.cascade import CascadeSettings
-from costframe_cronus.choose import CHOICES
+from costframe_cronus.choose import CHOICES, PAPER_CHOICES
 from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
 from costframe_cronus.grades import with_targets
 from costframe_cronus.held_out import split_off
@@ -185,7 +185,7 @@ class _Cascade(_OverBank):
         data, seen = split_off(data)
         bank = self._bank(data)
         own = own_weights(self.bank, bank)
-        free = [name for name in ("steepness", *CHOICES) if getattr(self, name) is None]
+        free = [name for name in ("steepness", *CHOICES, *PAPER_CHOICES) if getattr(self, name) is None]
         with blas_for(len(data.train), int(bank.widths.sum())):
             trained = train_cronus(data, seen, bank, own, settings, free, self.optimize or "full", self.n_jobs)
         self.steps_ = trained.steps
@@ -213,7 +213,7 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     steepness : float, optional
         gamma, how sharply stages divide rows in training; by default 50 over the deviation of one stage's scores.
     l1, l1_last : float, optional
-        rho of all stages but the last, and of the last; 0 by default.
+        rho of all stages but the last, and of the last; by default 0, and with `scale="paper"` chosen: 0, 1e-4 or 1e-3.
     ridge : float, optional
         Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
     optimize : {"full", "cyclic", "none"}, optional
