@@ -74,10 +74,10 @@ def train_cronus(
     n_jobs : int or None
     """
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    samples = [_judge(data, _some(rows), few, settings, n_jobs) for rows in (data.train, seen)]
-    settings = choose(settings, free, *samples)
+    sample = _judge(data, _some(data.train), few, settings, n_jobs)
+    settings = choose(settings, free, sample, _judge(data, _some(seen), few, settings, n_jobs, halve=True))
     train = _judge(data, data.train, bank, settings, n_jobs)
-    judge = train if seen is data.train else _judge(data, seen, bank, settings, n_jobs)
+    judge = _judge(data, seen, bank, settings, n_jobs, halve=True)
     steps: list[Step] = []
     start = initialize(train.rows, train.pricing.at, settings)
     chain = start.chain
@@ -139,7 +139,13 @@ def _some(rows: Rows) -> Rows:
 
 
 def _judge(
-    data: TrainingData, rows: Rows, bank: WeakLearnerBank, settings: CascadeSettings, n_jobs: int | None
+    data: TrainingData,
+    rows: Rows,
+    bank: WeakLearnerBank,
+    settings: CascadeSettings,
+    n_jobs: int | None,
+    *,
+    halve: bool = False,
 ) -> Judge:
     outputs = outputs_on(bank, rows.X, n_jobs)
     target = np.asarray(2.0 * rows.y - 1.0 if data.n_classes else rows.y)
@@ -147,7 +153,8 @@ def _judge(
     seen = SeenRows(outputs, target, rows.weight, more / more.sum())
     pricing = Pricing.of(bank, data.prices, rows, outputs, settings.acquisition)
     codes = rows.y if data.n_classes else None
-    return Judge(seen, pricing, codes, halves(rows, data), settings.tradeoff, settings.steepness)
+    half = halves(rows, data) if halve else None
+    return Judge(seen, pricing, codes, half, settings.tradeoff, settings.steepness)
 
 
 def _emphasis(target: NDArray[np.float64], positive_weight: float) -> NDArray[np.float64]:
