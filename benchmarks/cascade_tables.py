@@ -7,7 +7,9 @@ scores are those of all rows.
 
 from __future__ import annotations
 
+import argparse
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -174,3 +176,24 @@ def _thinned(part: Part, random: np.random.Generator) -> Part:
     chosen = np.union1d(np.flatnonzero(part.relevant), kept)
     weight = np.where(part.relevant == 1, part.weight, part.weight * len(negative) / MOST_NEGATIVES)
     return evolve(part, weight=weight).rows(chosen)
+
+
+def parser(doc: str, tables: tuple[str, ...]) -> argparse.ArgumentParser:
+    """Make the parser of a script that is run on tables."""
+    found = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("tables", nargs="*", default=[], help=f"some of {', '.join(tables)}; all by default")
+    found.add_argument("--quick", action="store_true", help="a third of the training rows, few trees and tradeoffs")
+    found.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for figures")
+    found.add_argument("--splits", type=int, help="of each table, by default as many as it has")
+    return found
+
+
+def options(parser: argparse.ArgumentParser, tables: tuple[str, ...]) -> argparse.Namespace:
+    """Parse, and refuse tables that are unknown or not there."""
+    found = parser.parse_args()
+    if unknown := set(found.tables) - set(KINDS):
+        parser.error(f"no such table: {', '.join(sorted(unknown))}")
+    found.tables = found.tables or list(tables)
+    if set(found.tables) != {"synthetic"} and not paper_tables.FOLDER.is_dir():
+        parser.error(f"there is no folder {paper_tables.FOLDER}; without it there is the table 'synthetic'")
+    return found

@@ -14,8 +14,7 @@ All tables with two splits took half an hour on two cores, of which other progra
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cascade_measured
 import cascade_points
@@ -23,12 +22,15 @@ import cascade_savings
 import cascade_tables
 import cascade_verdicts
 import numpy as np
-import paper_tables
 from attrs import evolve
 from cascade_banks import Source
 from cascade_measured import Fits, Measured
 from cascade_points import Variant
 from paper_figures import draw
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
 
 TABLES = ("nhanes", "cover", "thyroid", "heart", "mslr")
 MODELS = tuple(np.geomspace(0.02, 1.28, 7).tolist())  # tradeoffs, in units of the constant's loss per cost of all
@@ -54,18 +56,7 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", default=[], help=f"some of {', '.join(TABLES)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="a third of the training rows, few trees and tradeoffs")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for figures")
-    parser.add_argument("--splits", type=int, help="of each table, by default as many as it has")
-    options = parser.parse_args()
-    if unknown := set(options.tables) - set(cascade_tables.KINDS):
-        parser.error(f"no such table: {', '.join(sorted(unknown))}")
-    options.tables = options.tables or list(TABLES)
-    if set(options.tables) != {"synthetic"} and not paper_tables.FOLDER.is_dir():
-        parser.error(f"there is no folder {paper_tables.FOLDER}; without it there is the table 'synthetic'")
-    return options
+    return cascade_tables.options(cascade_tables.parser(str(__doc__), TABLES), TABLES)
 
 
 def _ways(*, quick: bool) -> dict[str, list[Fits]]:

@@ -13,8 +13,7 @@ All tables with two splits took 20 minutes on two cores, of which other programs
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cascade_figures
 import cascade_measured
@@ -22,10 +21,12 @@ import cascade_points
 import cascade_tables
 import cascade_verdicts
 import numpy as np
-import paper_tables
 from cascade_measured import NEAR, Fits, Measured
 from cascade_points import Variant
 from paper_figures import draw
+
+if TYPE_CHECKING:
+    import argparse
 
 TABLES = ("synthetic", "mslr", "mslr-3", "nhanes", "cover")
 TRADEOFFS, QUICK_TRADEOFFS = 4, 3
@@ -61,19 +62,9 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", default=[], help=f"some of {', '.join(TABLES)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="a third of the training rows, few trees and tradeoffs")
+    parser = cascade_tables.parser(str(__doc__), TABLES)
     parser.add_argument("--learner", action="store_true", help="trees acquire all features that they may read")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for figures")
-    parser.add_argument("--splits", type=int, help="of each table, by default as many as it has")
-    options = parser.parse_args()
-    if unknown := set(options.tables) - set(cascade_tables.KINDS):
-        parser.error(f"no such table: {', '.join(sorted(unknown))}")
-    options.tables = options.tables or list(TABLES)
-    if set(options.tables) != {"synthetic"} and not paper_tables.FOLDER.is_dir():
-        parser.error(f"there is no folder {paper_tables.FOLDER}; without it there is the table 'synthetic'")
-    return options
+    return cascade_tables.options(parser, TABLES)
 
 
 def measure(name: str, options: argparse.Namespace) -> Measured:

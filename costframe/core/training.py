@@ -47,6 +47,11 @@ class Rows:
         """Count the rows."""
         return len(self.X)
 
+    def take(self, chosen: NDArray[Any]) -> Rows:
+        """Keep some rows, by number or by mask."""
+        queries = None if self.qid is None else self.qid[chosen]
+        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries)
+
     @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.training import Rows
 from costframe_cronus.banks import outputs_on
 from costframe_cronus.cascade import initialize
 from costframe_cronus.choose import MOST_LEARNERS, MOST_ROWS, choose
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from costframe.core.bank import WeakLearnerBank
     from costframe.core.predictor import StageTree
-    from costframe.core.training import TrainingData
+    from costframe.core.training import Rows, TrainingData
     from costframe_cronus.cascade import CascadeSettings
     from costframe_cronus.chain import Chain
     from costframe_cronus.optimize import Step
@@ -56,8 +55,8 @@ def train_cronus(
 ) -> Trained:
     """Train a cascade. What labels mean to it, and what kind of answers it gives, is decided here and nowhere else.
 
-    Labels are two classes, or targets from -1 to 1. Answers of classes are calibrated; those of
-    targets rank, and rows that are rejected stand below all others, those rejected first lowest.
+    Labels are two classes, or targets from -1 to 1. Answers of classes are calibrated; those of targets rank, and rows
+    that are rejected stand below all others, those rejected first lowest.
 
     Parameters
     ----------
@@ -134,8 +133,7 @@ def _some(rows: Rows) -> Rows:
     """Take rows evenly, if there are more than choosing settings needs."""
     if len(rows) <= MOST_ROWS:
         return rows
-    at = np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))
-    return Rows(rows.X[at], rows.y[at], rows.weight[at], None if rows.qid is None else rows.qid[at])
+    return rows.take(np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)))
 
 
 def _judge(

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.core.training import Rows
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import TrainingData
+    from costframe.core.training import Rows, TrainingData
 
 __all__ = ["halves", "split_off"]
 
@@ -33,12 +31,13 @@ def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
     out = np.asarray(numbers < _SHARE * 2.0**64)
     if not _enough(rows, data, numbers, out):
         return data, rows
-    return evolve(data, train=_part(rows, ~out)), _part(rows, out)
+    return evolve(data, train=rows.take(~out)), rows.take(out)
 
 
 def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
     """Tell apart about half of the rows, bool (n,): equal ones together, and queries if they are many; None if few."""
-    for apart in (rows, Rows(rows.X, rows.y, rows.weight)):  # queries, or their rows where there are few queries
+    one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
+    for apart in (rows, *one_by_one):  # queries, or their rows where there are few queries
         numbers = _numbers(apart, data)
         half = np.asarray(numbers % np.uint64(2) == 1)
         if _enough(apart, data, numbers, half):
@@ -50,10 +49,6 @@ def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: ND
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
     sides = [side & (kinds == kind) for side in (out, ~out) for kind in np.unique(kinds)]
     return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
-
-
-def _part(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:
-    return Rows(rows.X[chosen], rows.y[chosen], rows.weight[chosen], None if rows.qid is None else rows.qid[chosen])
 
 
 def _numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:

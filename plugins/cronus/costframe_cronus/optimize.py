@@ -57,12 +57,10 @@ def cyclic(chain: Chain, train: Judge, settings: CascadeSettings, scale: float, 
     l1 = np.full(len(start.weights), settings.l1)
     l1[-1] = settings.l1_last
     for _, value, moved in cycle(RelaxedObjective(rows, relaxed, l1, settings.steepness), start, _CYCLES):
-        scores = rows.scores(moved)
-        flow = Flow.of(scores, moved.threshold, settings.steepness)
-        loss = float(rows.in_mean @ (flow.exits * rows.losses(scores)).sum(axis=1))
         rest = Chain(dropped(moved, rows), moved.intercept, moved.threshold)
         costs = train.costs(rest.spread(used, chain.weights.shape[1]))
-        steps.append(Step("cyclic", value, loss, float(rows.share @ (flow.passes * costs).sum(axis=1))))
+        exact = SupportObjective(rows, costs, settings.tradeoff, settings.steepness)
+        steps.append(Step("cyclic", value, *exact.value(moved)))
         start = moved
     return refit(start, rows, settings.ridge, settings.steepness).spread(used, chain.weights.shape[1])
 
