@@ -25,18 +25,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
+from costframe_cronus.seen import SeenRows
 
 import costframe as cf
 from costframe.core.outputs import BankOutputs
 from costframe.core.training import Rows
+from costframe.linear.normal import NormalEquations
+from costframe.linear.pricing import Pricing
+from costframe.linear.relaxing import Reweighting
+from costframe.linear.single_stage import USUAL_RIDGE, reweight
 from costframe.report.plot import COLORS, INK, MARKERS, PALE
 from costframe_cronus import CronusClassifier, cronus
 from costframe_cronus.cascade import CascadeSettings, initialize
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.pricing import Pricing
-from costframe_cronus.relaxing import Reweighting
-from costframe_cronus.seen import SeenRows
-from costframe_cronus.single_stage import USUAL_RIDGE, reweight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,12 +10,12 @@ from scipy.special import expit
 
 from costframe.core.progress import track
 from costframe.core.relaxed import RelaxedCost
+from costframe.linear.forward import take_up
+from costframe.linear.relaxing import STRENGTHS, Reweighting, relaxed_supports, scale_of
+from costframe.linear.single_stage import USUAL_RIDGE, fit_best, fit_ridge, hopeless, in_loss
+from costframe.linear.weighted_sums import WeightedSums
 from costframe_cronus.chain import Chain
-from costframe_cronus.forward import take_up
-from costframe_cronus.relaxing import STRENGTHS, Reweighting, relaxed_supports, scale_of
-from costframe_cronus.single_stage import USUAL_RIDGE, fit_best, fit_ridge, hopeless, in_loss
 from costframe_cronus.thresholds import threshold_for
-from costframe_cronus.weighted_sums import WeightedSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from costframe.core.groups import PricedGroups
     from costframe.core.outputs import BankOutputs
     from costframe.core.sampled_prices import SampledPrices
-    from costframe_cronus.normal import NormalEquations
-    from costframe_cronus.seen import SeenRows
+    from costframe.linear.normal import NormalEquations
+    from costframe.linear.seen import SeenRows
 
 __all__ = ["CascadeSettings", "Started", "initialize"]
 

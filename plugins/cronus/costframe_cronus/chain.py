@@ -10,6 +10,8 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.linear.seen import SeenRows
+
 __all__ = ["Chain"]
 
 
@@ -28,6 +30,10 @@ class Chain:
     weights: NDArray[np.float64]
     intercept: NDArray[np.float64]
     threshold: NDArray[np.float64]
+
+    def scores(self, rows: SeenRows) -> NDArray[np.float64]:
+        """Score all rows at all stages: float64 (n, K)."""
+        return rows.scores(self.weights.T, self.intercept)
 
     def columns(self, used: NDArray[np.int64]) -> Chain:
         """Keep the weights of some outputs."""

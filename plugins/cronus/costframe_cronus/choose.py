@@ -8,9 +8,9 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.progress import track
+from costframe.linear.normal import NormalEquations
+from costframe.linear.single_stage import fit_ridge
 from costframe_cronus.cascade import initialize
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.single_stage import fit_ridge
 
 if TYPE_CHECKING:
     from collections.abc import Collection

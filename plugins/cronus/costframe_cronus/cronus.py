@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe_cronus.banks import outputs_on
+from costframe.linear.banks import outputs_on
+from costframe.linear.held_out import halves
+from costframe.linear.pricing import Pricing
+from costframe.linear.seen import SeenRows
 from costframe_cronus.cascade import initialize
 from costframe_cronus.choose import MOST_LEARNERS, MOST_ROWS, choose
-from costframe_cronus.held_out import halves
 from costframe_cronus.judge import Judge
 from costframe_cronus.optimize import at_supports, cyclic
 from costframe_cronus.own_order import in_own_order
-from costframe_cronus.pricing import Pricing
-from costframe_cronus.seen import SeenRows
 from costframe_cronus.tree import as_stage_tree
 
 if TYPE_CHECKING:

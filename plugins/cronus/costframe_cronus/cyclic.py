@@ -14,9 +14,9 @@ from attrs import frozen
 from scipy.optimize import minimize
 
 from costframe.core.relaxed import auxiliary, floored_root
+from costframe.linear.systems import scipy_blas_alone
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
-from costframe_cronus.linear import scipy_blas_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.relaxed import RelaxedCost
-    from costframe_cronus.seen import SeenRows
+    from costframe.linear.seen import SeenRows
 
 __all__ = ["Auxiliaries", "RelaxedObjective", "cycle"]
 
@@ -71,7 +71,7 @@ class RelaxedObjective:
 
     def value(self, at: Chain, scores: NDArray[np.float64] | None = None) -> float:
         """Return eq. 8, roots floored as `RelaxedCost` has them."""
-        scores = self.rows.scores(at) if scores is None else scores
+        scores = at.scores(self.rows) if scores is None else scores
         flow = Flow.of(scores, at.threshold, self.steepness)
         loss = self.rows.in_mean @ (flow.exits * self.rows.losses(scores)).sum(axis=1)
         roots = floored_root(np.square(at.weights), self.cost.floor).sum(axis=1)
@@ -107,7 +107,7 @@ class RelaxedObjective:
 
 def cycle(objective: RelaxedObjective, start: Chain, cycles: int) -> Iterator[tuple[int, float, Chain]]:
     """Minimize eq. 8 stage by stage; yields stage, eq. 8 and the chain after each accepted step, eq. 8 falling."""
-    chain, scores = start, objective.rows.scores(start)
+    chain, scores = start, start.scores(objective.rows)
     value = objective.value(chain, scores)
     for _ in range(cycles):
         before = value

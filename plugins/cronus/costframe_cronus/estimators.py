@@ -7,84 +7,28 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
-from costframe.core.reading import check_acquisition
-from costframe.core.training import check_number, given_or
-from costframe.trees.scaling import check_sizes
-from costframe_cronus.banks import find_bank, own_weights
+from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.core.training import given_or
+from costframe.linear.banks import own_weights
+from costframe.linear.estimator import OverBank
+from costframe.linear.held_out import split_off
+from costframe.linear.relaxing import Reweighting
+from costframe.linear.reweighted import train_reweighted
+from costframe.linear.single_stage import USUAL_RIDGE
+from costframe.linear.systems import blas_for
 from costframe_cronus.cascade import CascadeSettings
 from costframe_cronus.choose import CHOICES, PAPER_CHOICES
 from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
 from costframe_cronus.grades import with_targets
-from costframe_cronus.held_out import split_off
-from costframe_cronus.linear import blas_for
-from costframe_cronus.relaxing import Reweighting
-from costframe_cronus.reweighted import train_reweighted
-from costframe_cronus.single_stage import USUAL_RIDGE
 
 if TYPE_CHECKING:
-    from costframe.core.bank import WeakLearnerBank
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
 
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
 
-_OF_BANK = (
-    "engine",
-    "n_estimators",
-    "learning_rate",
-    "max_depth",
-    "min_samples_leaf",
-    "l2_regularization",
-    "max_bins",
-    "column_share",
-    "random_state",
-)
-_SCALES = (None, "exact", "paper")
 
-
-@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class _OverBank(CostAwareEstimator):
-    """What all have in common: the bank, and settings."""
-
-    costs: Any = None
-    tradeoff: float = 1e-3
-    bank: Any = field(default=None, kw_only=True)
-    engine: str | None = field(default=None, kw_only=True)
-    n_estimators: int | None = field(default=None, kw_only=True)
-    learning_rate: float | None = field(default=None, kw_only=True)
-    max_depth: int | None = field(default=None, kw_only=True)
-    min_samples_leaf: int | None = field(default=None, kw_only=True)
-    l2_regularization: float | None = field(default=None, kw_only=True)
-    max_bins: int | None = field(default=None, kw_only=True)
-    column_share: float | None = field(default=None, kw_only=True)
-    l1: float | None = field(default=None, kw_only=True)
-    ridge: float | None = field(default=None, kw_only=True)
-    scale: str | None = field(default=None, kw_only=True)
-    acquisition: str | None = field(default=None, kw_only=True)
-    random_state: int | None = field(default=None, kw_only=True)
-    n_jobs: int | None = field(default=None, kw_only=True)
-    verbose: int = field(default=0, kw_only=True)
-
-    def _acquisition(self) -> str:
-        """Check how prices are paid; the paper's are paid by the learner."""
-        if self.acquisition is None:
-            return "learner" if self.scale == "paper" else "path"
-        check_acquisition(self.acquisition)
-        return str(self.acquisition)
-
-    def _bank(self, data: TrainingData) -> WeakLearnerBank:
-        """Check settings that all have, and find the bank."""
-        check_sizes(data.train)
-        if self.scale not in _SCALES:
-            raise ParameterError(f"scale: expected 'exact' or 'paper', got {self.scale!r}")
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
-        check_number("verbose", self.verbose, whole=True)
-        return find_bank(self.bank, data, {name: getattr(self, name) for name in _OF_BANK})
-
-
-class _Reweighted(_OverBank):
+class _Reweighted(OverBank):
     """Trains the single stage."""
 
     def _train(self, data: TrainingData) -> StageTree:
@@ -154,7 +98,7 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
 
 @define(slots=False, eq=False, repr=False)
-class _Cascade(_OverBank):
+class _Cascade(OverBank):
     """Trains a cascade; what is asked of its answers is for `train_cronus` to know."""
 
     n_stages: int | None = field(default=None, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stage_visits import stage_costs
-from costframe_cronus.calibration import as_counts, calibrate_two
+from costframe.linear.calibration import as_counts, calibrate_two
 from costframe_cronus.flow import Flow
 from costframe_cronus.thresholds import best_thresholds, hard_objective
 from costframe_cronus.tree import as_stage_tree
@@ -16,9 +16,9 @@ from costframe_cronus.tree import as_stage_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.linear.pricing import Pricing
+    from costframe.linear.seen import SeenRows
     from costframe_cronus.chain import Chain
-    from costframe_cronus.pricing import Pricing
-    from costframe_cronus.seen import SeenRows
 
 __all__ = ["Judge", "Measured"]
 
@@ -60,7 +60,7 @@ class Judge:
 
     def measure(self, chain: Chain) -> Measured:
         """Measure a chain, rows routed as they will be."""
-        scores, costs = self.rows.scores(chain), self.costs(chain)
+        scores, costs = chain.scores(self.rows), self.costs(chain)
         losses = self._losses(scores, self._links(scores, self._flow(scores, chain).exits))
         loss = hard_objective(scores, losses, np.zeros(costs.shape), chain.threshold)
         cost = hard_objective(scores, np.zeros(costs.shape), self._weighed(costs), chain.threshold)
@@ -72,7 +72,7 @@ class Judge:
         Many stages have many numbers to fit, and few rows would flatter them. With `place` also thresholds are moved to
         where they are best on the other half.
         """
-        scores, arrival = self.rows.scores(chain), self.tradeoff * self._weighed(self.costs(chain))
+        scores, arrival = chain.scores(self.rows), self.tradeoff * self._weighed(self.costs(chain))
         everyone = np.ones(len(scores), np.bool_)
         total = 0.0
         for told in (everyone,) if self.half is None else (self.half, ~self.half):
@@ -91,12 +91,12 @@ class Judge:
 
     def place_thresholds(self, chain: Chain) -> Chain:
         """Move thresholds to where loss + lambda * cost is least on these rows; idle stages go."""
-        scores, arrival = self.rows.scores(chain), self.tradeoff * self._weighed(self.costs(chain))
+        scores, arrival = chain.scores(self.rows), self.tradeoff * self._weighed(self.costs(chain))
         return chain.with_threshold(self._placed(scores, arrival, chain)).without_idle_stages()
 
     def links(self, chain: Chain) -> list[tuple[float, float]] | None:
         """Return slope and constant of each stage's answer, from rows weighted by the probability to exit there."""
-        scores = self.rows.scores(chain)
+        scores = chain.scores(self.rows)
         return self._links(scores, self._flow(scores, chain).exits)
 
     def _flow(self, scores: NDArray[np.float64], chain: Chain) -> Flow:

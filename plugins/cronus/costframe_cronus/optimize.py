@@ -8,11 +8,11 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.relaxed import RelaxedCost
+from costframe.linear.single_stage import in_loss
 from costframe_cronus.chain import Chain
 from costframe_cronus.cyclic import RelaxedObjective, cycle
 from costframe_cronus.flow import Flow
 from costframe_cronus.refit import dropped, refit
-from costframe_cronus.single_stage import in_loss
 from costframe_cronus.supports import SupportObjective, descend
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def at_supports(chain: Chain, train: Judge, judge: Judge, ridge: float, steps: l
         for one in (train, judge)
     )
     free = np.logical_or.accumulate(start.weights != 0, axis=0)
-    passes = Flow.of(objective.rows.scores(start), start.threshold, train.steepness).passes
+    passes = Flow.of(start.scores(objective.rows), start.threshold, train.steepness).passes
     penalty = ridge * float(np.median(objective.rows.variance)) * (objective.rows.in_mean @ passes)
     found, path = descend(objective, start, free, penalty, other, _ROUNDS)
     steps += [Step("supports", *one) for one in path]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.sampled_prices import SampledPrices
-    from costframe_cronus.seen import SeenRows
+    from costframe.linear.seen import SeenRows
 
 __all__ = ["in_own_order"]
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.linear.normal import NormalEquations
+from costframe.linear.single_stage import fit_ridge
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.single_stage import fit_ridge
 from costframe_cronus.thresholds import threshold_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe_cronus.seen import SeenRows
+    from costframe.linear.seen import SeenRows
 
 __all__ = ["dropped", "refit"]
 
@@ -35,7 +35,7 @@ def refit(chain: Chain, rows: SeenRows, ridge: float, steepness: float) -> Chain
 
     Stages that are left without weights, or pass on all or nothing, are left out.
     """
-    flow = Flow.of(rows.scores(chain), chain.threshold, steepness)
+    flow = Flow.of(chain.scores(rows), chain.threshold, steepness)
     weights = dropped(chain, rows)
     reach = rows.share @ flow.passes
     rates = np.divide(reach[1:], reach[:-1], out=np.zeros(len(reach) - 1), where=reach[:-1] > 0)

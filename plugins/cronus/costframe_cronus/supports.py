@@ -14,14 +14,14 @@ import numpy as np
 from attrs import frozen
 from scipy.optimize import minimize
 
+from costframe.linear.systems import scipy_blas_alone
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
-from costframe_cronus.linear import scipy_blas_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe_cronus.seen import SeenRows
+    from costframe.linear.seen import SeenRows
 
 __all__ = ["SupportObjective", "descend"]
 
@@ -49,7 +49,7 @@ class SupportObjective:
 
     def value(self, at: Chain) -> tuple[float, float]:
         """Return mean loss, and mean expected cost."""
-        rows, scores = self.rows, self.rows.scores(at)
+        rows, scores = self.rows, at.scores(self.rows)
         flow = Flow.of(scores, at.threshold, self.steepness)
         loss = float(rows.in_mean @ (flow.exits * rows.losses(scores)).sum(axis=1))
         return loss, float(rows.share @ (flow.passes * self.costs).sum(axis=1))
@@ -62,7 +62,7 @@ class SupportObjective:
     def gradient(self, at: Chain) -> tuple[float, float, Chain]:
         """Return mean loss, mean expected cost, and the derivatives of loss + lambda * cost."""
         rows, w = self.rows, self.rows.in_mean[:, np.newaxis]
-        scores = rows.scores(at)
+        scores = at.scores(rows)
         flow = Flow.of(scores, at.threshold, self.steepness)
         at_exit, arrival, exits = w * rows.losses(scores), rows.share[:, np.newaxis] * self.costs, flow.exits
         through = flow.by_scores(at_exit, self.tradeoff * arrival)

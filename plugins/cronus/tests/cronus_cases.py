@@ -8,10 +8,10 @@ from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.sampled_prices import SampledPrices
 from costframe.core.training import Rows
+from costframe.linear.pricing import Pricing
+from costframe.linear.seen import SeenRows
 from costframe_cronus.chain import Chain
 from costframe_cronus.judge import Judge
-from costframe_cronus.pricing import Pricing
-from costframe_cronus.seen import SeenRows
 
 NAMES = tuple("abcdefgh")
 COSTS = cf.CostModel.from_dict({

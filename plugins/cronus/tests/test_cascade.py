@@ -14,12 +14,12 @@ from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.relaxed import RelaxedCost
 from costframe.core.sampled_prices import SampledPrices
+from costframe.linear.normal import NormalEquations
+from costframe.linear.relaxing import Reweighting, relax
+from costframe.linear.single_stage import reweight
 from costframe_cronus import CronusClassifier
 from costframe_cronus.cascade import CascadeSettings, initialize
 from costframe_cronus.flow import Flow
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.relaxing import Reweighting, relax
-from costframe_cronus.single_stage import reweight
 from costframe_cronus.thresholds import threshold_for
 from costframe_cronus.tree import as_stage_tree
 
@@ -37,7 +37,7 @@ def started(bank):
     groups = PricedGroups.of_bank(bank, COSTS.select(NAMES))
     chosen = CascadeSettings(tradeoff=2e-3, n_stages=5, rejected=0.3)
     chain = initialize(rows, whole(groups), chosen).chain
-    passes = Flow.of(rows.scores(chain), chain.threshold, 50.0).passes
+    passes = Flow.of(chain.scores(rows), chain.threshold, 50.0).passes
     return X, weight, rows, groups, chain, passes
 
 

@@ -65,14 +65,14 @@ def test_the_relaxed_objective_is_eq_8(seed, n_stages, floor):
     H, groups, objective, chain = relaxed_problem(seed, n_stages, floor)
     twin = naive_flow.eq_8(H, objective.rows, groups, chain, objective.l1, objective.steepness, floor)
     assert objective.value(chain) == pytest.approx(twin, rel=1e-9)
-    assert objective.value(chain, objective.rows.scores(chain)) == objective.value(chain)
+    assert objective.value(chain, chain.scores(objective.rows)) == objective.value(chain)
 
 
 @settings(max_examples=50)
 @given(seeds, stages, st.sampled_from([1e-6, 0.4]))
 def test_the_bound_touches_at_the_auxiliaries_and_is_nowhere_less(seed, n_stages, floor):
     _, _, objective, chain = relaxed_problem(seed, n_stages, floor)
-    scores = objective.rows.scores(chain)
+    scores = chain.scores(objective.rows)
     z, value = objective.auxiliaries(chain, scores), objective.value(chain)
     for stage in range(n_stages):
         assert objective.bound(chain, z, stage, scores)[0] == pytest.approx(value, rel=1e-12)
@@ -82,7 +82,7 @@ def test_the_bound_touches_at_the_auxiliaries_and_is_nowhere_less(seed, n_stages
     moved = Chain(
         chain.weights + 0.3 * rng.standard_normal(chain.weights.shape), chain.intercept, chain.threshold + 0.1
     )
-    at = objective.bound(moved, z, 0, objective.rows.scores(moved))[0]
+    at = objective.bound(moved, z, 0, moved.scores(objective.rows))[0]
     assert at >= objective.value(moved) * (1 - 1e-12)
 
 
@@ -92,15 +92,15 @@ def test_the_bounds_slopes_are_those_of_finite_differences(seed, n_stages, data)
     """Of every stage, with what moves in the loss and the cost of the stages after it."""
     _, _, objective, chain = relaxed_problem(seed, n_stages, 1e-6)
     stage = data.draw(st.integers(0, n_stages - 1))
-    z = objective.auxiliaries(chain, objective.rows.scores(chain))
+    z = objective.auxiliaries(chain, chain.scores(objective.rows))
     other = Auxiliaries(z.groups * 1.3 + 0.1, z.weights * 0.8 + 0.1)  # not the best ones: slopes of the bound itself
 
     def bound(weights, intercept, threshold):
         at = Chain(weights, intercept, threshold)
-        return objective.bound(at, other, stage, objective.rows.scores(at))[0]
+        return objective.bound(at, other, stage, at.scores(objective.rows))[0]
 
     parts = [chain.weights, chain.intercept, chain.threshold]
-    _, slopes = objective.bound(chain, other, stage, objective.rows.scores(chain))
+    _, slopes = objective.bound(chain, other, stage, chain.scores(objective.rows))
     for place, found in enumerate((slopes.weights, slopes.intercept, slopes.threshold)):
         twin = differences(lambda one, place=place: bound(*parts[:place], one, *parts[place + 1 :]), parts[place])
         here = np.arange(len(found)) == stage

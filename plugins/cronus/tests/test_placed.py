@@ -125,7 +125,7 @@ def test_without_idle_stages_the_same_answers_cost_no_more(placed, threshold):
 def test_placing_thresholds_never_worsens_what_it_minimizes(placed, seed):
     _, _, judge, chain = placed
     chain = chain.with_threshold(np.random.default_rng(seed).normal(scale=0.3, size=3))
-    scores, share = judge.rows.scores(chain), judge.rows.share[:, np.newaxis]
+    scores, share = chain.scores(judge.rows), judge.rows.share[:, np.newaxis]
     at_exit, arrival = share * judge.rows.losses(scores), 0.05 * share * judge.costs(chain)
     found = best_thresholds(scores, at_exit, arrival, chain.threshold)
     objectives = [hard_objective(scores, at_exit, arrival, theta) for theta in (chain.threshold, found)]
@@ -148,7 +148,7 @@ def test_rows_go_the_way_of_the_stage_tree(placed, threshold):
     arrival = judge.costs(chain)
     report = cf.ExpectedCost(COSTS).evaluate(tree, X)
     expected = at_exit[np.arange(len(X)), exits].sum() + report.per_row.sum()
-    assert hard_objective(judge.rows.scores(chain), at_exit, arrival, chain.threshold) == pytest.approx(expected)
+    assert hard_objective(chain.scores(judge.rows), at_exit, arrival, chain.threshold) == pytest.approx(expected)
 
 
 SMALL_BANK = boosted(8, 300)

@@ -1,6 +1,7 @@
 """Cascades for rankings: against a naive twin, in their order, and at the edges."""
 
 import naive_cronus
+import naive_linear
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -134,7 +135,7 @@ def test_one_stage_is_the_weighted_fit_to_its_targets(seed, relevant, positive):
     target = naive_cronus.targets(y, relevant)
     w = naive_cronus.emphasis(target, positive)
     gram = np.cov(X.T, aweights=w, ddof=0)
-    weights = naive_cronus.ridge_fit(X, target[:, None], w, np.arange(3), 1e-2 * np.median(np.diag(gram)))[:, 0]
+    weights = naive_linear.ridge_fit(X, target[:, None], w, np.arange(3), 1e-2 * np.median(np.diag(gram)))[:, 0]
     scores = X @ weights
     scores += (w / w.sum()) @ (target - scores)
     model = CronusRanker(

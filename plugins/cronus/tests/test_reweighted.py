@@ -14,8 +14,8 @@ from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.registry import Registry
 from costframe.core.relaxed import RelaxedCost
+from costframe.linear.banks import dearer_copies, usual_share
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
-from costframe_cronus.banks import dearer_copies, usual_share
 from costframe_miser import MiserClassifier
 
 

@@ -1,6 +1,7 @@
 """What saves time changes nothing: the relaxation, the skipped stages, and banks that are hard to solve for."""
 
 import naive_cronus
+import naive_linear
 import numpy as np
 import pytest
 from cronus_cases import seen_rows, whole
@@ -13,14 +14,14 @@ from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.relaxed import RelaxedCost
 from costframe.core.sampled_prices import SampledPrices
+from costframe.linear import relaxing, single_stage
+from costframe.linear.normal import NormalEquations
+from costframe.linear.pruning import prune
+from costframe.linear.relaxing import Reweighting, relax
+from costframe.linear.single_stage import reweight
+from costframe.linear.weighted_sums import WeightedSums
 from costframe_cronus import cascade as cascade_module
-from costframe_cronus import relaxing, single_stage
 from costframe_cronus.cascade import CascadeSettings, initialize
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.pruning import prune
-from costframe_cronus.relaxing import Reweighting, relax
-from costframe_cronus.single_stage import reweight
-from costframe_cronus.weighted_sums import WeightedSums
 
 seeds = st.integers(0, 10_000)
 
@@ -59,8 +60,8 @@ def test_the_relaxation_equals_its_naive_twin(seed, n_labels, n_before, l1, roun
 @given(seeds, st.integers(1, 2))
 def test_pruning_of_groups_that_overlap_equals_its_naive_twin(seed, n_labels):
     X, y, w, groups = drawn(seed, d=12, n_labels=n_labels)
-    start = naive_cronus.ridge_fit(X, y, w, np.array([0, 1, 2, 4, 5, 7, 8, 9, 11]), 0.05)
-    twin = naive_cronus.prune(X, y, w, groups, start, 0.05)
+    start = naive_linear.ridge_fit(X, y, w, np.array([0, 1, 2, 4, 5, 7, 8, 9, 11]), 0.05)
+    twin = naive_linear.prune(X, y, w, groups, start, 0.05)
     found = prune(NormalEquations.of(outputs_of(X), y, w), groups, start, 0.05)
     np.testing.assert_allclose(found, twin, rtol=1e-7, atol=1e-11)
 
@@ -140,7 +141,7 @@ def test_hard_banks(bank, prices):
         alone = next(reweight(normal, SampledPrices.whole(groups), Reweighting(tradeoff, l1), [1e-2]))
         rows = seen_rows(outputs, y, w)
         cascade = initialize(rows, whole(groups), CascadeSettings(tradeoff, n_stages=3, l1=l1)).chain
-        for weights in (alone, cascade.weights, cascade.threshold, rows.scores(cascade)):
+        for weights in (alone, cascade.weights, cascade.threshold, cascade.scores(rows)):
             assert np.isfinite(weights).all()
         if prices[0] * tradeoff > 1 or "nothing" in bank:
             assert not alone.any()

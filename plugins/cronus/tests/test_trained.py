@@ -1,6 +1,7 @@
 """Trained cascades: what is measured is what the evaluator finds and what is fetched, and optimizing never hurts."""
 
 import naive_cronus
+import naive_linear
 import numpy as np
 import pytest
 from attrs import evolve
@@ -12,9 +13,9 @@ import costframe as cf
 from costframe.core.groups import PricedGroups
 from costframe.core.relaxed import RelaxedCost
 from costframe.core.training import Rows, TrainingData
+from costframe.linear.banks import own_weights
 from costframe.testing import CountingSource
 from costframe_cronus import ReweightedClassifier, cronus
-from costframe_cronus.banks import own_weights
 from costframe_cronus.cascade import CascadeSettings
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
@@ -176,7 +177,7 @@ def test_answers_are_calibrated_among_those_who_leave_there(case, bank):
     """
     _, _, chain, (_, rows) = case
     judge = judged(bank, rows)
-    scores = judge.rows.scores(chain)
+    scores = chain.scores(judge.rows)
     exits = np.diff(1 - np.hstack([naive_cronus.passes(scores, chain.threshold, 50.0), np.zeros((len(scores), 1))]))
     for k, (slope, constant) in enumerate(judge.links(chain)):
         w = rows.weight * exits[:, k]
@@ -205,12 +206,12 @@ def test_refitted_stages_keep_what_matters_and_their_pass_rates(seed):
     unit = np.sqrt(np.cov(rows.target, aweights=rows.in_mean, ddof=0))
     matters = np.where(np.abs(chain.weights) * deviation >= 1e-3 * unit, chain.weights, 0.0)
     np.testing.assert_array_equal(dropped(chain, rows), matters)
-    before = rows.share @ naive_cronus.passes(rows.scores(chain), chain.threshold, 50.0)
+    before = rows.share @ naive_cronus.passes(chain.scores(rows), chain.threshold, 50.0)
     rates = before[1:] / before[:-1]
     end = next((k for k, rate in enumerate(rates) if rate < 1e-3), 3)
     kept = [k for k in range(end) if matters[k].any() and rates[k] < 1 - 1e-3]
     assert len(found.weights) == len(kept) + 1 == len(found.threshold) + 1
-    passes = naive_cronus.passes(rows.scores(found), found.threshold, 50.0)
+    passes = naive_cronus.passes(found.scores(rows), found.threshold, 50.0)
     after = rows.share @ passes
     np.testing.assert_allclose(after[1:] / after[:-1], rates[kept], rtol=1e-6)
     for place, k in enumerate([*kept, end]):
@@ -218,7 +219,7 @@ def test_refitted_stages_keep_what_matters_and_their_pass_rates(seed):
         w = rows.in_mean * passes[:, place]
         spread = np.cov(H.T, aweights=w, ddof=0).diagonal()[used]
         unit = 1e-2 * np.median(spread) if len(used) else 0.0
-        twin = naive_cronus.ridge_fit(H, rows.target[:, None], w, used, unit)[:, 0]
+        twin = naive_linear.ridge_fit(H, rows.target[:, None], w, used, unit)[:, 0]
         np.testing.assert_allclose(found.weights[place], twin, rtol=1e-6, atol=1e-9)
         best = np.average(rows.target - H @ twin, weights=w)
         assert found.intercept[place] == pytest.approx(best, rel=1e-6, abs=1e-9)
@@ -265,11 +266,11 @@ def test_a_model_in_its_own_order_buys_more_and_more_and_ends_as_itself(bank, ac
     costs = [prices.cost(one) for one in used]
     assert (np.diff(costs) > 0).all()
     assert ends[-1] == len(own)
-    last = judge.rows.scores(chain)[:, -1]
+    last = chain.scores(judge.rows)[:, -1]
     slope, constant = np.polyfit(model.decision_function(X), last, 1)
     assert slope > 0
     np.testing.assert_allclose(last, slope * model.decision_function(X) + constant, atol=1e-9)
-    fitted = np.average(judge.rows.target - judge.rows.scores(chain)[:, 0], weights=judge.rows.in_mean)
+    fitted = np.average(judge.rows.target - chain.scores(judge.rows)[:, 0], weights=judge.rows.in_mean)
     assert fitted == pytest.approx(0, abs=1e-9)
 
 

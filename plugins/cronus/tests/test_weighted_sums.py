@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import costframe as cf
 from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
+from costframe.linear.normal import NormalEquations
+from costframe.linear.weighted_sums import WeightedSums
 from costframe_cronus.cascade import CascadeSettings, initialize
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.weighted_sums import WeightedSums
 
 
 def outputs_of(H):

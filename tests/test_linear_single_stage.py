@@ -1,6 +1,6 @@
 """The single stage against dense twins, a general minimizer, and the evaluator."""
 
-import naive_cronus
+import naive_linear
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,12 +13,12 @@ from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
 from costframe.core.relaxed import RelaxedCost
 from costframe.core.sampled_prices import SampledPrices
-from costframe_cronus.calibration import calibrate
-from costframe_cronus.linear import solve_scaled
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.pruning import prune
-from costframe_cronus.relaxing import Reweighting, relax, scale_of
-from costframe_cronus.single_stage import fit_ridge, reweight
+from costframe.linear.calibration import calibrate
+from costframe.linear.normal import NormalEquations
+from costframe.linear.pruning import prune
+from costframe.linear.relaxing import Reweighting, relax, scale_of
+from costframe.linear.single_stage import fit_ridge, reweight
+from costframe.linear.systems import solve_scaled
 
 seeds = st.integers(0, 10_000)
 
@@ -39,11 +39,11 @@ def test_sums_over_rows_give_losses_and_fits(seed, n_labels):
     H, y, w, groups, normal = drawn(seed, n_labels=n_labels)
     weights = np.random.default_rng(seed).standard_normal((H.shape[1], n_labels))
     free = PricedGroups(groups.member, np.zeros(len(groups.price)))
-    assert normal.loss(weights) == pytest.approx(naive_cronus.objective(H, y, w, free, weights, 0.0), rel=1e-9)
+    assert normal.loss(weights) == pytest.approx(naive_linear.objective(H, y, w, free, weights, 0.0), rel=1e-9)
     scores = H @ weights + normal.intercept(weights)
     np.testing.assert_allclose(np.average(y - scores, axis=0, weights=w), 0, atol=1e-12)
     support = np.array([0, 2, 4])
-    twin = naive_cronus.ridge_fit(H, y, w, support, 0.3)[support]
+    twin = naive_linear.ridge_fit(H, y, w, support, 0.3)[support]
     np.testing.assert_allclose(normal.columns(support).solve(np.full(3, 0.3)), twin, rtol=1e-9, atol=1e-12)
 
 
@@ -62,15 +62,15 @@ def test_the_relaxation_finds_the_optimum_of_eq_7(seed, l1):
     chosen = Reweighting(tradeoff=1.0, l1=l1, rounds=3000, floor=1e-9)
     found = relax(normal, RelaxedCost(groups), chosen)
     value = normal.loss(found) + l1 * np.abs(found).sum() + RelaxedCost(groups).value(found[np.newaxis])
-    best = naive_cronus.relaxed_optimum(H, y, w, groups, l1)
+    best = naive_linear.relaxed_optimum(H, y, w, groups, l1)
     assert value == pytest.approx(best, rel=2e-3, abs=1e-4)
 
 
 @given(seeds, st.integers(1, 2))
 def test_pruning_equals_its_naive_twin(seed, n_labels):
     H, y, w, groups, normal = drawn(seed, n_labels=n_labels)
-    start = naive_cronus.ridge_fit(H, y, w, np.array([0, 1, 3, 4]), 0.1)
-    twin = naive_cronus.prune(H, y, w, groups, start, 0.1)
+    start = naive_linear.ridge_fit(H, y, w, np.array([0, 1, 3, 4]), 0.1)
+    twin = naive_linear.prune(H, y, w, groups, start, 0.1)
     np.testing.assert_allclose(prune(normal, groups, start, 0.1), twin, rtol=1e-8, atol=1e-12)
 
 
@@ -80,9 +80,9 @@ def test_no_worse_than_everything_or_nothing(seed, tradeoff, paper):
     chosen = Reweighting(tradeoff=tradeoff, paper_scale=paper)
     found = next(reweight(normal, SampledPrices.whole(groups), chosen, [1e-2]))
     ridge, priced = 1e-2 * np.median(np.diag(normal.gram)), groups.times(tradeoff)
-    value = naive_cronus.objective(H, y, w, priced, found, ridge)
-    for other in (naive_cronus.ridge_fit(H, y, w, np.arange(5), ridge), np.zeros((5, 1))):
-        assert value <= naive_cronus.objective(H, y, w, priced, other, ridge) * (1 + 1e-9)
+    value = naive_linear.objective(H, y, w, priced, found, ridge)
+    for other in (naive_linear.ridge_fit(H, y, w, np.arange(5), ridge), np.zeros((5, 1))):
+        assert value <= naive_linear.objective(H, y, w, priced, other, ridge) * (1 + 1e-9)
 
 
 def test_the_scale_makes_the_relaxed_cost_exact():

@@ -1,4 +1,4 @@
-"""Rows as a cascade sees them: the outputs it chooses from, what to score, and how much each row counts."""
+"""Rows as stages over a bank see them: the outputs they weigh, what to score, and how much each row counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.outputs import BankOutputs
-    from costframe_cronus.chain import Chain
 
 __all__ = ["SeenRows"]
 
@@ -27,8 +26,7 @@ class SeenRows:
     Attributes
     ----------
     outputs : BankOutputs
-    target : float64 (n,)
-        -1 and 1, or in between.
+    target : float64 (n,), or (n, M)
     weight : float64 (n,)
     in_mean : float64 (n,)
         Weights in means of loss; they sum to one.
@@ -71,13 +69,13 @@ class SeenRows:
             found += self.in_mean[rows] @ np.square(centered.block(rows))
         return found
 
-    def scores(self, chain: Chain) -> NDArray[np.float64]:
-        """Score all rows at all stages: float64 (n, K)."""
-        used = np.flatnonzero(chain.weights.any(axis=0))
-        part = self if self.matrix is not None else evolve(self, outputs=self.outputs.columns(used))
-        weights = chain.weights if self.matrix is not None else chain.weights[:, used]
-        return part.times(weights.T) + chain.intercept
+    def scores(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return H B + b: float64 (n, M) for weights (C, M) and constants (M,); outputs without weight are not read."""
+        if self.matrix is not None:
+            return self.times(weights) + intercept
+        used = np.flatnonzero(weights.any(axis=1))
+        return self.outputs.columns(used).times(weights[used]) + intercept
 
     def losses(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return 1/2 (y_i - s_i^k)^2: float64 (n, K)."""
+        """Return 1/2 (y_i - s_i^k)^2 of targets (n,): float64 (n, K)."""
         return 0.5 * np.square(scores - self.target[:, np.newaxis])

@@ -10,11 +10,11 @@ from attrs import frozen
 from costframe.core.predictor import StageTree
 from costframe.core.progress import track
 from costframe.core.stages import Answer
-from costframe_cronus.banks import outputs_on
-from costframe_cronus.calibration import as_counts, calibrate, calibrate_two
-from costframe_cronus.normal import NormalEquations
-from costframe_cronus.pricing import Pricing
-from costframe_cronus.single_stage import USUAL_RIDGE, in_loss, reweight
+from costframe.linear.banks import outputs_on
+from costframe.linear.calibration import as_counts, calibrate, calibrate_two
+from costframe.linear.normal import NormalEquations
+from costframe.linear.pricing import Pricing
+from costframe.linear.single_stage import USUAL_RIDGE, in_loss, reweight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.bank import WeakLearnerBank
     from costframe.core.outputs import BankOutputs
     from costframe.core.training import Rows, TrainingData
-    from costframe_cronus.relaxing import Reweighting
+    from costframe.linear.relaxing import Reweighting
 
 __all__ = ["train_reweighted"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe_cronus.linear import solve_scaled
+from costframe.linear.systems import solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from costframe_cronus.linear import ShrinkingInverse
+from costframe.linear.systems import ShrinkingInverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.groups import PricedGroups
-    from costframe_cronus.normal import NormalEquations
+    from costframe.linear.normal import NormalEquations
 
 __all__ = ["prune"]
 

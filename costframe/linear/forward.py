@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.sampled_prices import SampledPrices
-    from costframe_cronus.normal import NormalEquations
+    from costframe.linear.normal import NormalEquations
 
 __all__ = ["take_up"]
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from costframe.core.relaxed import RelaxedCost, auxiliary
 from costframe.core.threads import run_parallel, thread_count
-from costframe_cronus.linear import ShrinkingSystem, blas_side_by_side
+from costframe.linear.systems import ShrinkingSystem, blas_side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.groups import PricedGroups
-    from costframe_cronus.normal import NormalEquations
+    from costframe.linear.normal import NormalEquations
 
 __all__ = ["STRENGTHS", "Reweighting", "kept", "relax", "relaxed_supports", "scale_of"]
 

@@ -1,13 +1,13 @@
 """Systems and inverses that lose unknowns, against linear algebra that starts anew each time."""
 
-import naive_cronus
+import naive_linear
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.symmetric import mirror
-from costframe_cronus.linear import ShrinkingInverse, ShrinkingSystem, invert, solve_scaled
+from costframe.linear.systems import ShrinkingInverse, ShrinkingSystem, invert, solve_scaled
 
 seeds = st.integers(0, 10_000)
 CLOSE = {"rtol": 1e-7, "atol": 1e-10}
@@ -95,13 +95,13 @@ def test_a_shrinking_inverse_is_a_ridge_fit_of_what_is_left(seed, size, singular
     fit = ShrinkingInverse(matrix, right, support, ridge)
     while True:
         np.testing.assert_array_equal(fit.support, support)
-        weights, loss = naive_cronus.fit_of_sums(matrix, right, support, ridge)
+        weights, loss = naive_linear.fit_of_sums(matrix, right, support, ridge)
         np.testing.assert_allclose(fit.weights, weights, **CLOSE)
         if not len(support):
             break
         for count in {1, max(1, len(support) // 4), len(support) // 2 + 1, len(support)}:
             gone = rng.permutation(len(support))[:count]
-            rest = naive_cronus.fit_of_sums(matrix, right, np.delete(support, gone), ridge)[1]
+            rest = naive_linear.fit_of_sums(matrix, right, np.delete(support, gone), ridge)[1]
             assert fit.lost(gone) == pytest.approx(rest - loss, rel=1e-6, abs=1e-7 * max(1.0, abs(loss)))
             assert (fit.lost_alone[gone] <= fit.lost(gone) * (1 + 1e-6) + 1e-7 * max(1.0, abs(loss))).all()
         gone = rng.permutation(len(support))[: int(rng.choice([1, 1, 1, 2, max(1, len(support) // 2)]))]

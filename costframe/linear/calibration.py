@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
-from costframe_cronus.linear import scipy_blas_alone
+from costframe.linear.systems import scipy_blas_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe_cronus.normal import NormalEquations
+from costframe.linear.normal import NormalEquations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

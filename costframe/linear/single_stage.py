@@ -11,10 +11,10 @@ from costframe.core.groups import PricedGroups
 from costframe.core.relaxed import RelaxedCost
 from costframe.core.sampled_prices import Purchases
 from costframe.core.threads import run_parallel, thread_count
-from costframe_cronus.forward import take_up
-from costframe_cronus.linear import blas_side_by_side
-from costframe_cronus.pruning import prune
-from costframe_cronus.relaxing import STRENGTHS, relaxed_supports, scale_of
+from costframe.linear.forward import take_up
+from costframe.linear.pruning import prune
+from costframe.linear.relaxing import STRENGTHS, relaxed_supports, scale_of
+from costframe.linear.systems import blas_side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.sampled_prices import SampledPrices
-    from costframe_cronus.normal import NormalEquations
-    from costframe_cronus.relaxing import Reweighting
+    from costframe.linear.normal import NormalEquations
+    from costframe.linear.relaxing import Reweighting
 
 __all__ = ["USUAL_RIDGE", "fit_best", "fit_ridge", "hopeless", "in_loss", "reweight"]
 

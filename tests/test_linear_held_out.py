@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.training import Rows, TrainingData
-from costframe_cronus.held_out import split_off
+from costframe.linear.held_out import split_off
 
 NAMES = ("b", "c", "a")
 

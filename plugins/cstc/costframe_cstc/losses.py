@@ -1,0 +1,63 @@
+"""Losses of scores with M outputs: squares, and cross-entropy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from attrs import frozen
+from scipy.special import expit, log_softmax, softmax
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Logistic", "Loss", "Softmax", "Squared"]
+
+
+class Loss(Protocol):
+    """What a row loses by its scores."""
+
+    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""
+
+    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Differentiate it by the scores: float64 (n, M)."""
+
+
+@frozen
+class Squared:
+    """1/2 |y - s|^2."""
+
+    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""
+        return np.asarray(0.5 * np.square(target - scores).sum(axis=1))
+
+    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Differentiate it by the scores: float64 (n, M)."""
+        return scores - target
+
+
+@frozen
+class Logistic:
+    """log(1 + exp(-y s)), targets being -1 and 1."""
+
+    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of scores (n, 1) for targets (n, 1): float64 (n,)."""
+        return np.asarray(np.logaddexp(0.0, -target * scores)[:, 0])
+
+    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Differentiate it by the scores: float64 (n, 1)."""
+        return np.asarray(-target * expit(-target * scores))
+
+
+@frozen
+class Softmax:
+    """Minus the logarithm of the probability of the class, targets being one column of 0 and 1 a class."""
+
+    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""
+        return np.asarray(-(target * log_softmax(scores, axis=1)).sum(axis=1))
+
+    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Differentiate it by the scores: float64 (n, M)."""
+        return np.asarray(softmax(scores, axis=1) - target)

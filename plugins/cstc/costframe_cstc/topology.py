@@ -1,0 +1,75 @@
+"""The shape of a tree of classifiers: which node follows which, and where rows leave it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Topology"]
+
+
+@frozen(eq=False)
+class Topology:
+    """A binary tree of K classifier nodes, parents before their children.
+
+    A node with two terminal children divides nothing: it is a leaf, and its terminal elements count as one. So every
+    node has at most one exit, which answers with the node's prediction.
+
+    Attributes
+    ----------
+    children : int64 (K, 2)
+        The nodes below and above; -1 is a terminal element.
+    """
+
+    children: NDArray[np.int64]
+
+    @classmethod
+    def full(cls, depth: int) -> Topology:
+        """Return the balanced tree of `depth` levels: 2^depth - 1 nodes, in the order of their levels."""
+        count = 2**depth - 1
+        numbers = 2 * np.arange(count)[:, np.newaxis] + [1, 2]
+        return cls(np.where(numbers < count, numbers, -1))
+
+    def __len__(self) -> int:
+        """Count the nodes."""
+        return len(self.children)
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """The node before each, -1 before the root: int64 (K,)."""
+        found = np.full(len(self), -1)
+        for node, below_above in enumerate(self.children):
+            found[below_above[below_above >= 0]] = node
+        return found
+
+    @cached_property
+    def routes(self) -> NDArray[np.bool_]:
+        """Which nodes have a child that is a node: bool (K,)."""
+        return np.asarray((self.children >= 0).any(axis=1))
+
+    @cached_property
+    def ends(self) -> NDArray[np.bool_]:
+        """Which nodes have an exit: bool (K,)."""
+        return np.asarray((self.children < 0).any(axis=1))
+
+    @cached_property
+    def paths(self) -> NDArray[np.bool_]:
+        """Which nodes are on the way to each, itself included: bool (K, K)."""
+        found = np.eye(len(self), dtype=np.bool_)
+        for node, parent in enumerate(self.parent):
+            if parent >= 0:
+                found[node] |= found[parent]
+        return found
+
+    def without(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
+        """Turn a node into an exit of its parent; return also which nodes are left, int64, in the new order."""
+        kept = np.flatnonzero(~self.paths[:, node])
+        number = np.full(len(self) + 1, -1)
+        number[kept] = np.arange(len(kept))
+        return Topology(number[self.children[kept]]), kept

@@ -1,0 +1,65 @@
+"""Slow, obvious twins of the single stage: dense matrices, loops, and a general minimizer."""
+
+import numpy as np
+from scipy.optimize import minimize
+
+
+def objective(H, y, w, groups, weights, ridge):
+    """Mean loss with the best constants, ridge, and the prices of all groups with a weight that is not zero."""
+    w = w / w.sum()
+    scores = H @ weights
+    scores = scores + w @ (y - scores)
+    member = groups.member.toarray() > 0
+    paid = sum(price for price, inside in zip(groups.price, member, strict=True) if weights[inside].any())
+    return 0.5 * w @ ((y - scores) ** 2).sum(axis=1) + 0.5 * ridge * (weights**2).sum() + paid
+
+
+def ridge_fit(H, y, w, support, ridge):
+    """Weights on a support, constants left free."""
+    w = w / w.sum()
+    weights = np.zeros((H.shape[1], y.shape[1]))
+    part, target = H[:, support] - w @ H[:, support], y - w @ y
+    weights[support] = np.linalg.solve(
+        part.T @ (w[:, None] * part) + ridge * np.eye(len(support)), part.T @ (w[:, None] * target)
+    )
+    return weights
+
+
+def prune(H, y, w, groups, weights, ridge):
+    """Try the removal of every group by refitting; take the best while it helps."""
+    member = groups.member.toarray() > 0
+    while True:
+        now = objective(H, y, w, groups, weights, ridge)
+        tried = []
+        for price, inside in zip(groups.price, member, strict=True):
+            if price > 0 and weights[inside].any():
+                support = np.flatnonzero(weights.any(axis=1) & ~inside)
+                fitted = ridge_fit(H, y, w, support, ridge)
+                tried.append((objective(H, y, w, groups, fitted, ridge), fitted))
+        best = min(tried, key=lambda one: one[0], default=(np.inf, None))
+        if best[0] >= now:
+            return weights
+        weights = best[1]
+
+
+def relaxed_optimum(H, y, w, groups, l1):
+    """Minimize eq. 7 by a general minimizer, its roots smoothed a little; one label."""
+    w = w / w.sum()
+    part, target = H - w @ H, (y - w @ y)[:, 0]
+    member = groups.member.toarray()
+
+    def value(beta):
+        roots = np.sqrt(member @ beta**2 + 1e-12)
+        return 0.5 * w @ (target - part @ beta) ** 2 + l1 * np.sqrt(beta**2 + 1e-12).sum() + groups.price @ roots
+
+    return min(
+        minimize(value, start, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).fun
+        for start in (np.zeros(H.shape[1]), np.ones(H.shape[1]))
+    )
+
+
+def fit_of_sums(matrix, right, support, ridge):
+    """Weights on a support from sums over rows, and what loss + ridge is less than that of zero, negative."""
+    square = matrix[np.ix_(support, support)] + ridge * np.eye(len(support))
+    weights = np.linalg.solve(square, right[support])
+    return weights, 0.5 * (weights * (square @ weights)).sum() - (weights * right[support]).sum()
