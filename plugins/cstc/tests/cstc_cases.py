@@ -1,0 +1,70 @@
+"""Small trees of classifiers, their rows and prices, that tests share."""
+
+import numpy as np
+from scipy import sparse
+
+import costframe as cf
+from costframe.core.groups import PricedGroups
+from costframe.core.outputs import BankOutputs
+from costframe.linear.seen import SeenRows
+from costframe_cstc.classifiers import Classifiers
+from costframe_cstc.losses import Logistic, Softmax, Squared
+from costframe_cstc.objective import RelaxedObjective
+from costframe_cstc.topology import Topology
+
+LOSSES = {"squared": Squared(), "logistic": Logistic(), "softmax": Softmax()}
+
+
+def topology(seed, depth=3):
+    """A tree of up to `depth` levels, some of its nodes taken away."""
+    rng, found = np.random.default_rng(seed), Topology.full(depth)
+    for _ in range(rng.integers(0, 4)):
+        if len(found) > 1:
+            found = found.without(int(rng.integers(1, len(found))))[0]
+    return found
+
+
+def targets(rng, kind, n, width):
+    if kind == "softmax":
+        return np.eye(width)[rng.integers(0, width, n)]
+    return rng.standard_normal((n, width)) if kind == "squared" else rng.choice([-1.0, 1.0], (n, width))
+
+
+def seen(H, target, weight, emphasis):
+    """Rows whose outputs are given as a matrix."""
+    bank = cf.WeakLearnerBank.columns([f"x{f}" for f in range(H.shape[1])])
+    more = weight * emphasis
+    return SeenRows(BankOutputs.of(bank, H), target, weight, more / more.sum())
+
+
+def classifiers(rng, tree, n_outputs, width):
+    """Classifiers of all sizes, some of whose weights are zero."""
+    weights = 0.5 * rng.standard_normal((len(tree), n_outputs, width)) * (rng.random((len(tree), n_outputs, 1)) < 0.8)
+    direction = rng.standard_normal((len(tree), width)) if width > 1 else np.ones((len(tree), 1))
+    return Classifiers(tree, weights, 0.3 * rng.standard_normal((len(tree), width)), direction,
+                       0.3 * rng.standard_normal(len(tree)))  # fmt: skip
+
+
+def problem(seed, kind, width, n=8, d=3, depth=3, steepness=4.0, routing_loss=0.0):
+    """Rows of uneven weight, overlapping priced groups, and a tree over columns that resemble each other."""
+    rng, tree = np.random.default_rng(seed), topology(seed, depth)
+    width = {"squared": width, "logistic": 1, "softmax": max(width, 2)}[kind]
+    H = rng.standard_normal((n, d)) + 0.5 * rng.standard_normal((n, 1))
+    rows = seen(H, targets(rng, kind, n, width), rng.uniform(0.5, 2, n), rng.uniform(0.5, 2, n))
+    member = np.vstack([np.eye(d), rng.random((2, d)) < 0.6]).astype(float)
+    groups = PricedGroups(sparse.csr_array(member), rng.choice([0.0, 0.05, 0.3], d + 2))
+    objective = RelaxedObjective.of(
+        rows, groups, tree, LOSSES[kind], l1=rng.choice([0.0, 0.05]), steepness=steepness, routing_loss=routing_loss
+    )
+    return H, objective, classifiers(rng, tree, d, width)
+
+
+def differences(function, at, step=1e-6):
+    """Central differences of a function of one array."""
+    slopes = np.empty(at.shape)
+    for index in np.ndindex(at.shape):
+        up, down = at.copy(), at.copy()
+        up[index] += step
+        down[index] -= step
+        slopes[index] = (function(up) - function(down)) / (2 * step)
+    return slopes

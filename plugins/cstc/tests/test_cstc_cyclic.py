@@ -1,0 +1,87 @@
+"""Cyclic optimization: the objective falls at every accepted step, and only the node whose turn it is moves."""
+
+import naive_cstc
+import numpy as np
+import pytest
+from attrs import evolve
+from cstc_cases import LOSSES, classifiers, problem, seen
+from scipy import sparse
+
+from costframe.core.groups import PricedGroups
+from costframe_cstc.cyclic import cycle
+from costframe_cstc.objective import RelaxedObjective
+from costframe_cstc.topology import Topology
+
+FREE = PricedGroups(sparse.csr_array(np.eye(3)), np.zeros(3))
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("kind", "width"), [("squared", 1), ("squared", 2), ("logistic", 1), ("softmax", 3)])
+def test_the_objective_falls_at_every_accepted_step(kind, width, part):
+    moved, unbalanced = set(), 0
+    for seed in range(3):
+        H, objective, at = problem(seed, kind, width, n=15, routing_loss=part)
+        before = naive_cstc.value(H, objective, kind, at)
+        unbalanced += len(at.topology) not in {1, 3, 7}
+        for node, value, now in cycle(objective, at, 2):
+            twin = naive_cstc.value(H, objective, kind, now)
+            assert value == pytest.approx(twin, rel=1e-9)
+            assert twin < before
+            others = np.arange(len(at.topology)) != node
+            for name in ("weights", "intercept", "threshold"):
+                np.testing.assert_array_equal(getattr(now, name)[others], getattr(at, name)[others])
+            assert at.topology.routes[node] or now.threshold[node] == at.threshold[node]
+            before, at = twin, now
+            moved.add((seed, node))
+    assert unbalanced
+    assert {seed for seed, _ in moved} == {0, 1, 2}
+    assert len(moved) > 4
+
+
+def columns(seed, n=300):
+    """Rows whose columns are far from zero, of very different scale, one of them constant."""
+    rng = np.random.default_rng(seed)
+    H = rng.standard_normal((n, 3)) * [1.0, 100.0, 0.0] + [50.0, -3000.0, 7.0]
+    return H, (H[:, :1] - 50.0) + 0.01 * (H[:, 1:2] + 3000.0) + 0.1 * rng.standard_normal((n, 1))
+
+
+def test_a_single_node_without_price_is_least_squares():
+    H, y = columns(0)
+    weight = np.random.default_rng(1).uniform(0.5, 2, len(H))
+    rows, tree = seen(H, y, weight, np.ones(len(H))), Topology.full(1)
+    objective = RelaxedObjective.of(rows, FREE, tree, LOSSES["squared"], steepness=20.0)
+    *_, (_, value, at) = cycle(objective, classifiers(np.random.default_rng(0), tree, 3, 1), 5)
+    design, root = np.hstack([H[:, :2], np.ones((len(H), 1))]), np.sqrt(rows.in_mean)[:, np.newaxis]
+    best = np.linalg.lstsq(root * design, root * y)[0]
+    assert value == pytest.approx(0.5 * np.square(root * (design @ best - y)).sum(), rel=1e-6)
+    np.testing.assert_allclose(at.weights[0, :2], best[:2], rtol=1e-2)
+
+
+def test_a_tree_learns_to_divide_where_no_one_node_can_answer():
+    """The answer is the sign of the product of two columns; nothing but thresholds and scores tells rows apart."""
+    rng = np.random.default_rng(0)
+    H = rng.standard_normal((400, 3))
+    y = np.where(H[:, 0] > 0, 1.0, -1.0)[:, np.newaxis] * H[:, 1:2]
+    tree = Topology.full(2)
+    objective = RelaxedObjective.of(seen(H, y, np.ones(400), np.ones(400)), FREE, tree, LOSSES["squared"],
+                                    steepness=20.0)  # fmt: skip
+    start = classifiers(rng, tree, 3, 1)
+    weights = start.weights.copy()
+    weights[0] = [[0.6], [0.4], [0.3]]
+    start = evolve(start, weights=weights, intercept=np.zeros((3, 1)), threshold=np.full(3, 0.2))
+    before = objective.value(start)
+    *_, (_, value, at) = cycle(objective, start, 20)
+    assert value < 0.05 * before
+    np.testing.assert_allclose(at.weights[1:, 1, 0], [-1, 1], atol=0.1)
+
+
+def test_nodes_that_no_row_comes_to_stay():
+    _, objective, _ = problem(0, "squared", 1, n=40)
+    tree = Topology.full(3)
+    at = classifiers(np.random.default_rng(0), tree, 3, 1)
+    at = evolve(at, threshold=np.array([np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    objective = RelaxedObjective.of(objective.rows, objective.cost.groups, tree, LOSSES["squared"], l1=0.01,
+                                    steepness=4.0)  # fmt: skip
+    moved = {node for node, _, _ in cycle(objective, at, 3)}
+    assert moved >= {1, 3, 4}
+    assert not moved & {2, 5, 6}
