@@ -127,11 +127,10 @@ class NodeView:
         value = self.loss + float(w @ (counted * lost) + (1.0 - up) @ below.loss + up @ above.loss)
         lasso = 0.5 * (output_squares(at.weights) / z.weights + z.weights).sum(axis=1)
         value += float(share @ priced.share + objective.l1 @ lasso)
-        follows = (
+        after_below, after_above = (
             side.loss + side.answered * (1.0 - r) * w * lost + self.comes * (side.ends @ priced.share[side.nodes])
             for side in self.sides
         )
-        after_below, after_above = follows
         through = objective.steepness * up * (1.0 - up) * (after_above - after_below)
         by_score = (w * counted)[:, np.newaxis] * objective.loss.slope(scores, self.rows.target)
         by_score += np.outer(through, at.direction[node])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from costframe_cstc.losses import Loss
     from costframe_cstc.topology import Topology
 
-__all__ = ["Auxiliaries", "RelaxedObjective"]
+__all__ = ["Auxiliaries", "RelaxedObjective", "output_squares"]
 
 _FLOOR = 1e-6
 

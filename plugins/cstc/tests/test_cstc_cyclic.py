@@ -8,6 +8,9 @@ from cstc_cases import LOSSES, classifiers, problem, seen
 from scipy import sparse
 
 from costframe.core.groups import PricedGroups
+from costframe.core.relaxed import RelaxedCost
+from costframe.linear.normal import NormalEquations
+from costframe.linear.relaxing import Reweighting, relax
 from costframe_cstc.cyclic import cycle
 from costframe_cstc.objective import RelaxedObjective
 from costframe_cstc.topology import Topology
@@ -41,7 +44,7 @@ def test_the_objective_falls_at_every_accepted_step(kind, width, part):
 def columns(seed, n=300):
     """Rows whose columns are far from zero, of very different scale, one of them constant."""
     rng = np.random.default_rng(seed)
-    H = rng.standard_normal((n, 3)) * [1.0, 100.0, 0.0] + [50.0, -3000.0, 7.0]
+    H = rng.standard_normal((n, 3)) * [1.0, 100.0, 0.0] + [50.0, -3000.0, 0.1]
     return H, (H[:, :1] - 50.0) + 0.01 * (H[:, 1:2] + 3000.0) + 0.1 * rng.standard_normal((n, 1))
 
 
@@ -55,6 +58,28 @@ def test_a_single_node_without_price_is_least_squares():
     best = np.linalg.lstsq(root * design, root * y)[0]
     assert value == pytest.approx(0.5 * np.square(root * (design @ best - y)).sum(), rel=1e-6)
     np.testing.assert_allclose(at.weights[0, :2], best[:2], rtol=1e-2)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_single_node_ends_where_the_solver_of_a_single_stage_does(width):
+    rng = np.random.default_rng(0)
+    H = rng.standard_normal((200, 6)) + 0.5 * rng.standard_normal((200, 1))
+    y = H[:, :3] @ rng.standard_normal((3, width)) + 0.3 * rng.standard_normal((200, width))
+    member = np.vstack([np.eye(6), rng.random((3, 6)) < 0.5]).astype(float)
+    groups = PricedGroups(sparse.csr_array(member), rng.uniform(0.05, 0.5, 9))
+    rows, tree = seen(H, y, rng.uniform(0.5, 2, 200), np.ones(200)), Topology.full(1)
+    objective = RelaxedObjective.of(rows, groups, tree, LOSSES["squared"], l1=0.02, steepness=20.0)
+    normal = NormalEquations.of(rows.outputs, y, rows.in_mean)
+    weights = relax(normal, RelaxedCost(groups), Reweighting(tradeoff=1.0, l1=0.02))
+    best = evolve(
+        classifiers(rng, tree, 6, width), weights=weights[np.newaxis], intercept=normal.intercept(weights)[np.newaxis]
+    )
+    assert 0 < (np.abs(weights) < 1e-4).all(axis=1).sum() < 6
+    assert list(cycle(objective, best, 3)) == []
+    start = evolve(best, weights=np.ones((1, 6, width)), intercept=np.zeros((1, width)))
+    *_, (_, value, at) = cycle(objective, start, 30)
+    assert value == pytest.approx(objective.value(best), rel=5e-3)
+    np.testing.assert_allclose(at.weights[0], weights, atol=0.05)
 
 
 def test_a_tree_learns_to_divide_where_no_one_node_can_answer():
