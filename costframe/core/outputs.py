@@ -74,6 +74,10 @@ class BankOutputs:
         """Keep some outputs, by number or by mask; nothing large is copied."""
         return evolve(self, source=self.source[chosen], values=self.values[chosen])
 
+    def rows(self, chosen: NDArray[Any]) -> BankOutputs:
+        """Keep some rows, by number or by mask."""
+        return evolve(self, codes=self.codes[chosen], dense=self.dense[chosen])
+
     def less(self, shift: NDArray[np.float64]) -> BankOutputs:
         """Subtract a number from each output: float64 (C,)."""
         return evolve(self, values=self.values - shift[:, np.newaxis])

@@ -91,10 +91,15 @@ class SampledPrices:
         return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _mass(weight))
 
     @classmethod
-    def whole(cls, groups: PricedGroups) -> SampledPrices:
-        """Let every output need all of its groups on every row, as when learners acquire before they are evaluated."""
-        n_groups, entries = groups.member.shape[0], groups.member.nnz
-        return cls(groups, np.ones((entries, 1), np.uint64), np.zeros((n_groups, 1), np.uint64), _mass(np.ones(1)))
+    def whole(cls, groups: PricedGroups, weight: NDArray[np.float64] | None = None) -> SampledPrices:
+        """Let every output need all of its groups on every row, as when learners acquire before they are evaluated.
+
+        Rows are alike, and so one stands for all unless their weights (n,), which sum to one, are given.
+        """
+        weight = np.ones(1) if weight is None else weight
+        words = _packed(np.ones((len(weight), 1), np.bool_))
+        paid = np.zeros((groups.member.shape[0], words.shape[1]), np.uint64)
+        return cls(groups, np.repeat(words, groups.member.nnz, axis=0), paid, _mass(weight))
 
     def weighing(self, weight: NDArray[np.float64]) -> SampledPrices:
         """Give the same rows other weights, float64 (n,), which sum to one."""
@@ -106,9 +111,12 @@ class SampledPrices:
         member = sparse.csr_array((np.ones(chosen.nnz), chosen.indices, chosen.indptr), shape=chosen.shape)
         return evolve(self, groups=PricedGroups(member, self.groups.price), reads=self.reads[chosen.data - 1])
 
-    def after(self, used: NDArray[np.bool_]) -> SampledPrices:
-        """Take what some outputs, bool (C,), buy as paid for."""
-        return evolve(self, paid=self.paid | self._union(used))
+    def after(self, used: NDArray[np.bool_], among: NDArray[np.bool_] | None = None) -> SampledPrices:
+        """Take what some outputs, bool (C,), buy as paid for; if told among which rows, bool (n,), for these only."""
+        bought = self._union(used)
+        if among is not None:
+            bought &= _packed(among[:, np.newaxis])
+        return evolve(self, paid=self.paid | bought)
 
     def shares(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return on which share of the rows each group is yet to be paid for some outputs: float64 (G,)."""

@@ -68,7 +68,13 @@ class Pricing:
         """Return prices for rows drawn by weight, float64 (n,)."""
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups)
+        return self.drawn(weight)[0]
+
+    def drawn(self, weight: NDArray[np.float64]) -> tuple[SampledPrices, NDArray[np.int64]]:
+        """Return prices for rows drawn by weight, float64 (n,), and these rows."""
         rows, share = drawn_rows(weight)
+        if self.acquisition == "learner":
+            return SampledPrices.whole(self.groups, share), rows
         if len(rows) == len(self.X):
-            return self._of_all.weighing(share)
-        return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X[rows], share)
+            return self._of_all.weighing(share), rows
+        return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X[rows], share), rows

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from costframe.linear.cuts import best_cut
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -81,22 +83,8 @@ def best_thresholds(
         ahead = on_arrival[:, -1] + at_exit[:, -1]
         for k in range(len(theta) - 1, -1, -1):
             rows = order[k][reached[order[k], k]]
-            theta[k] = _cut(scores[rows, k], (at_exit[:, k] - ahead)[rows], theta[k])
+            theta[k] = best_cut(scores[rows, k], (at_exit[:, k] - ahead)[rows], theta[k])
             ahead = on_arrival[:, k] + np.where(scores[:, k] < theta[k], at_exit[:, k], ahead)
         if (theta == before).all():
             break
     return theta
-
-
-def _cut(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
-    """Return the cut of ascending scores below which `more` sums to the least; the one there is, if it is as good."""
-    sums = np.concatenate([[0.0], np.cumsum(more)])
-    possible = np.concatenate([[True], np.diff(scores) > 0, [True]]) if len(scores) else np.array([True])
-    sums = np.where(possible, sums, np.inf)
-    at = int(sums.argmin())
-    if sums[at] >= sums[np.searchsorted(scores, now)] - 1e-15:
-        return now
-    if at in {0, len(scores)}:
-        return -np.inf if at == 0 else np.inf
-    middle = 0.5 * (scores[at - 1] + scores[at])
-    return float(middle if middle > scores[at - 1] else scores[at])

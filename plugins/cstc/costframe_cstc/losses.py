@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["Logistic", "Loss", "Softmax", "Squared"]
 
 
+LEAST = 0.01  # curvature of rows that are answered surely: a step for the others would send them far
+
+
 class Loss(Protocol):
     """What a row loses by its scores."""
 
@@ -22,6 +25,9 @@ class Loss(Protocol):
 
     def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Differentiate it by the scores: float64 (n, M)."""
+
+    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return about the second derivative by a score, > 0: float64 (n,)."""
 
 
 @frozen
@@ -36,6 +42,10 @@ class Squared:
         """Differentiate it by the scores: float64 (n, M)."""
         return scores - target
 
+    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return about the second derivative by a score, > 0: float64 (n,)."""
+        return np.ones(len(scores))
+
 
 @frozen
 class Logistic:
@@ -49,6 +59,11 @@ class Logistic:
         """Differentiate it by the scores: float64 (n, 1)."""
         return np.asarray(-target * expit(-target * scores))
 
+    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return about the second derivative by a score, > 0: float64 (n,)."""
+        chance = expit(scores[:, 0])
+        return np.maximum(chance * (1.0 - chance), LEAST)
+
 
 @frozen
 class Softmax:
@@ -61,3 +76,8 @@ class Softmax:
     def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Differentiate it by the scores: float64 (n, M)."""
         return np.asarray(softmax(scores, axis=1) - target)
+
+    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return about the second derivative by a score, > 0, the mean over directions: float64 (n,)."""
+        chance = softmax(scores, axis=1)
+        return np.maximum((1.0 - np.square(chance).sum(axis=1)) / (scores.shape[1] - 1), LEAST)

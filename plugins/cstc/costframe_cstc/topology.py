@@ -68,8 +68,26 @@ class Topology:
         return found
 
     def without(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
-        """Turn a node into an exit of its parent; return also which nodes are left, int64, in the new order."""
-        kept = np.flatnonzero(~self.paths[:, node])
-        number = np.full(len(self) + 1, -1)
-        number[kept] = np.arange(len(kept))
-        return Topology(number[self.children[kept]]), kept
+        """Turn a node into an exit of its parent; return also which nodes are left, in the new order."""
+        return self._with(np.where(self.children == node, -1, self.children))
+
+    def ending_at(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
+        """Let a node have no children; return also which nodes are left, in the new order."""
+        children = self.children.copy()
+        children[node] = -1
+        return self._with(children)
+
+    def bypassing(self, node: int, side: int) -> tuple[Topology, NDArray[np.int64]]:
+        """Put a node's child below (0) or above (1) in its place; return also which are left, in the new order."""
+        stays = int(self.children[node, side])
+        return self._with(np.where(self.children == node, stays, self.children), stays if node == 0 else 0)
+
+    @staticmethod
+    def _with(children: NDArray[np.int64], root: int = 0) -> tuple[Topology, NDArray[np.int64]]:
+        """Number the nodes that can be come to, level by level."""
+        order = [root]
+        for node in order:  # grows
+            order += [int(child) for child in children[node] if child >= 0]
+        number = np.full(len(children) + 1, -1)
+        number[order] = np.arange(len(order))
+        return Topology(number[children[order]]), np.array(order)

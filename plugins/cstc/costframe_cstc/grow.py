@@ -1,0 +1,124 @@
+"""Initialization from the top down: each node is fitted as if it were a leaf, and then divides its rows in two."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field, frozen
+
+from costframe.linear.cuts import halving_cut
+from costframe_cstc.topology import Topology
+from costframe_cstc.tree import Tree, WeightedSum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe_cstc.answers import Fitter
+
+__all__ = ["Grown", "grow"]
+
+_FEWEST = 10  # rows on each side of a route
+_LESS = (1.0, 0.5, 0.0)  # powers of an inflation that are tried until something is worth buying
+
+
+@frozen(eq=False)
+class Grown:
+    """A tree, and for each of its nodes the classifier it was divided by, and an answer that could end it there.
+
+    Attributes
+    ----------
+    tree : Tree
+    classifiers, answers : list of WeightedSum
+        One a node; of a leaf they are its answer.
+    direction : float64 (K, M)
+        What a classifier's outputs are weighed with to route.
+    """
+
+    tree: Tree
+    classifiers: list[WeightedSum]
+    answers: list[WeightedSum]
+    direction: NDArray[np.float64]
+
+
+@define(eq=False)
+class _Node:
+    """A node in the making."""
+
+    level: int
+    inside: NDArray[np.bool_]
+    bought: NDArray[np.bool_]
+    prior: WeightedSum
+    classifier: WeightedSum = field(init=False)
+    answer: WeightedSum = field(init=False)
+    direction: NDArray[np.float64] = field(init=False)
+    threshold: float = field(init=False, default=0.0)
+    children: tuple[int, int] = field(init=False, default=(-1, -1))
+
+
+def grow(fitter: Fitter, depth: int, inflation: float) -> Grown:
+    """Fit node after node; a node of level l buys at prices times inflation^(depth - l), l = 1..depth.
+
+    A node is a leaf already before the last level if it buys nothing, or its rows cannot be divided.
+    """
+    n_rows, n_outputs = fitter.judge.rows.outputs.shape
+    root = _Node(1, np.ones(n_rows, np.bool_), np.zeros(n_outputs, np.bool_), fitter.constant())
+    nodes, waiting = [root], deque([root])
+    while waiting:
+        node = waiting.popleft()
+        halves = _settle(fitter, node, float(inflation ** (depth - node.level)), last=node.level == depth)
+        if halves is not None:
+            bought = node.bought | node.classifier.used
+            pair = [_Node(node.level + 1, half, bought, node.classifier) for half in halves]
+            node.children = len(nodes), len(nodes) + 1
+            nodes += pair
+            waiting += pair
+    return _grown(nodes)
+
+
+def _settle(
+    fitter: Fitter, node: _Node, inflation: float, *, last: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Fit a node, and return the rows that go below and above, or None if it is to be a leaf."""
+    node.answer = fitter.answer(node.prior, node.inside, node.bought)
+    node.classifier, node.direction = node.answer, np.ones(node.prior.weights.shape[1])
+    if last:
+        return None
+    if inflation != 1:
+        for power in _LESS:
+            node.classifier = fitter.answer(node.prior, node.inside, node.bought, inflation**power)
+            if (node.classifier.used & ~node.bought).any():
+                break
+    rows = fitter.judge.rows
+    scores = node.classifier.scores(rows.outputs)
+    at = np.flatnonzero(node.inside)
+    node.direction = _leading(scores[at], rows.in_mean[at])
+    score = (scores - node.classifier.constant) @ node.direction
+    order = at[np.argsort(score[at], kind="stable")]
+    theta = halving_cut(score[order], rows.in_mean[order])
+    node.threshold = float(np.nextafter(theta, -np.inf))
+    above = node.inside & (score > node.threshold)
+    below = node.inside & ~above
+    return (below, above) if min(below.sum(), above.sum()) >= _FEWEST and np.isfinite(theta) else None
+
+
+def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the direction in which scores (n, M) vary most: float64 (M,), its largest component positive."""
+    if scores.shape[1] == 1:
+        return np.ones(1)
+    share = weight / weight.sum()
+    centered = scores - share @ scores
+    leading = np.linalg.eigh(centered.T @ (share[:, np.newaxis] * centered))[1][:, -1]
+    return np.asarray(leading * np.sign(leading[np.abs(leading).argmax()]))
+
+
+def _grown(nodes: list[_Node]) -> Grown:
+    topology = Topology(np.array([node.children for node in nodes], np.int64))
+    routes = topology.routes
+    direction = np.array([node.direction for node in nodes])
+    route = np.array([node.classifier.weights @ node.direction for node in nodes]) * routes[:, np.newaxis]
+    answer = np.array([node.answer.weights for node in nodes]) * ~routes[:, np.newaxis, np.newaxis]
+    constant = np.array([node.answer.constant for node in nodes]) * ~routes[:, np.newaxis]
+    tree = Tree(topology, route, np.array([node.threshold for node in nodes]) * routes, answer, constant)
+    return Grown(tree, [node.classifier for node in nodes], [node.answer for node in nodes], direction)

@@ -1,0 +1,78 @@
+"""Measures trees as they will be used: rows routed for good, costs exact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.stage_visits import stage_costs
+from costframe_cstc.flow import Flow
+from costframe_cstc.tree import as_stage_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.linear.pricing import Pricing
+    from costframe.linear.seen import SeenRows
+    from costframe_cstc.losses import Loss
+    from costframe_cstc.tree import Tree
+
+__all__ = ["Judge", "Measured"]
+
+
+@frozen
+class Measured:
+    """Mean loss of the answers, and mean cost; what counts is their sum, the cost times lambda."""
+
+    loss: float
+    cost: float
+    total: float
+
+
+@frozen(eq=False)
+class Judge:
+    """Rows to measure on.
+
+    Attributes
+    ----------
+    rows : SeenRows
+    pricing : Pricing
+        Of the same rows.
+    loss : Loss
+    tradeoff : float
+    """
+
+    rows: SeenRows
+    pricing: Pricing
+    loss: Loss
+    tradeoff: float
+
+    def losses(self, tree: Tree) -> NDArray[np.float64]:
+        """Return what each node's answer would lose, with the row's weight: float64 (n, K), zero at routes."""
+        leaves = np.flatnonzero(~tree.topology.routes)
+        answers, found = tree.answers(self.rows), np.zeros((len(self.rows.target), len(tree.topology)))
+        for leaf in leaves:
+            found[:, leaf] = self.rows.in_mean * self.loss.value(answers[:, leaf], self.rows.target)
+        return found
+
+    def costs(self, tree: Tree) -> NDArray[np.float64]:
+        """Return what each node would add to the cost of each row that came to it: float64 (n, K)."""
+        stages = as_stage_tree(self.pricing.bank, tree, "identity")
+        return stage_costs(stages, self.pricing.spread_prices, self.pricing.X, self.pricing.acquisition)
+
+    def flow(self, tree: Tree) -> Flow:
+        """Follow rows as they will be routed."""
+        return Flow.hard(tree.topology, tree.routing(self.rows), tree.threshold)
+
+    def arrival(self, tree: Tree) -> NDArray[np.float64]:
+        """Return lambda times `costs`, with the row's weight: float64 (n, K)."""
+        return np.asarray(self.tradeoff * self.rows.share[:, np.newaxis] * self.costs(tree))
+
+    def measure(self, tree: Tree) -> Measured:
+        """Measure a tree."""
+        flow, losses, costs = self.flow(tree), self.losses(tree), self.costs(tree)
+        loss = float((flow.passes * losses).sum())
+        cost = float(self.rows.share @ (flow.passes * costs).sum(axis=1))
+        return Measured(loss, cost, loss + self.tradeoff * cost)

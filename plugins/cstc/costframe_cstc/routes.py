@@ -1,0 +1,128 @@
+"""Moves routes by the exact objective: what follows a node below and above tells which way each row should go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.linear.cuts import best_cut
+from costframe_cstc.fits import fit_at_price, refine
+from costframe_cstc.flow import Flow
+from costframe_cstc.losses import Logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from costframe_cstc.answers import Fitter
+    from costframe_cstc.judge import Judge
+    from costframe_cstc.tree import Tree
+
+__all__ = ["move_routes", "place_thresholds"]
+
+_TURNS = 3
+_INFLATIONS = (1.0, 4.0)  # a dearer route must be worth it for all rows that come to it
+_LEAST = 1e-12  # of the largest difference between two sides: rows to which it makes less matter to no route
+_ENOUGH = 1e-9  # of the objective
+
+
+def place_thresholds(judge: Judge, tree: Tree) -> Tree:
+    """Place thresholds where loss + lambda * cost is least, the last nodes first; idle routes go."""
+    losses, arrival, scores = judge.losses(tree), judge.arrival(tree), tree.routing(judge.rows)
+    threshold = tree.threshold.copy()
+    for _ in range(_TURNS):
+        before = threshold.copy()
+        for node in np.flatnonzero(tree.topology.routes)[::-1]:
+            flow = Flow.hard(tree.topology, scores, threshold)
+            inside = np.flatnonzero(flow.passes[:, node] > 0)
+            more = _difference(flow.ahead(losses, arrival), tree, node)[inside]
+            threshold[node] = _placed(scores[inside, node], more, threshold[node])
+        if (threshold == before).all():
+            break
+    return evolve(tree, threshold=threshold).without_idle_routes()
+
+
+def _difference(ahead: NDArray[np.float64], tree: Tree, node: int) -> NDArray[np.float64]:
+    """Return by how much more a row has ahead of it below a node than above: float64 (n,)."""
+    below, above = tree.topology.children[node]
+    return np.asarray(ahead[:, below] - ahead[:, above])
+
+
+def _placed(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
+    """Return the threshold, above which rows go up, where those below have the least sum of `more`."""
+    order = np.argsort(scores, kind="stable")
+    theta = best_cut(scores[order], more[order], float(np.nextafter(now, np.inf)))
+    return float(np.nextafter(theta, -np.inf)) if np.isfinite(theta) else theta
+
+
+@frozen(eq=False)
+class _Choice:
+    """What a route decides: rows that come to it, and by how much more they have ahead of them below than above."""
+
+    node: int
+    inside: NDArray[np.bool_]
+    more: NDArray[np.float64]
+    flow: Flow
+
+
+def move_routes(fitter: Fitter, tree: Tree, guard: Judge | None = None) -> Tree:
+    """Move one route after another, the last first, to other learners and weights.
+
+    A move is accepted where loss + lambda * cost falls on the training rows, and on those of the guard does not rise.
+    """
+    judge = fitter.judge
+    losses = judge.losses(tree)
+    best = judge.measure(tree).total
+    limit = np.inf if guard is None else guard.measure(tree).total
+    for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
+        flow = judge.flow(tree)
+        more = _difference(flow.ahead(losses, judge.arrival(tree)), tree, node)
+        choice = _Choice(node, flow.passes[:, node] > 0, more, flow)
+        for moved in _candidates(fitter, tree, choice):
+            total = judge.measure(moved).total
+            if total < best * (1 - _ENOUGH):
+                seen = -np.inf if guard is None else guard.measure(moved).total
+                if seen <= limit:
+                    tree, best, limit = moved, total, max(seen, -np.inf) if guard is not None else np.inf
+    return tree
+
+
+def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
+    """Fit a route to which side is better for each row, weighed by how much better, at some prices."""
+    rows, pricing = fitter.judge.rows, fitter.judge.pricing
+    size = np.abs(choice.more) * choice.inside
+    at = np.flatnonzero(size > _LEAST * size.max())
+    side = np.sign(choice.more[at])[:, np.newaxis]
+    if not len(at) or (side == side[0]).all():
+        return
+    share, outputs = float(rows.share[choice.inside].sum()), rows.outputs.rows(at)
+    prices, drawn = pricing.drawn(np.where(choice.inside, rows.share, 0.0))
+    prices = prices.after(tree.bought(choice.node))
+    for later in np.flatnonzero(tree.topology.paths[:, choice.node]):
+        if later != choice.node:  # what a row buys later anyway costs nothing more here
+            prices = prices.after(tree.used[later], among=choice.flow.passes[drawn, later] > 0)
+    seen = {tree.used[choice.node].tobytes()}
+    for inflation in _INFLATIONS:
+        price, ridge = inflation * fitter.judge.tradeoff * share, fitter.ridge_for(share)
+        weights, constant = fit_at_price(outputs, side, size[at], prices, price, ridge)
+        used = np.flatnonzero(weights.any(axis=1))
+        if not len(used) or weights.tobytes() in seen:
+            continue
+        seen.add(weights.tobytes())
+        H = outputs.columns(used).block(slice(0, len(at)))
+        yield _routed(fitter, tree, choice, used, weights[used, 0])
+        start = 2.0 * weights[used], 2.0 * constant
+        refined, _ = refine(Logistic(), H, side, size[at], np.zeros(side.shape), start, ridge * float(np.median(H.var(axis=0))) / 4)
+        yield _routed(fitter, tree, choice, used, refined[:, 0])
+
+
+def _routed(fitter: Fitter, tree: Tree, choice: _Choice, used: NDArray[np.int64], weights: NDArray[np.float64]) -> Tree:
+    route = np.zeros(tree.route.shape[1])
+    route[used] = weights
+    inside = np.flatnonzero(choice.inside)
+    scores = fitter.judge.rows.outputs.rows(inside).columns(used).times(weights)
+    threshold = _placed(scores, choice.more[inside], np.inf)
+    return tree.with_route(choice.node, route, threshold)
