@@ -1,4 +1,4 @@
-"""The synthetic rows of the paper on trees of classifiers: two cheap signs tell which expensive feature is the label."""
+"""Synthetic rows of the paper on trees of classifiers: two cheap signs tell which expensive feature is the label."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def make_quadrants(
 ) -> Dataset:
     """Draw a regression whose perfect model pays 12 of 42 per row (Xu et al., ICML 2013, section 5.1).
 
-    Points (x, z) are uniform on [-1, 1]². The features sign_x and sign_z, -1 or 1, cost 1 each. The features y_pp, y_pm,
-    y_mp and y_mm cost 10 each; the first letter is the sign of x, the second that of z, p for plus and m for minus. Each
-    is drawn from the normal distribution of its quadrant's mean and variance 1, in all rows, and the label is that of
-    the row's own quadrant. So both signs and one expensive feature give the label exactly; the other three say nothing
-    about it.
+    Points (x, z) are uniform on [-1, 1]². The features sign_x and sign_z, -1 or 1, cost 1 each. The features y_pp,
+    y_pm, y_mp and y_mm cost 10 each; the first letter is the sign of x, the second that of z, p for plus and m for
+    minus. Each is drawn from the normal distribution of its quadrant's mean and variance 1, in all rows, and the label
+    is that of the row's own quadrant. So both signs and one expensive feature give the label exactly; the other three
+    say nothing about it.
 
     Parameters
     ----------
