@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from costframe.core.storage import load, save
     from costframe.frontier import BudgetSearch, Frontier
     from costframe.hooks import Algorithm, hookimpl
+    from costframe.report.stages_plot import plot_stages
     from costframe.sources import predict_many, predict_one, predict_one_async
 
 __version__ = "0.1.0"
@@ -46,6 +47,7 @@ _HOME = {
     "estimator": "costframe.core.registry",
     "hookimpl": "costframe.hooks",
     "load": "costframe.core.storage",
+    "plot_stages": "costframe.report.stages_plot",
     "predict_many": "costframe.sources",
     "predict_one": "costframe.sources",
     "predict_one_async": "costframe.sources",
@@ -73,6 +75,7 @@ __all__ = [
     "estimator",
     "hookimpl",
     "load",
+    "plot_stages",
     "predict_many",
     "predict_one",
     "predict_one_async",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from costframe.core.errors import CostframeError, PluginError
 from costframe.datasets.dataset import Dataset, Rows
+from costframe.datasets.quadrants import make_quadrants
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from costframe.datasets.tables import read_table
 
-__all__ = ["Dataset", "Rows", "load", "names", "read_table"]
+__all__ = ["Dataset", "Rows", "load", "make_quadrants", "names", "read_table"]
 
 
 def load(name: str) -> Dataset:
@@ -48,7 +49,7 @@ def names() -> list[str]:
 @hookimpl
 def costframe_datasets() -> Mapping[str, Callable[[], Dataset]]:
     """Return the loaders of the built-in data sets."""
-    return {"breast-cancer": _breast_cancer}
+    return {"breast-cancer": _breast_cancer, "quadrants": make_quadrants}
 
 
 def _breast_cancer() -> Dataset:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from costframe.frontier.points import not_dominated
+from costframe.report.pictures import COLORS, INK, PALE, STYLE, both_files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from costframe.frontier.points import Frontier, Point
 
 __all__ = ["plot_frontier"]
 
-# Distinct also to color-blind eyes (Okabe and Ito), with markers that differ in print.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKERS = ("o", "s", "D", "^", "v", "P")
-INK, PALE = "#333333", "#999999"
+MARKERS = ("o", "s", "D", "^", "v", "P")  # beside the colors, for print
 SCORE_NAMES = {
     "accuracy": "accuracy",
     "roc_auc": "ROC AUC",
@@ -41,24 +37,14 @@ def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    ours: Any = {
-        "font.family": "DejaVu Sans",  # comes with matplotlib
-        "font.size": 10,
-        "svg.hashsalt": "costframe",  # names in the file do not depend on chance
-        "axes.edgecolor": PALE,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-    }
-    with style.context(["default", ours]):  # whatever the user has set
+    with style.context(STYLE):
         figure = Figure(figsize=(7.6, 4.8), dpi=150, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         drawing = _Drawing(axes, frontier)
         rows = drawing.draw(chosen)
         drawing.title(title or "What accuracy costs", pad=9 + 15 * rows)
-        return {"png": _bytes(figure, "png", {"Software": None}), "svg": _bytes(figure, "svg", {"Date": None})}
+        return both_files(figure)
 
 
 class _Drawing:
@@ -153,9 +139,3 @@ class _Drawing:
             f"all features: {full:.6g}", (full, 0.03), xycoords=("data", "axes fraction"), xytext=(-4, 0),
             textcoords="offset points", rotation=90, ha="right", va="bottom", fontsize=8.5, color="#666666",
         )  # fmt: skip
-
-
-def _bytes(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
-    file = io.BytesIO()
-    figure.savefig(file, format=kind, metadata=metadata)
-    return file.getvalue()

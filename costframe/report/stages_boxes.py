@@ -1,0 +1,133 @@
+"""What is written in the box of each stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.stages import Route
+from costframe.datasets.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.stages import Stage
+    from costframe.report.stages_seen import Acquired, StageSeen
+
+__all__ = ["Line", "StageBox", "boxes_of"]
+
+_NAMELESS = "unit"  # what a cost model counts that names nothing else
+_MOST = 4  # lines of what is acquired
+_GIVES = {"sigmoid": "the sigmoid of its score", "softmax": "the softmax of its scores", "identity": "its score"}
+
+
+@frozen
+class Line:
+    """A line of a box, at its left and at its right; `kind` is "plain", "resource" or "faint"."""
+
+    left: str
+    right: str = ""
+    kind: str = "plain"
+
+
+@frozen(eq=False)
+class StageBox:
+    """A box.
+
+    Attributes
+    ----------
+    title : Line
+    lines : tuple of Line
+    stage : Answer or Route
+    seen : StageSeen
+    share : float or None
+        Of all rows, those that come there; None where no rows are known.
+    """
+
+    title: Line
+    lines: tuple[Line, ...]
+    stage: Stage
+    seen: StageSeen
+    share: float | None
+
+    @property
+    def has_panel(self) -> bool:
+        """Whether there are values to draw."""
+        return self.seen.values is not None and bool(np.isfinite(self.seen.values).any())
+
+
+def boxes_of(
+    stages: Sequence[Stage], seen: Sequence[StageSeen], per_row: NDArray[np.float64] | None, unit: str | None
+) -> list[StageBox]:
+    """Write the boxes.
+
+    Parameters
+    ----------
+    stages : sequence of Answer or Route
+    seen : sequence of StageSeen
+        Of each.
+    per_row : float64 (n,) or None
+        What each row costs, if rows and prices are known.
+    unit : str or None
+        What the prices count; None shows no prices.
+    """
+    boxes = []
+    total = None if seen[0].rows is None else len(seen[0].rows)
+    for number, (stage, mine) in enumerate(zip(stages, seen, strict=True)):
+        share = None if total is None or mine.rows is None else len(mine.rows) / total
+        title = Line(f"stage {number}", "" if share is None else f"{100 * share:.3g} % of rows")
+        lines = [_decision(stage, mine)]
+        if share == 0:
+            lines.append(Line("no row comes here", kind="faint"))
+        else:
+            lines += [*_learners(mine), *_acquired(mine.acquired, unit)]
+            if per_row is not None and unit is not None and not isinstance(stage, Route):
+                lines.append(Line("mean cost of these rows", _money(per_row[mine.rows].mean(), unit)))
+        boxes.append(StageBox(title, tuple(lines), stage, mine, share))
+    return boxes
+
+
+def _percent(share: float) -> str:
+    if share < 0.01:
+        return "< 1 %"
+    return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
+def _money(amount: float, unit: str) -> str:
+    return f"{amount:.4g}" if unit == _NAMELESS else f"{amount:.4g} {unit}"
+
+
+def _decision(stage: Stage, seen: StageSeen) -> Line:
+    if isinstance(stage, Route):
+        return Line(f"up if score > {stage.threshold:.4g}")
+    if seen.n_learners == 0 and len(stage.intercept) == 1:
+        return Line(f"answers {stage.predictions(stage.intercept[None])[0, 0]:.4g}")
+    if stage.link == "ranked":
+        return Line(f"answers with a rank of level {stage.level:.4g}")
+    return Line(f"answers with {_GIVES[stage.link]}")
+
+
+def _learners(seen: StageSeen) -> list[Line]:
+    if not seen.n_learners:
+        return []
+    new = "" if seen.n_new == 0 else ", all new" if seen.n_new == seen.n_learners else f", {seen.n_new:,} new"
+    return [Line(f"evaluates {counted(seen.n_learners, 'learner')}{new}", kind="faint")]
+
+
+def _acquired(acquired: Sequence[Acquired], unit: str | None) -> list[Line]:
+    if not acquired:
+        return [Line("acquires nothing new", kind="faint")]
+    shown = acquired if len(acquired) <= _MOST else acquired[: _MOST - 1]
+    lines = [Line("acquires", "" if unit is None else "price" if unit == _NAMELESS else unit, kind="faint")]
+    for one in shown:
+        price = "" if unit is None else f"{one.price:.4g}"
+        some = "" if one.share == 1 else f"({_percent(one.share)})"
+        lines.append(Line(one.name, " ".join(part for part in (some, price) if part),
+                          "resource" if one.is_resource else "plain"))  # fmt: skip
+    if len(shown) < len(acquired):
+        lines.append(Line(f"+ {len(acquired) - len(shown):,} more"))
+    return lines

@@ -1,0 +1,167 @@
+"""What each stage of a tree newly acquires, how many rows come there, and what it makes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.bits import bits_of
+from costframe.core.evaluate import StageRunner, over_chunks
+from costframe.core.reading import marks_for
+from costframe.core.stages import Answer, Route
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.predictor import StageTree
+    from costframe.core.price_arrays import PriceArrays
+
+__all__ = ["Acquired", "StageSeen", "see_stages", "seen_without_rows"]
+
+
+@frozen
+class Acquired:
+    """A feature or resource that a stage is the first on its way to acquire.
+
+    Attributes
+    ----------
+    name : str
+    price : float
+        Per row.
+    share : float
+        Share of the rows there that acquire it there; one where no rows are known.
+    is_resource : bool
+    """
+
+    name: str
+    price: float
+    share: float
+    is_resource: bool
+
+
+@frozen(eq=False)
+class StageSeen:
+    """One stage.
+
+    Attributes
+    ----------
+    acquired : tuple of Acquired
+        Most expensive first.
+    n_learners, n_new : int
+        Learners that it evaluates, and those of them that no stage before it does.
+    rows : int64 (m,) or None
+        Which rows come there.
+    values : float64 (m, K) or None
+        Of those rows: scores at a route (K = 1), predictions at an answer.
+    """
+
+    acquired: tuple[Acquired, ...]
+    n_learners: int
+    n_new: int
+    rows: NDArray[np.int64] | None = None
+    values: NDArray[np.float64] | None = None
+
+
+def seen_without_rows(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
+    """Say of each stage what its learners may read and those of stages before it may not.
+
+    Parameters
+    ----------
+    tree : StageTree
+    prices : PriceArrays
+        In the order of the tree's features.
+    """
+    layout, seen = tree.layout, []
+    needs = prices.needs[layout.used]
+    before = np.zeros((len(tree.stages), len(layout.used)), np.bool_)
+    read = tree.bank.F[layout.used]
+    for number, stage in enumerate(tree.stages):
+        learners = layout.learner[layout.stage_first[number] : layout.stage_first[number + 1]]
+        mine, bought = np.diff(read[:, learners].indptr) > 0, before[number]
+        shares = (mine & ~bought).astype(np.float64)
+        resources = ((mine @ needs) & ~(bought @ needs)).astype(np.float64)
+        seen.append(StageSeen(_sorted(tree, prices, shares, resources), *_counts(tree, number)))
+        if isinstance(stage, Route):
+            before[stage.below] = before[stage.above] = bought | mine
+    return seen
+
+
+@frozen(eq=False)
+class _Chunk:
+    """Some rows at all stages, by stage."""
+
+    rows: list[NDArray[np.int64]]
+    scores: list[NDArray[np.float64]]
+    features: NDArray[np.int64]  # (stages, U): of how many rows each is newly acquired
+    resources: NDArray[np.int64]  # (stages, R)
+
+
+def see_stages(
+    tree: StageTree, prices: PriceArrays, X: NDArray[np.float64], acquisition: str = "path", n_jobs: int | None = None
+) -> list[StageSeen]:
+    """Send rows through the stages, and say of each what the rows that come there acquire and get.
+
+    Parameters
+    ----------
+    tree : StageTree
+    prices : PriceArrays
+        In the order of the tree's features.
+    X : float64 (n, d)
+        At least one row.
+    acquisition : {"path", "learner"}
+    n_jobs : int, optional
+    """
+    marks, layout = marks_for(tree.bank, tree.layout, prices, acquisition), tree.layout
+    needs, n_used, n_stages = prices.needs[layout.used], len(layout.used), len(tree.stages)
+
+    def chunk(part: slice) -> _Chunk:
+        runner = StageRunner(tree.bank, layout, X[part], marks)
+        mine = _Chunk([], [], np.zeros((n_stages, n_used), np.int64), np.zeros((n_stages, needs.shape[1]), np.int64))
+        before = runner.masks.copy()
+        for stage, rows, scores in runner.routed():
+            then, now = bits_of(before[rows], n_used), bits_of(runner.masks[rows], n_used)
+            mine.features[stage] = (now & ~then).sum(axis=0)
+            mine.resources[stage] = ((now @ needs) & ~(then @ needs)).sum(axis=0)
+            before[rows] = runner.masks[rows]
+            mine.rows.append(part.start + rows)
+            mine.scores.append(scores)
+        return mine
+
+    return _together(tree, prices, over_chunks(chunk, len(X), n_jobs))
+
+
+def _together(tree: StageTree, prices: PriceArrays, chunks: list[_Chunk]) -> list[StageSeen]:
+    seen = []
+    for number, stage in enumerate(tree.stages):
+        rows = np.concatenate([chunk.rows[number] for chunk in chunks])
+        scores = np.concatenate([chunk.scores[number] for chunk in chunks])
+        count = max(len(rows), 1)
+        shares = np.sum([chunk.features[number] for chunk in chunks], axis=0) / count
+        resources = np.sum([chunk.resources[number] for chunk in chunks], axis=0) / count
+        values = stage.predictions(scores) if isinstance(stage, Answer) else scores
+        seen.append(
+            StageSeen(_sorted(tree, prices, shares, resources), *_counts(tree, number), rows=rows, values=values)
+        )
+    return seen
+
+
+def _counts(tree: StageTree, number: int) -> tuple[int, int]:
+    part = slice(int(tree.layout.stage_first[number]), int(tree.layout.stage_first[number + 1]))
+    return part.stop - part.start, int(tree.layout.fresh[part].sum())
+
+
+def _sorted(
+    tree: StageTree, prices: PriceArrays, shares: NDArray[np.float64], resources: NDArray[np.float64]
+) -> tuple[Acquired, ...]:
+    used = tree.layout.used
+    every = [
+        Acquired(tree.feature_names[used[f]], float(prices.cost[used[f]]), float(shares[f]), is_resource=False)
+        for f in np.flatnonzero(shares)
+    ]
+    every += [
+        Acquired(prices.resource_names[r], float(prices.resource_cost[r]), float(resources[r]), is_resource=True)
+        for r in np.flatnonzero(resources)
+    ]
+    return tuple(sorted(every, key=lambda one: (-one.price, -one.share)))

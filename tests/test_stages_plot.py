@@ -1,0 +1,208 @@
+"""Pictures of stage trees: whole, the same each time, nothing over anything else, and refusals."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import costframe as cf
+from costframe.core.errors import DataError, ParameterError
+from costframe.report import stages_plot
+from costframe.report.fitting_text import drawable, fitted, width_of, wrapped
+
+NAMES = (
+    "f$_1 {",
+    "a name so long that no box can ever hold it, however wide it may be drawn",
+    "<b>&--",
+    "\n\u4e2d",
+    "e",
+)
+COSTS = {
+    "unit": "CAD",
+    "resources": {"nurse": 7.0},
+    "features": {name: {"cost": 2.0, "needs": ["nurse"]} for name in NAMES},
+}
+BANK = cf.WeakLearnerBank.columns(NAMES)
+X = np.random.default_rng(0).normal(size=(200, 5))
+EVERY = [0, 1, 2, 3, 4]
+
+
+def chain(n, link="identity"):
+    stages = []
+    for k in range(n):
+        ends = 2 * k + 1, 2 * k + 2
+        stages += [cf.Route([k % 5], [1.0], 0.0, -0.5, 1.0, *ends), cf.Answer([k % 5], [1.0], 0.0, link)]
+    return cf.StageTree(BANK, [*stages, cf.Answer(EVERY, np.ones(5), 0.0, link)], cf.CostModel.from_dict(COSTS))
+
+
+def full(depth, outputs=1):
+    count = 2**depth - 1
+    stages = [cf.Route([k % 5], [1.0], 0.0, 0.0, 1.0, 2 * k + 1, 2 * k + 2) for k in range(count)]
+    weights = np.random.default_rng(1).normal(size=(5, outputs))
+    stages += [cf.Answer(EVERY, weights, np.zeros(outputs)) for _ in range(count + 1)]
+    return cf.StageTree(BANK, stages)
+
+
+def one():
+    return cf.StageTree(BANK, [cf.Answer([0], [1.0], 0.0)])
+
+
+CASES = {
+    "one answer": (one, {"X": X}),
+    "one answer without rows": (one, {}),
+    "a constant": (lambda: cf.StageTree(BANK, [cf.Answer([], [], 0.3)]), {"X": X, "y": X[:, 0]}),
+    "a chain": (lambda: chain(10, "sigmoid"), {"X": X, "y": X[:, 0] > 0}),
+    "a chain against labels": (lambda: chain(3), {"X": X, "y": X[:, 0]}),
+    "a full tree": (lambda: full(4), {"X": X, "y": X[:, 1], "costs": COSTS}),
+    "a full tree without rows": (lambda: full(4), {"costs": COSTS}),
+    "texts as labels": (lambda: full(1), {"X": X, "y": ["a $ so_" * 30, "b"] * 100}),
+    "many texts as labels": (lambda: full(1, 3), {"X": X, "y": [f"label {i}" for i in range(200)]}),
+    "classes": (lambda: full(2, 4), {"X": X, "y": np.arange(200) % 4, "title": "a $ and _ {" * 30}),
+    "nothing finite": (one, {"X": np.full((3, 5), np.inf), "y": [1.0, 2.0, 3.0]}),
+    "huge values": (one, {"X": np.array([[1e308] * 5, [-1e308] * 5])}),
+    "many labels of huge size": (one, {"X": X, "y": 1e308 * np.linspace(-1, 1, 200)}),
+    "one row": (lambda: chain(2), {"X": X[:1], "acquisition": "learner"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pictures_are_whole_and_repeat(case):
+    make, given = CASES[case]
+    first = cf.plot_stages(make(), **given)
+    assert cf.plot_stages(make(), **given) == first
+    assert first["png"].startswith(b"\x89PNG")
+    assert ET.fromstring(first["svg"]).tag.endswith("svg")  # noqa: S314 - our own file
+
+
+def drawn(monkeypatch, case):
+    """Return the figure of a case."""
+    monkeypatch.setattr(stages_plot, "both_files", lambda figure: figure)
+    make, given = CASES[case]
+    return cf.plot_stages(make(), **given)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_text_lies_over_another_or_is_cut_off(monkeypatch, case):
+    figure = drawn(monkeypatch, case)
+    figure.draw_without_rendering()
+    whole, slack = figure.bbox, 0.02 * figure.dpi
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    extents = [text.get_window_extent() for text in texts]
+    for extent in extents:
+        assert extent.x0 >= whole.x0
+        assert extent.y0 >= whole.y0
+        assert extent.x1 <= whole.x1
+        assert extent.y1 <= whole.y1
+    for i, a in enumerate(extents):
+        for j, b in enumerate(extents[:i]):
+            across = min(a.x1, b.x1) - max(a.x0, b.x0)
+            up = min(a.y1, b.y1) - max(a.y0, b.y0)
+            assert across <= 0 or up <= slack, (texts[i].get_text(), texts[j].get_text())
+
+
+def boxes_in(figure):
+    return [patch for patch in figure.axes[0].patches if type(patch).__name__ == "FancyBboxPatch"]
+
+
+@pytest.mark.parametrize("case", ["a chain", "a full tree", "texts as labels", "classes"])
+def test_boxes_are_apart_and_hold_their_texts(monkeypatch, case):
+    figure = drawn(monkeypatch, case)
+    figure.draw_without_rendering()
+    inches = figure.axes[0].transData.inverted()
+    boxes = [(b.get_x(), b.get_y(), b.get_x() + b.get_width(), b.get_y() + b.get_height()) for b in boxes_in(figure)]
+    assert len(boxes) == len(CASES[case][0]().stages)
+    for i, (left, low, right, high) in enumerate(boxes):
+        for other in boxes[:i]:
+            assert min(right, other[2]) < max(left, other[0]) or min(high, other[3]) < max(low, other[1])
+    for text in figure.axes[0].texts:
+        extent = text.get_window_extent().transformed(inches)
+        inside = [box for box in boxes if box[0] <= extent.x0 <= box[2] and box[1] <= extent.y0 <= box[3]]
+        for box in inside:
+            assert extent.x1 <= box[2] + 0.01
+            assert extent.y1 <= box[3] + 0.01
+
+
+def said(tree, **given):
+    """Return the texts of the picture; matplotlib notes them beside their outlines."""
+    return re.findall(r"<!-- (.*?) -->", cf.plot_stages(tree, **given)["svg"].decode())
+
+
+def test_names_prices_traffic_and_costs_are_said():
+    data = cf.datasets.make_quadrants(40)
+    bank = cf.WeakLearnerBank.columns(data.feature_names)
+    stages = [cf.Route([0], [1.0], 0.0, 0.125, 1.0, 1, 2), cf.Answer([5], [1.0], 0.0), cf.Answer([2], [1.0], 0.0)]
+    tree = cf.StageTree(bank, stages, data.costs)
+    rows = data.X[:10].copy()
+    rows[:, 0] = [1, 1, 1, -1, -1, -1, -1, -1, -1, -1]
+    texts = said(tree, X=rows)
+    for text in ("up if score &gt; 0.125", "30 % of rows", "70 % of rows", "y_mm", "y_pp", "sign_x", "price"):
+        assert text in texts
+    assert texts.count("11") == 2  # what the rows of each answer cost
+    assert "y_pm" not in texts
+    assert "12.5" in said(tree, X=rows, costs=[2.5, 0, 10, 0, 0, 10])
+    unpriced = said(tree.with_costs(None), X=rows)
+    assert "price" not in unpriced
+    assert "mean cost of these rows" not in unpriced
+    bare = said(tree)
+    assert "y_mm" in bare
+    assert not [text for text in bare if "of rows" in text]
+
+
+def test_lines_are_as_wide_as_the_share_of_rows(monkeypatch):
+    monkeypatch.setattr(stages_plot, "both_files", lambda figure: figure)
+    figure = cf.plot_stages(full(1), np.repeat([[1.0] * 5, [-1.0] * 5], [30, 10], axis=0))
+    ways = [patch.get_linewidth() for patch in figure.axes[0].patches if type(patch).__name__ == "PathPatch"]
+    assert ways[1] - 0.8 == pytest.approx(3 * (ways[0] - 0.8))  # above, then below
+
+
+def test_takes_fitted_estimators_and_frames():
+    class Fitted:
+        predictor_ = chain(2)
+
+    frame = pd.DataFrame(X, columns=list(NAMES))[list(reversed(NAMES))]
+    assert cf.plot_stages(Fitted(), frame) == cf.plot_stages(chain(2), X)
+
+
+def test_refusals():
+    class Odd:
+        predictor_ = 3
+
+    with pytest.raises(ParameterError, match=r"tree: expected a StageTree, or a fitted estimator .*, got list$"):
+        cf.plot_stages([1])
+    with pytest.raises(ParameterError, match="got int as the predictor_ of Odd"):
+        cf.plot_stages(Odd())
+    with pytest.raises(DataError, match="expected 5 columns"):
+        cf.plot_stages(one(), X[:, :3])
+    with pytest.raises(DataError, match="the data lack"):
+        cf.plot_stages(one(), pd.DataFrame({"e": [1.0]}))
+    with pytest.raises(DataError, match="X: expected at least one row"):
+        cf.plot_stages(one(), X[:0])
+    with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
+        cf.plot_stages(one(), X, [1, 2, 3])
+    with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
+        cf.plot_stages(one(), X, ["a", "b", "c"])
+    with pytest.raises(DataError, match="y: expected finite labels"):
+        cf.plot_stages(one(), X, np.full(200, np.nan))
+    with pytest.raises(ParameterError, match="y: has no effect without X"):
+        cf.plot_stages(one(), y=[1.0])
+    with pytest.raises(ParameterError, match="acquisition: expected one of path, learner"):
+        cf.plot_stages(one(), acquisition="leaf")
+    with pytest.raises(cf.CostframeError, match="e"):
+        cf.plot_stages(one(), costs={"features": {"e": 1.0}})
+
+
+def test_texts_fit_their_width():
+    name = "feature_with_a_long_name_17"
+    short = fitted(name, 1.0, 8)
+    assert width_of(short, 8) <= 1.0 < width_of(name, 8)
+    assert re.fullmatch("feature.*….*_17", short)
+    assert fitted("short", 1.0, 8) == "short"
+    assert drawable("a\tb\u4e2d") == "a b\N{REPLACEMENT CHARACTER}"
+    lines = wrapped("some words that go on and on, over many lines", 1.0, 8)
+    assert len(lines) > 2
+    assert all(width_of(line, 8) <= 1.0 for line in lines)
+    assert " ".join(lines) == "some words that go on and on, over many lines"
