@@ -126,14 +126,24 @@ class SampledPrices:
         """Price groups so that together they cost what some outputs, bool (C,), cost a row."""
         return PricedGroups(self.groups.member, self.groups.price * self.shares(used))
 
+    def each(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return what some outputs, bool (C,), cost each row: float64, one for each of the rows, and zeros after them."""
+        sets = self._union(used) & ~self.paid
+        paid = np.flatnonzero(sets.any(axis=1) & (self.groups.price > 0))
+        bits = np.unpackbits(
+            np.ascontiguousarray(sets[paid].astype("<u8", copy=False)).view(np.uint8), axis=1, bitorder="little"
+        )
+        return np.asarray(self.groups.price[paid] @ bits)
+
     def cost(self, used: NDArray[np.bool_]) -> float:
         """Return the mean cost of some outputs, bool (C,)."""
         return float(self.groups.price @ self.shares(used))
 
-    def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
+    def weigh(self, sets: NDArray[np.uint64], words: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Return the share of the rows in each set, uint64 (M, W) or of some words (M, w): float64 (M,)."""
         bytes_ = np.ascontiguousarray(sets.astype("<u8", copy=False)).view(np.uint8)
-        return np.asarray(self.mass[np.arange(bytes_.shape[1]), bytes_].sum(axis=1))
+        places = np.arange(8 * self.reads.shape[1]) if words is None else (8 * words[:, np.newaxis] + range(8)).ravel()
+        return np.asarray(self.mass[places, bytes_].sum(axis=1))
 
     def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
         member = self.groups.member
@@ -154,26 +164,25 @@ class Purchases:
         member = prices.groups.member
         self._of_output = _numbered(member).tocsc()
         self._group = np.repeat(np.arange(len(prices.groups.price)), np.diff(member.indptr))
-        self._by_entry = self._priced(np.arange(len(self._group)))
+        due = prices.weigh(prices.reads & ~self._paid[self._group])
         self.price = np.zeros(member.shape[1])
-        np.add.at(self.price, member.indices, self._by_entry)
+        np.add.at(self.price, member.indices, prices.groups.price[self._group] * due)
 
     def take(self, output: int) -> None:
         """Buy what one output needs; `price`, float64 (C,), tells what each would cost now."""
-        member = self._prices.groups.member
+        prices, member = self._prices, self._prices.groups.member
         begin, end = self._of_output.indptr[output : output + 2]
         for entry in self._of_output.data[begin:end] - 1:
             group = self._group[entry]
-            self._paid[group] |= self._prices.reads[entry]
-            touched = np.arange(member.indptr[group], member.indptr[group + 1])
-            now = self._priced(touched)
-            np.add.at(self.price, member.indices[touched], now - self._by_entry[touched])
-            self._by_entry[touched] = now
+            fresh = prices.reads[entry] & ~self._paid[group]
+            self._paid[group] |= fresh
+            words = np.flatnonzero(fresh)
+            if not len(words) or not prices.groups.price[group]:
+                continue
+            touched = slice(member.indptr[group], member.indptr[group + 1])
+            saved = prices.weigh(prices.reads[touched, words] & fresh[words], words)
+            self.price[member.indices[touched]] -= prices.groups.price[group] * saved  # a group has an output once
         np.maximum(self.price, 0.0, out=self.price)
-
-    def _priced(self, entries: NDArray[np.int64]) -> NDArray[np.float64]:
-        prices, group = self._prices, self._group[entries]
-        return prices.groups.price[group] * prices.weigh(prices.reads[entries] & ~self._paid[group])
 
 
 def _numbered(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:

@@ -6,12 +6,14 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.bank import TREE, WeakLearnerBank
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.outputs import BankOutputs
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer
+from costframe.trees.priced_banks import train_priced_bank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +28,7 @@ __all__ = ["dearer_copies", "find_bank", "outputs_on", "own_weights", "usual_sha
 TRAINED = (None, "boosted")
 
 
-def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any]) -> WeakLearnerBank:
+def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeoff: float = 0.0) -> WeakLearnerBank:
     """Return the bank that a parameter `bank` stands for, reading the columns of the data.
 
     Parameters
@@ -35,6 +37,8 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any]) -> Wea
     data : TrainingData
     settings : mapping
         How to train one; what is not None would have no effect on another bank.
+    tradeoff : float
+        What trees are to pay by, for the engine "priced".
 
     Raises
     ------
@@ -43,7 +47,7 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any]) -> Wea
     """
     named = isinstance(bank, str)
     if bank is None or (named and bank in TRAINED):
-        return _trained(data, settings)
+        return _trained(data, settings, tradeoff)
     for name, value in settings.items():
         if value is not None:
             raise ParameterError(f"{name}: has no effect, it is for a bank trained inside, and bank is {_shown(bank)}")
@@ -119,23 +123,29 @@ def usual_share(n_features: int) -> float:
     return max(-(-n_features // 10), min(3, n_features // 2), 1) / n_features
 
 
-def _trained(data: TrainingData, settings: Mapping[str, Any]) -> WeakLearnerBank:
+def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -> WeakLearnerBank:
     """Boost trees on columns in the order of their names, so that draws do not depend on the order they came in."""
-    chosen: dict[str, Any] = {"engine": "cart", "column_share": usual_share(len(data.feature_names))}
-    chosen |= {name: value for name, value in settings.items() if value is not None}
+    chosen: dict[str, Any] = {"engine": "cart"} | {name: value for name, value in settings.items() if value is not None}
     rows, dearer = data.train, dearer_copies(data.train.X, data.prices)
     order = sorted(range(len(data.feature_names)), key=data.feature_names.__getitem__)
+    names = [data.feature_names[f] for f in order]
     X = rows.X[:, order]
     X[:, dearer[order]] = np.nan  # nothing splits on what is always missing
-    signs = {2: 2.0 * rows.y - 1.0}
-    bank = WeakLearnerBank.train(
-        X,
-        signs.get(data.n_classes, rows.y),
-        loss="softmax" if data.n_classes > 2 else "squared",
-        sample_weight=rows.weight,
-        feature_names=[data.feature_names[f] for f in order],
-        **chosen,
-    )
+    if chosen["engine"] == "priced":
+        del chosen["engine"]
+        prices = data.costs.select(names)
+        bank = train_priced_bank(evolve(rows, X=X), prices, data.n_classes, tradeoff, **chosen)
+    else:
+        signs = {2: 2.0 * rows.y - 1.0}
+        chosen = {"column_share": usual_share(len(names))} | chosen
+        bank = WeakLearnerBank.train(
+            X,
+            signs.get(data.n_classes, rows.y),
+            loss="softmax" if data.n_classes > 2 else "squared",
+            sample_weight=rows.weight,
+            feature_names=names,
+            **chosen,
+        )
     return bank.with_features(data.feature_names)
 
 

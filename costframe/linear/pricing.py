@@ -58,10 +58,16 @@ class Pricing:
         """Prices of features with the row's share of what is paid once for all rows."""
         return evolve(self.prices, cost=self.prices.cost + self.prices.once / self.n_rows)
 
+    def on_all_rows(self) -> SampledPrices:
+        """Return prices for all rows, alike."""
+        return self._of_all
+
     @cached_property
     def _of_all(self) -> SampledPrices:
-        """Prices for all rows, alike; few rows are all drawn, and only their weights change from stage to stage."""
+        """Few rows are all drawn, and only their weights change from stage to stage."""
         alike = np.full(len(self.X), 1.0 / len(self.X))
+        if self.acquisition == "learner":
+            return SampledPrices.whole(self.groups, alike)
         return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, self.X, alike)
 
     def at(self, weight: NDArray[np.float64]) -> SampledPrices:

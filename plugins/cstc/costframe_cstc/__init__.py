@@ -4,10 +4,29 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl
 
-__all__: list[str] = []
+__all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from costframe_cstc import estimators
+
+    return getattr(estimators, name)
 
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Bring the tree."""
-    return []
+    from costframe_cstc.estimators import CSTCClassifier, CSTCRanker, CSTCRegressor
+
+    return [
+        Algorithm(
+            name="cstc",
+            summary="A tree of classifiers over any bank: each part of the rows buys what it is worth there.",
+            reference="Xu, Kusner, Weinberger, Chen: Cost-sensitive tree of classifiers, ICML 2013",
+            classifier=CSTCClassifier,
+            regressor=CSTCRegressor,
+            ranker=CSTCRanker,
+        )
+    ]

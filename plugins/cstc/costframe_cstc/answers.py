@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +16,11 @@ from costframe_cstc.tree import WeightedSum
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.outputs import BankOutputs
+    from costframe.core.sampled_prices import SampledPrices
     from costframe_cstc.judge import Judge
 
-__all__ = ["Fitter"]
+__all__ = ["Fitter", "NodeFit"]
 
 _SHRINK = 0.5  # a node's ridge grows with the inverse of its share of the rows, to this power
 
@@ -50,58 +53,88 @@ class Fitter:
         _, constant = refine(loss, H, rows.target, rows.in_mean, offset, nothing, 0.0)
         return WeightedSum(np.zeros((rows.outputs.shape[1], width)), constant)
 
-    def answer(
-        self, prior: WeightedSum, inside: NDArray[np.bool_], bought: NDArray[np.bool_], inflation: float = 1.0
-    ) -> WeightedSum:
-        """Fit an answer that may buy what is worth its price, which inflation multiplies, to the rows inside, (n,)."""
-        judge, at = self.judge, np.flatnonzero(inside)
-        share = judge.rows.share
-        prices, _ = judge.pricing.drawn(np.where(inside, share, 0.0))
-        price = inflation * judge.tradeoff * float(share[at].sum())
-        offset, h, z = self._response(prior, at)
-        outputs, weight = judge.rows.outputs.rows(at), judge.rows.in_mean[at] * h
-        step = fit_at_price(outputs, z, weight, prices.after(bought), price, self.ridge_for(float(share[at].sum())))
-        return self._refined(prior, WeightedSum(*step), at, offset, h)
+    def at(self, prior: WeightedSum, inside: NDArray[np.bool_]) -> NodeFit:
+        """Begin with the prior at a node that the rows inside, (n,), come to."""
+        return NodeFit(self, prior, np.flatnonzero(inside))
 
-    def free_answer(
-        self, prior: WeightedSum, inside: NDArray[np.bool_], bought: NDArray[np.bool_]
-    ) -> WeightedSum:
-        """Fit an answer by what is bought, to the rows inside, (n,)."""
-        rows, at, used = self.judge.rows, np.flatnonzero(inside), np.flatnonzero(bought)
-        offset, h, z = self._response(prior, at)
-        normal = NormalEquations.of(rows.outputs.rows(at).columns(used), z, rows.in_mean[at] * h)
-        varying, weights = np.flatnonzero(normal.varies), np.zeros(prior.weights.shape)
-        ridge = self.ridge_for(float(rows.share[at].sum())) * normal.unit
+
+@frozen(eq=False)
+class NodeFit:
+    """Fits to the rows that come to a node, beginning with a prior.
+
+    A step from the prior fits its weighted squares to the step that Newton's method would take in the scores. Where the
+    loss is no square, it is then minimized over the same learners.
+
+    Attributes
+    ----------
+    fitter : Fitter
+    prior : WeightedSum
+    at : int64 (rows,)
+    """
+
+    fitter: Fitter
+    prior: WeightedSum
+    at: NDArray[np.int64]
+
+    def answer(self, bought: NDArray[np.bool_], inflation: float = 1.0) -> WeightedSum:
+        """Fit an answer that may buy what is worth its price, which inflation multiplies; bool (C,) is bought."""
+        normal, ridge = self._normal, self.fitter.ridge_for(self._share)
+        price = inflation * self.fitter.judge.tradeoff * self._share / self._weight
+        return self._refined(*fit_at_price(normal, self._prices.after(bought), price, ridge))
+
+    def free_answer(self, bought: NDArray[np.bool_]) -> WeightedSum:
+        """Fit an answer by what is bought, bool (C,)."""
+        used = np.flatnonzero(bought)
+        normal = NormalEquations.of(self._outputs.columns(used), *self._response)
+        varying, weights = np.flatnonzero(normal.varies), np.zeros(self.prior.weights.shape)
+        ridge = self.fitter.ridge_for(self._share) * normal.unit
         weights[used[varying]] = normal.columns(varying).solve(np.full(len(varying), ridge))
-        return self._refined(prior, WeightedSum(weights, normal.intercept(weights[used])), at, offset, h)
+        return self._refined(weights, normal.intercept(weights[used]))
 
-    def _response(
-        self, prior: WeightedSum, at: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the prior's scores, the loss's curvature there, and the step that a Newton method would take."""
-        rows, loss = self.judge.rows, self.judge.loss
-        offset = prior.scores(rows.outputs.rows(at))
-        h = loss.curvature(offset)
-        return offset, h, -loss.slope(offset, rows.target[at]) / h[:, np.newaxis]
+    @cached_property
+    def _outputs(self) -> BankOutputs:
+        return self.fitter.judge.rows.outputs.rows(self.at)
 
-    def _refined(
-        self,
-        prior: WeightedSum,
-        step: WeightedSum,
-        at: NDArray[np.int64],
-        offset: NDArray[np.float64],
-        h: NDArray[np.float64],
-    ) -> WeightedSum:
-        """Add a step to the prior; where the loss is no square, minimize it over the same learners first."""
-        rows, loss, weights, constant = self.judge.rows, self.judge.loss, step.weights, step.constant
+    @cached_property
+    def _share(self) -> float:
+        return float(self.fitter.judge.rows.share[self.at].sum())
+
+    @cached_property
+    def _offset(self) -> NDArray[np.float64]:
+        return self.prior.scores(self._outputs)
+
+    @cached_property
+    def _response(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The step in the scores, (rows, M), and how much each row's counts, (rows,)."""
+        rows, loss = self.fitter.judge.rows, self.fitter.judge.loss
+        h = loss.curvature(self._offset)
+        return -loss.slope(self._offset, rows.target[self.at]) / h[:, np.newaxis], rows.in_mean[self.at] * h
+
+    @property
+    def _weight(self) -> float:
+        return float(self._response[1].sum())
+
+    @cached_property
+    def _normal(self) -> NormalEquations:
+        return NormalEquations.of(self._outputs, *self._response)
+
+    @cached_property
+    def _prices(self) -> SampledPrices:
+        share = np.zeros(len(self.fitter.judge.rows.share))
+        share[self.at] = self.fitter.judge.rows.share[self.at]
+        return self.fitter.judge.pricing.drawn(share)[0]
+
+    def _refined(self, weights: NDArray[np.float64], constant: NDArray[np.float64]) -> WeightedSum:
+        """Add a step to the prior."""
+        rows, loss, prior = self.fitter.judge.rows, self.fitter.judge.loss, self.prior
         if not isinstance(loss, Squared):
-            used, weight = np.flatnonzero(step.used), rows.in_mean[at]
+            used, weight = np.flatnonzero(weights.any(axis=1)), rows.in_mean[self.at]
             share = weight / weight.sum()
-            H = rows.outputs.rows(at).columns(used).block(slice(0, len(at)))
+            H = self._outputs.columns(used).block(slice(0, len(self.at)))
             unit = float(np.median(share @ np.square(H) - np.square(share @ H))) if len(used) else 0.0
-            ridge = self.ridge_for(float(rows.share[at].sum())) * max(unit, 0.0) * float(share @ h)
+            ridge = self.fitter.ridge_for(self._share) * max(unit, 0.0) * self._weight / float(weight.sum())
             start = weights[used], constant
-            found, constant = refine(loss, H, rows.target[at], weight, offset, start, ridge)
+            found, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
             weights = np.zeros(weights.shape)
             weights[used] = found
         return WeightedSum(prior.weights + weights, prior.constant + constant)

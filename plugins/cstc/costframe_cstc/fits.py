@@ -8,15 +8,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from costframe.linear.forward import take_up
-from costframe.linear.normal import NormalEquations
 from costframe.linear.single_stage import fit_best, hopeless, in_loss
 from costframe.linear.systems import scipy_blas_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.outputs import BankOutputs
     from costframe.core.sampled_prices import SampledPrices
+    from costframe.linear.normal import NormalEquations
     from costframe_cstc.losses import Loss
 
 __all__ = ["fit_at_price", "refine"]
@@ -25,26 +24,18 @@ _ROUNDS = 40
 
 
 def fit_at_price(
-    outputs: BankOutputs,
-    response: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    prices: SampledPrices,
-    price: float,
-    ridge: float,
+    normal: NormalEquations, prices: SampledPrices, price: float, ridge: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Minimize sum_i w_i 1/2 |z_i - c - D'h_i|^2 + ridge + price * cost, approximately.
+    """Minimize mean 1/2 |z - c - D'h|^2 + ridge + price * cost, approximately.
 
     Parameters
     ----------
-    outputs : BankOutputs
-        C of them on n rows.
-    response : float64 (n, M)
-        z.
-    weight : float64 (n,)
+    normal : NormalEquations
+        Of C outputs and what is to be fitted to, z, of M numbers.
     prices : SampledPrices
         Of what is not yet bought.
     price : float
-        Loss per unit of cost, for all rows together.
+        In units of this loss, per unit of cost.
     ridge : float
         In units of the outputs' median variance.
 
@@ -53,11 +44,10 @@ def fit_at_price(
     float64 (C, M), float64 (M,)
         Weights, exactly zero where nothing is evaluated, and constants.
     """
-    normal = NormalEquations.of(outputs, response, weight)
     varying, weights = np.flatnonzero(normal.varies), np.zeros(normal.right.shape)
     if len(varying):
-        part = normal.columns(varying)
-        fresh, unit = in_loss(prices, price / float(weight.sum())).restrict(varying), ridge * part.unit
+        part, fresh = normal.columns(varying), in_loss(prices, price).restrict(varying)
+        unit = ridge * part.unit
         if not hopeless(part, fresh, unit):
             supports = [np.ones(len(varying), np.bool_), take_up(part, fresh, unit)]
             weights[varying] = fit_best(part, fresh, supports, unit)

@@ -81,13 +81,14 @@ def _settle(
     fitter: Fitter, node: _Node, inflation: float, *, last: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Fit a node, and return the rows that go below and above, or None if it is to be a leaf."""
-    node.answer = fitter.answer(node.prior, node.inside, node.bought)
+    fit = fitter.at(node.prior, node.inside)
+    node.answer = fit.answer(node.bought)
     node.classifier, node.direction = node.answer, np.ones(node.prior.weights.shape[1])
     if last:
         return None
     if inflation != 1:
         for power in _LESS:
-            node.classifier = fitter.answer(node.prior, node.inside, node.bought, inflation**power)
+            node.classifier = fit.answer(node.bought, inflation**power)
             if (node.classifier.used & ~node.bought).any():
                 break
     rows = fitter.judge.rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.stage_visits import stage_costs
 from costframe_cstc.flow import Flow
@@ -14,6 +14,7 @@ from costframe_cstc.tree import as_stage_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.sampled_prices import SampledPrices
     from costframe.linear.pricing import Pricing
     from costframe.linear.seen import SeenRows
     from costframe_cstc.losses import Loss
@@ -42,12 +43,27 @@ class Judge:
         Of the same rows.
     loss : Loss
     tradeoff : float
+    reads : SampledPrices, optional
+        What is read on all of the rows: costs are then told quickly, if those of comparisons and of reuse only on average.
+        Otherwise they are exact.
     """
 
     rows: SeenRows
     pricing: Pricing
     loss: Loss
     tradeoff: float
+    reads: SampledPrices | None = None
+
+    def take(self, chosen: NDArray[np.bool_]) -> Judge:
+        """Keep some rows; costs are exact then."""
+        rows = evolve(
+            self.rows,
+            outputs=self.rows.outputs.rows(chosen),
+            target=self.rows.target[chosen],
+            weight=self.rows.weight[chosen],
+            in_mean=self.rows.in_mean[chosen] / self.rows.in_mean[chosen].sum(),
+        )
+        return evolve(self, rows=rows, pricing=evolve(self.pricing, X=self.pricing.X[chosen]), reads=None)
 
     def losses(self, tree: Tree) -> NDArray[np.float64]:
         """Return what each node's answer would lose, with the row's weight: float64 (n, K), zero at routes."""
@@ -59,8 +75,12 @@ class Judge:
 
     def costs(self, tree: Tree) -> NDArray[np.float64]:
         """Return what each node would add to the cost of each row that came to it: float64 (n, K)."""
-        stages = as_stage_tree(self.pricing.bank, tree, "identity")
-        return stage_costs(stages, self.pricing.spread_prices, self.pricing.X, self.pricing.acquisition)
+        if self.reads is None:
+            stages = as_stage_tree(self.pricing.bank, tree, "identity")
+            return stage_costs(stages, self.pricing.spread_prices, self.pricing.X, self.pricing.acquisition)
+        used, n_rows = tree.used, len(self.rows.target)
+        costs = [self.reads.after(tree.bought(node)).each(used[node])[:n_rows] for node in range(len(used))]
+        return np.stack(costs, axis=1)
 
     def flow(self, tree: Tree) -> Flow:
         """Follow rows as they will be routed."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from costframe_cstc.tree import Tree, WeightedSum
-
 if TYPE_CHECKING:
     from costframe_cstc.answers import Fitter
+    from costframe_cstc.tree import Tree, WeightedSum
 
 __all__ = ["refit"]
 
@@ -20,9 +19,10 @@ def refit(fitter: Fitter, tree: Tree) -> tuple[Tree, list[WeightedSum]]:
     for node, parent in enumerate(tree.topology.parent):
         prior, inside = fitter.constant() if parent < 0 else priors[parent], passes[:, node]
         bought = tree.bought(node)
-        answers.append(fitter.answer(prior, inside, bought) if inside.any() else prior)
+        fit = fitter.at(prior, inside)
+        answers.append(fit.answer(bought) if inside.any() else prior)
         if tree.topology.routes[node]:
-            priors.append(fitter.free_answer(prior, inside, bought | tree.used[node]) if inside.any() else prior)
+            priors.append(fit.free_answer(bought | tree.used[node]) if inside.any() else prior)
         else:
             priors.append(prior)
             tree = tree.with_answer(node, answers[node])

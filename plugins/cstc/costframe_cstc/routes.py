@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.linear.cuts import best_cut
+from costframe.linear.normal import NormalEquations
 from costframe_cstc.fits import fit_at_price, refine
 from costframe_cstc.flow import Flow
 from costframe_cstc.losses import Logistic
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from costframe_cstc.judge import Judge
     from costframe_cstc.tree import Tree
 
-__all__ = ["move_routes", "place_thresholds"]
+__all__ = ["move_routes", "place_thresholds", "placed_at"]
 
 _TURNS = 3
 _INFLATIONS = (1.0, 4.0)  # a dearer route must be worth it for all rows that come to it
@@ -45,6 +46,15 @@ def place_thresholds(judge: Judge, tree: Tree) -> Tree:
     return evolve(tree, threshold=threshold).without_idle_routes()
 
 
+def placed_at(judge: Judge, tree: Tree, node: int) -> Tree:
+    """Place the threshold of one route; one that sends all rows the same way stays."""
+    flow = judge.flow(tree)
+    inside = np.flatnonzero(flow.passes[:, node] > 0)
+    more = _difference(flow.ahead(judge.losses(tree), judge.arrival(tree)), tree, node)[inside]
+    scores = judge.rows.outputs.rows(inside).times(tree.route[node])
+    return tree.with_route(node, tree.route[node], _placed(scores, more, np.inf))
+
+
 def _difference(ahead: NDArray[np.float64], tree: Tree, node: int) -> NDArray[np.float64]:
     """Return by how much more a row has ahead of it below a node than above: float64 (n,)."""
     below, above = tree.topology.children[node]
@@ -54,7 +64,7 @@ def _difference(ahead: NDArray[np.float64], tree: Tree, node: int) -> NDArray[np
 def _placed(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
     """Return the threshold, above which rows go up, where those below have the least sum of `more`."""
     order = np.argsort(scores, kind="stable")
-    theta = best_cut(scores[order], more[order], float(np.nextafter(now, np.inf)))
+    theta = best_cut(scores[order], more[order], float(np.nextafter(now, np.inf)) if np.isfinite(now) else now)
     return float(np.nextafter(theta, -np.inf)) if np.isfinite(theta) else theta
 
 
@@ -105,9 +115,10 @@ def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
         if later != choice.node:  # what a row buys later anyway costs nothing more here
             prices = prices.after(tree.used[later], among=choice.flow.passes[drawn, later] > 0)
     seen = {tree.used[choice.node].tobytes()}
+    normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)
     for inflation in _INFLATIONS:
-        price, ridge = inflation * fitter.judge.tradeoff * share, fitter.ridge_for(share)
-        weights, constant = fit_at_price(outputs, side, size[at], prices, price, ridge)
+        price = inflation * fitter.judge.tradeoff * share / float(size[at].sum())
+        weights, constant = fit_at_price(normal, prices, price, ridge)
         used = np.flatnonzero(weights.any(axis=1))
         if not len(used) or weights.tobytes() in seen:
             continue
@@ -115,7 +126,9 @@ def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
         H = outputs.columns(used).block(slice(0, len(at)))
         yield _routed(fitter, tree, choice, used, weights[used, 0])
         start = 2.0 * weights[used], 2.0 * constant
-        refined, _ = refine(Logistic(), H, side, size[at], np.zeros(side.shape), start, ridge * float(np.median(H.var(axis=0))) / 4)
+        refined, _ = refine(
+            Logistic(), H, side, size[at], np.zeros(side.shape), start, ridge * float(np.median(H.var(axis=0))) / 4
+        )
         yield _routed(fitter, tree, choice, used, refined[:, 0])
 
 

@@ -1,0 +1,165 @@
+"""From a bank and rows to a tree of classifiers as a stage tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.linear.banks import outputs_on
+from costframe.linear.calibration import as_counts, calibrate, calibrate_two
+from costframe.linear.held_out import halves
+from costframe.linear.pricing import Pricing
+from costframe.linear.seen import SeenRows
+from costframe_cstc.answers import Fitter
+from costframe_cstc.choose import MOST_LEARNERS, MOST_ROWS, choose
+from costframe_cstc.grow import grow
+from costframe_cstc.judge import Judge
+from costframe_cstc.losses import Logistic, Softmax, Squared
+from costframe_cstc.prune import prune
+from costframe_cstc.refit import refit
+from costframe_cstc.relaxed_phase import relaxed_phase
+from costframe_cstc.routes import move_routes, place_thresholds
+from costframe_cstc.tree import as_stage_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.predictor import StageTree
+    from costframe.core.training import Rows, TrainingData
+    from costframe_cstc.losses import Loss
+    from costframe_cstc.relaxed_phase import Step
+    from costframe_cstc.settings import TreeSettings
+    from costframe_cstc.tree import Tree
+
+__all__ = ["OPTIMIZATIONS", "Trained", "train_cstc"]
+
+OPTIMIZATIONS = ("full", "cyclic", "none")
+
+_MOST_MOVED = 20_000  # rows that routes are moved by
+_MOST_READ = 200_000  # rows whose readings are kept
+_SWEEPS = 2
+
+
+@frozen(eq=False)
+class Trained:
+    """A tree as stages, and the accepted steps of the cyclic phase."""
+
+    tree: StageTree
+    steps: tuple[Step, ...]
+
+
+def train_cstc(
+    data: TrainingData,
+    seen: Rows,
+    bank: WeakLearnerBank,
+    settings: TreeSettings,
+    free: Collection[str],
+    optimization: str,
+    n_jobs: int | None,
+) -> Trained:
+    """Train a tree.
+
+    Parameters
+    ----------
+    data : TrainingData
+    seen : Rows
+        To choose and prune by.
+    bank : WeakLearnerBank
+    settings : TreeSettings
+    free : collection of str
+        Which of them are to be chosen.
+    optimization : {"full", "cyclic", "none"}
+    n_jobs : int or None
+    """
+
+    def judge(rows: Rows, learners: WeakLearnerBank = bank) -> Judge:
+        return _judge(data, rows, learners, settings, n_jobs)
+
+    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
+    settings = choose(settings, free, judge(_some(data.train, MOST_ROWS), few), judge(_some(seen, MOST_ROWS), few))
+    fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
+    steps: list[Step] = []
+    if optimization == "cyclic":
+        grown = grow(fitter, settings.depth, 1.0)
+        _, answers = refit(fitter, tree := relaxed_phase(fitter, grown, settings, steps))
+        best = prune(valid, tree, answers)
+    else:
+        grown = grow(fitter, settings.depth, settings.inflation)
+        best = prune(valid, grown.tree, grown.answers)
+        if optimization == "full":
+            moved = _moved(fitter, judge(_some(data.train, _MOST_MOVED)), valid, grown.tree)
+            best = min([best, *moved], key=lambda tree: valid.measure(tree).total)
+            best = _placed(valid, halves(seen, data), best)
+    return Trained(_finished(data, bank, best, valid, settings), tuple(steps))
+
+
+def _moved(fitter: Fitter, some: Judge, valid: Judge, tree: Tree) -> list[Tree]:
+    """Move routes, and fit answers to what they send where, by turns."""
+    found = []
+    for _ in range(_SWEEPS):
+        tree = move_routes(evolve(fitter, judge=some), place_thresholds(some, tree), valid)
+        tree, answers = refit(fitter, tree)
+        found.append(prune(valid, tree, answers))
+    return found
+
+
+def _placed(judge: Judge, half: NDArray[np.bool_] | None, tree: Tree) -> Tree:
+    """Place thresholds on validation rows, if those placed on one half of them are better on the other."""
+    if half is None or len(tree.topology) == 1:
+        return tree
+    one, other = judge.take(half), judge.take(~half)
+    across = other.measure(place_thresholds(one, tree)), one.measure(place_thresholds(other, tree))
+    before = other.measure(tree), one.measure(tree)
+    weight = np.array([judge.rows.share[~half].sum(), judge.rows.share[half].sum()])
+    gained = weight @ [b.total - a.total for a, b in zip(across, before, strict=True)]
+    return place_thresholds(judge, tree) if gained > 0 else tree
+
+
+def _finished(data: TrainingData, bank: WeakLearnerBank, tree: Tree, valid: Judge, settings: TreeSettings) -> StageTree:
+    """Make stages; answers of classes that were fitted by squares are calibrated, all by one slope."""
+    link = "identity"
+    if data.n_classes:
+        link = "sigmoid" if data.n_classes == 2 else "softmax"
+        if settings.loss == "squared":
+            passes, answers = valid.flow(tree).passes, tree.answers(valid.rows)
+            scores = np.einsum("ik,ikm->im", passes * ~tree.topology.routes, answers)
+            codes = (
+                (valid.rows.target[:, 0] > 0).astype(np.int64)
+                if data.n_classes == 2
+                else valid.rows.target.argmax(axis=1)
+            )
+            weight = as_counts(valid.rows.weight)
+            if data.n_classes == 2:
+                slope, constant = calibrate_two(scores[:, 0], codes, weight)
+                constants: NDArray[np.float64] = np.array([constant])
+            else:
+                slope, constants = calibrate(scores, codes, weight)
+            tree = evolve(tree, answer=slope * tree.answer, constant=slope * tree.constant + constants)
+    return as_stage_tree(bank, tree, link, settings.steepness)
+
+
+def _some(rows: Rows, most: int) -> Rows:
+    """Take rows evenly, if there are more."""
+    if len(rows) <= most:
+        return rows
+    return rows.take(np.unique(np.linspace(0, len(rows) - 1, most).astype(np.int64)))
+
+
+def _judge(data: TrainingData, rows: Rows, bank: WeakLearnerBank, settings: TreeSettings, n_jobs: int | None) -> Judge:
+    outputs = outputs_on(bank, rows.X, n_jobs)
+    loss: Loss = Squared()
+    if data.n_classes > 2:
+        target = np.eye(data.n_classes)[rows.y]
+    else:
+        target = np.asarray(2.0 * rows.y - 1.0 if data.n_classes else rows.y)[:, np.newaxis]
+    if data.n_classes and settings.loss == "logistic":
+        loss = Logistic() if data.n_classes == 2 else Softmax()
+    share = rows.weight / rows.total_weight
+    pricing = Pricing.of(bank, data.prices, rows, outputs, settings.acquisition)
+    reads = pricing.on_all_rows() if len(rows) <= _MOST_READ else None
+    return Judge(SeenRows(outputs, target, rows.weight, share), pricing, loss, settings.tradeoff, reads)
