@@ -127,7 +127,7 @@ class SampledPrices:
         return PricedGroups(self.groups.member, self.groups.price * self.shares(used))
 
     def each(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what some outputs, bool (C,), cost each row: float64, one for each of the rows, and zeros after them."""
+        """Return what some outputs, bool (C,), cost each of the rows: float64, zeros after them up to whole words."""
         sets = self._union(used) & ~self.paid
         paid = np.flatnonzero(sets.any(axis=1) & (self.groups.price > 0))
         bits = np.unpackbits(

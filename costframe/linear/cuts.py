@@ -9,9 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["best_cut", "halving_cut"]
+__all__ = ["best_cut", "halving_cut", "just_below"]
 
 _NEARLY = 1e-15
+_EVEN = 1e-9  # sums of weights differ by rounding; the first of two as good is taken
 
 
 def best_cut(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
@@ -39,8 +40,13 @@ def halving_cut(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> flo
     places = 1 + np.flatnonzero(np.diff(scores) > 0)
     if not len(places):
         return np.inf
-    below = np.cumsum(weight)[places - 1] / weight.sum()
-    return _between(scores, int(places[np.abs(below - 0.5).argmin()]))
+    off = np.abs(np.cumsum(weight)[places - 1] / weight.sum() - 0.5)
+    return _between(scores, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
+
+
+def just_below(theta: float, scores: NDArray[np.float64]) -> float:
+    """Return the threshold above which the same scores are that are not below theta."""
+    return float(np.nextafter(theta, -np.inf)) if np.isfinite(theta) and (scores == theta).any() else theta
 
 
 def _between(scores: NDArray[np.float64], at: int) -> float:

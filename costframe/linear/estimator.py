@@ -37,8 +37,6 @@ _SCALES = (None, "exact", "paper")
 class OverBank(CostAwareEstimator):
     """Trains on the outputs of a bank."""
 
-    _engine = "cart"  # of a bank trained inside, by default
-
     costs: Any = None
     tradeoff: float = 1e-3
     bank: Any = field(default=None, kw_only=True)
@@ -74,6 +72,4 @@ class OverBank(CostAwareEstimator):
             check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
         check_number("verbose", self.verbose, whole=True)
         settings = {name: getattr(self, name) for name in _OF_BANK}
-        if self.bank is None or (isinstance(self.bank, str) and self.bank == "boosted"):
-            settings["engine"] = self._engine if self.engine is None else self.engine
         return find_bank(self.bank, data, settings, float(self.tradeoff))

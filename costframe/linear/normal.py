@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.linear.systems import solve_scaled
+from costframe.linear.systems import blas_together, solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,8 @@ class NormalEquations:
         w = weight / weight.sum()
         mean, target_mean = outputs.mean(w), w @ y
         y = y - target_mean
-        gram, right = outputs.less(mean).products(w, y)
+        with blas_together(int(np.count_nonzero(w)), len(mean)):
+            gram, right = outputs.less(mean).products(w, y)
         return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["train_reweighted"]
 
-RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 
 
 @frozen(eq=False)

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ShrinkingInverse",
     "ShrinkingSystem",
+    "blas_alone",
     "blas_for",
     "blas_side_by_side",
+    "blas_together",
     "invert",
     "scipy_blas_alone",
     "solve_scaled",
@@ -56,6 +58,21 @@ def blas_for(n_rows: int, n_outputs: int) -> AbstractContextManager[Any]:
     """Let BLAS use one thread where a Gram matrix is small: on a busy machine two would wait longer than they work."""
     small = n_rows * n_outputs**2 < _LARGE
     context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas") if small else nullcontext()
+    return context
+
+
+def blas_alone() -> AbstractContextManager[Any]:
+    """Let BLAS use one thread, where most products are small and threads would wait longer than they work."""
+    context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas")
+    return context
+
+
+def blas_together(n_rows: int, n_outputs: int) -> AbstractContextManager[Any]:
+    """Let BLAS use all threads for a Gram matrix, if that is large."""
+    large = n_rows * n_outputs**2 >= _LARGE
+    context: AbstractContextManager[Any] = (
+        _pools().limit(limits=thread_count(), user_api="blas") if large else nullcontext()
+    )
     return context
 
 

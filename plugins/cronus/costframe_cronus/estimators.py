@@ -59,8 +59,9 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
         What to choose from. By default trees are boosted on the training rows. One that is given should come from
         other rows than these: on its own training rows a bank looks better than it is.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share
-        For a bank trained inside; see `costframe.trees.banks.train_bank`. By default the engine is "cart", and a tree
-        reads a tenth of the columns, or three: trees that read everything have nothing to choose between.
+        For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
+        ones most (`costframe.trees.priced_banks`); for "cart" and "xgboost", whose trees read a tenth of the columns,
+        or three, by default, see `costframe.trees.banks.train_bank`.
     l1 : float, optional
         rho, 0 by default.
     ridge : float, optional

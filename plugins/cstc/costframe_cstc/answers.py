@@ -42,7 +42,7 @@ class Fitter:
 
     def ridge_for(self, share: float) -> float:
         """Return the ridge of a node that a share of the rows comes to: few rows are told less from."""
-        return self.ridge * share**-_SHRINK
+        return float(self.ridge * share**-_SHRINK)
 
     def constant(self) -> WeightedSum:
         """Return the best constant."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -23,6 +24,7 @@ CHOICES: dict[str, tuple[float, ...]] = {
     "inflation": (0.3, 1.0, 3.0, 10.0, 30.0),
     "ridge": (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0),
 }
+FIRST = {"inflation": (1.0, 10.0), "ridge": (1e-3, 0.1, 10.0)}
 MOST_ROWS = 8_000
 MOST_LEARNERS = 1_000
 
@@ -30,27 +32,36 @@ _TURNS = 2
 
 
 def choose(settings: TreeSettings, free: Collection[str], train: Judge, judge: Judge) -> TreeSettings:
-    """Climb from one value of what is free to the next as long as loss + lambda * cost on other rows falls."""
-    seen: dict[tuple[float, float], float] = {}
+    """Take the best of a few, and climb from one value to the next as long as loss + lambda * cost on other rows falls.
+
+    What is not free, or is an inflation of a single level, stays.
+    """
+    free = [name for name in CHOICES if name in free and (name != "inflation" or settings.depth > 1)]
+    seen: dict[TreeSettings, float] = {}
 
     def total(at: TreeSettings) -> float:
-        key = at.inflation, at.ridge
-        if key not in seen:
+        if at not in seen:
             fitter = Fitter(train, at.ridge)
             grown = grow(fitter, at.depth, at.inflation)
-            seen[key] = judge.measure(prune(judge, grown.tree, grown.answers)).total
-        return seen[key]
+            seen[at] = judge.measure(prune(judge, grown.tree, grown.answers)).total
+        return seen[at]
 
-    names = [name for name in CHOICES if name in free and (name != "inflation" or settings.depth > 1)]
-    for name in track(names * _TURNS, "CSTC: settings", verbose=settings.verbose) if names else ():
-        for values in _ways(CHOICES[name], getattr(settings, name)):
+    tried: list[TreeSettings] = []
+    for values in product(*(FIRST[name] for name in free)):
+        first: dict[str, Any] = dict(zip(free, values, strict=True))
+        tried.append(evolve(settings, **first))
+    best = settings
+    if free:
+        best = min(track(tried, "CSTC: settings", verbose=settings.verbose), key=total)
+    for name in free * _TURNS:
+        for values in _ways(CHOICES[name], getattr(best, name)):
             for value in values:
                 change: dict[str, Any] = {name: value}
-                trial = evolve(settings, **change)
-                if total(trial) >= total(settings):
+                trial = evolve(best, **change)
+                if total(trial) >= total(best):
                     break
-                settings = trial
-    return settings
+                best = trial
+    return best
 
 
 def _ways(values: tuple[float, ...], now: float) -> Iterator[tuple[float, ...]]:

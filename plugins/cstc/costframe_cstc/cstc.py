@@ -8,18 +8,18 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.linear.banks import outputs_on
-from costframe.linear.calibration import as_counts, calibrate, calibrate_two
 from costframe.linear.held_out import halves
 from costframe.linear.pricing import Pricing
 from costframe.linear.seen import SeenRows
 from costframe_cstc.answers import Fitter
+from costframe_cstc.calibrated import calibrated
 from costframe_cstc.choose import MOST_LEARNERS, MOST_ROWS, choose
 from costframe_cstc.grow import grow
 from costframe_cstc.judge import Judge
 from costframe_cstc.losses import Logistic, Softmax, Squared
 from costframe_cstc.prune import prune
 from costframe_cstc.refit import refit
-from costframe_cstc.relaxed_phase import relaxed_phase
+from costframe_cstc.relaxed_phase import relaxed_trees
 from costframe_cstc.routes import move_routes, place_thresholds
 from costframe_cstc.tree import as_stage_tree
 
@@ -80,22 +80,28 @@ def train_cstc(
     def judge(rows: Rows, learners: WeakLearnerBank = bank) -> Judge:
         return _judge(data, rows, learners, settings, n_jobs)
 
+    def total(tree: Tree) -> float:
+        return valid.measure(tree).total
+
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
     settings = choose(settings, free, judge(_some(data.train, MOST_ROWS), few), judge(_some(seen, MOST_ROWS), few))
     fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
     steps: list[Step] = []
     if optimization == "cyclic":
         grown = grow(fitter, settings.depth, 1.0)
-        _, answers = refit(fitter, tree := relaxed_phase(fitter, grown, settings, steps))
-        best = prune(valid, tree, answers)
+        trees = relaxed_trees(fitter, grown, settings, steps)
+        best = min((prune(valid, tree, refit(fitter, tree)[1]) for tree in trees), key=total)
     else:
         grown = grow(fitter, settings.depth, settings.inflation)
         best = prune(valid, grown.tree, grown.answers)
         if optimization == "full":
             moved = _moved(fitter, judge(_some(data.train, _MOST_MOVED)), valid, grown.tree)
-            best = min([best, *moved], key=lambda tree: valid.measure(tree).total)
+            best = min([best, *moved], key=total)
             best = _placed(valid, halves(seen, data), best)
-    return Trained(_finished(data, bank, best, valid, settings), tuple(steps))
+    link = "identity"
+    if data.n_classes:
+        best, link = calibrated(best, valid), "sigmoid" if data.n_classes == 2 else "softmax"
+    return Trained(as_stage_tree(bank, best, link, settings.steepness), tuple(steps))
 
 
 def _moved(fitter: Fitter, some: Judge, valid: Judge, tree: Tree) -> list[Tree]:
@@ -118,29 +124,6 @@ def _placed(judge: Judge, half: NDArray[np.bool_] | None, tree: Tree) -> Tree:
     weight = np.array([judge.rows.share[~half].sum(), judge.rows.share[half].sum()])
     gained = weight @ [b.total - a.total for a, b in zip(across, before, strict=True)]
     return place_thresholds(judge, tree) if gained > 0 else tree
-
-
-def _finished(data: TrainingData, bank: WeakLearnerBank, tree: Tree, valid: Judge, settings: TreeSettings) -> StageTree:
-    """Make stages; answers of classes that were fitted by squares are calibrated, all by one slope."""
-    link = "identity"
-    if data.n_classes:
-        link = "sigmoid" if data.n_classes == 2 else "softmax"
-        if settings.loss == "squared":
-            passes, answers = valid.flow(tree).passes, tree.answers(valid.rows)
-            scores = np.einsum("ik,ikm->im", passes * ~tree.topology.routes, answers)
-            codes = (
-                (valid.rows.target[:, 0] > 0).astype(np.int64)
-                if data.n_classes == 2
-                else valid.rows.target.argmax(axis=1)
-            )
-            weight = as_counts(valid.rows.weight)
-            if data.n_classes == 2:
-                slope, constant = calibrate_two(scores[:, 0], codes, weight)
-                constants: NDArray[np.float64] = np.array([constant])
-            else:
-                slope, constants = calibrate(scores, codes, weight)
-            tree = evolve(tree, answer=slope * tree.answer, constant=slope * tree.constant + constants)
-    return as_stage_tree(bank, tree, link, settings.steepness)
 
 
 def _some(rows: Rows, most: int) -> Rows:

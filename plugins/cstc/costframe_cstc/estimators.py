@@ -13,7 +13,7 @@ from costframe.linear.estimator import OverBank
 from costframe.linear.held_out import split_off
 from costframe.linear.relaxing import Reweighting
 from costframe.linear.reweighted import train_reweighted
-from costframe.linear.systems import blas_for
+from costframe.linear.systems import blas_alone, blas_for
 from costframe_cstc.choose import CHOICES
 from costframe_cstc.cstc import OPTIMIZATIONS, train_cstc
 from costframe_cstc.settings import TreeSettings
@@ -39,7 +39,6 @@ class _Tree(OverBank):
     routing_loss: float | None = field(default=None, kw_only=True)
     optimize: str | None = field(default=None, kw_only=True)
 
-    _engine = "priced"
     _loss = "squared"
 
     def _train(self, data: TrainingData) -> StageTree:
@@ -49,7 +48,7 @@ class _Tree(OverBank):
         data, seen = split_off(data)
         bank = self._bank(data)
         free = [name for name in CHOICES if getattr(self, name) is None]
-        with blas_for(len(data.train), int(bank.widths.sum())):
+        with blas_alone():
             trained = train_cstc(data, seen, bank, settings, free, self.optimize or "full", self.n_jobs)
         self.steps_ = trained.steps
         return trained.tree

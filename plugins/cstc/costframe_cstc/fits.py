@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_at_price", "refine"]
 
-_ROUNDS = 40
+_ROUNDS = 15  # and what rounding does to the weights stays far below what matters
 
 
 def fit_at_price(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.linear.cuts import halving_cut
+from costframe.linear.calibration import as_counts
+from costframe.linear.cuts import halving_cut, just_below
 from costframe_cstc.topology import Topology
 from costframe_cstc.tree import Tree, WeightedSum
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Grown", "grow"]
 
 _FEWEST = 10  # rows on each side of a route
-_LESS = (1.0, 0.5, 0.0)  # powers of an inflation that are tried until something is worth buying
+_ROUNDING = 1e-6
+_LESS = (1.0, 0.5, 0.0)  # powers of an inflation that are tried until there is something to divide rows by
 
 
 @frozen(eq=False)
@@ -89,7 +91,7 @@ def _settle(
     if inflation != 1:
         for power in _LESS:
             node.classifier = fit.answer(node.bought, inflation**power)
-            if (node.classifier.used & ~node.bought).any():
+            if node.classifier.used.any():
                 break
     rows = fitter.judge.rows
     scores = node.classifier.scores(rows.outputs)
@@ -98,10 +100,12 @@ def _settle(
     score = (scores - node.classifier.constant) @ node.direction
     order = at[np.argsort(score[at], kind="stable")]
     theta = halving_cut(score[order], rows.in_mean[order])
-    node.threshold = float(np.nextafter(theta, -np.inf))
+    node.threshold = just_below(theta, score[at])
     above = node.inside & (score > node.threshold)
     below = node.inside & ~above
-    return (below, above) if min(below.sum(), above.sum()) >= _FEWEST and np.isfinite(theta) else None
+    counts = as_counts(rows.weight)
+    enough = min(float(counts[below].sum()), float(counts[above].sum())) >= _FEWEST - _ROUNDING
+    return (below, above) if enough and np.isfinite(theta) else None
 
 
 def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,5 +125,5 @@ def _grown(nodes: list[_Node]) -> Grown:
     route = np.array([node.classifier.weights @ node.direction for node in nodes]) * routes[:, np.newaxis]
     answer = np.array([node.answer.weights for node in nodes]) * ~routes[:, np.newaxis, np.newaxis]
     constant = np.array([node.answer.constant for node in nodes]) * ~routes[:, np.newaxis]
-    tree = Tree(topology, route, np.array([node.threshold for node in nodes]) * routes, answer, constant)
+    tree = Tree(topology, route, np.where(routes, [node.threshold for node in nodes], 0.0), answer, constant)
     return Grown(tree, [node.classifier for node in nodes], [node.answer for node in nodes], direction)

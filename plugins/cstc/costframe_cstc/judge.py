@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.stage_visits import stage_costs
+from costframe.linear.calibration import as_counts
 from costframe_cstc.flow import Flow
 from costframe_cstc.tree import as_stage_tree
 
@@ -44,7 +45,7 @@ class Judge:
     loss : Loss
     tradeoff : float
     reads : SampledPrices, optional
-        What is read on all of the rows: costs are then told quickly, if those of comparisons and of reuse only on average.
+        What is read on all of the rows: costs are then told quickly, but those of comparisons and of reuse on average.
         Otherwise they are exact.
     """
 
@@ -89,6 +90,16 @@ class Judge:
     def arrival(self, tree: Tree) -> NDArray[np.float64]:
         """Return lambda times `costs`, with the row's weight: float64 (n, K)."""
         return np.asarray(self.tradeoff * self.rows.share[:, np.newaxis] * self.costs(tree))
+
+    def each(self, tree: Tree) -> NDArray[np.float64]:
+        """Return what rows add to mean loss + lambda * mean cost: float64 (n,)."""
+        return np.asarray((self.flow(tree).passes * (self.losses(tree) + self.arrival(tree))).sum(axis=1))
+
+    def error(self, difference: NDArray[np.float64]) -> float:
+        """Return the standard error of a sum over rows of what each adds to a mean, float64 (n,)."""
+        counts = as_counts(self.rows.weight)
+        spread = float((np.square(difference) / counts).sum()) - float(difference.sum()) ** 2 / float(counts.sum())
+        return float(np.sqrt(max(spread, 0.0)))
 
     def measure(self, tree: Tree) -> Measured:
         """Measure a tree."""

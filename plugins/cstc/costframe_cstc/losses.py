@@ -62,7 +62,7 @@ class Logistic:
     def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return about the second derivative by a score, > 0: float64 (n,)."""
         chance = expit(scores[:, 0])
-        return np.maximum(chance * (1.0 - chance), LEAST)
+        return np.asarray(np.maximum(chance * (1.0 - chance), LEAST))
 
 
 @frozen
@@ -80,4 +80,4 @@ class Softmax:
     def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return about the second derivative by a score, > 0, the mean over directions: float64 (n,)."""
         chance = softmax(scores, axis=1)
-        return np.maximum((1.0 - np.square(chance).sum(axis=1)) / (scores.shape[1] - 1), LEAST)
+        return np.asarray(np.maximum((1.0 - np.square(chance).sum(axis=1)) / (scores.shape[1] - 1), LEAST))

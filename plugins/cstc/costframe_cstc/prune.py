@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from costframe_cstc.judge import Judge
     from costframe_cstc.tree import Tree, WeightedSum
 
+import os
+SE = float(os.environ.get("SE", "0"))
 __all__ = ["prune"]
 
 
@@ -26,11 +28,12 @@ def prune(judge: Judge, tree: Tree, answers: Sequence[WeightedSum]) -> Tree:
     answers : sequence of WeightedSum
         For each node an answer that could end the tree there.
     """
-    total = judge.measure(tree).total
+    now = judge.each(tree)
     for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
         # the nodes before it keep their numbers: they are numbered level by level, and later ones alone are gone
         ended = tree.ending_at(node, answers[node])
-        without = judge.measure(ended).total
-        if without <= total:
-            tree, total = ended, without
+        without = judge.each(ended)
+        saved = without - now
+        if saved.sum() <= SE * judge.error(saved):
+            tree, now = ended, without
     return tree

@@ -1,4 +1,4 @@
-"""The paper's training: the relaxed objective by cycles, then exact zeros, fine-tuning, and what is not worth its price."""
+"""The paper's training: the relaxed objective by cycles, then exact zeros, fine-tuning, and removal by exact price."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.linear.normal import NormalEquations
-from costframe.linear.relaxing import scale_of
+from costframe.linear.relaxing import STRENGTHS, scale_of
 from costframe.linear.single_stage import USUAL_RIDGE, fit_ridge, in_loss
 from costframe_cstc.classifiers import Classifiers
 from costframe_cstc.cyclic import cycle
 from costframe_cstc.objective import RelaxedObjective
 from costframe_cstc.routes import place_thresholds
-from costframe_cstc.topology import Topology
-from costframe_cstc.tree import Tree, WeightedSum
+from costframe_cstc.tree import Tree
 from costframe_cstc.trim import trim
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from costframe.core.groups import PricedGroups
+    from costframe.linear.seen import SeenRows
     from costframe_cstc.answers import Fitter
     from costframe_cstc.grow import Grown
     from costframe_cstc.settings import TreeSettings
 
-__all__ = ["Step", "relaxed_phase"]
+__all__ = ["Step", "relaxed_trees"]
 
 _CYCLES = 10
 _DROP = 1e-3  # of the targets' deviation: an output whose part of the scores deviates by less does not matter
@@ -39,48 +41,50 @@ class Step:
     Attributes
     ----------
     node : int
+    strength : float
+        Share of the relaxed cost that is charged, at which the phase was begun anew.
     objective : float
-        The relaxed one, which falls.
+        The relaxed one, which falls while the strength is the same.
     cost : float
         Exact expected cost, by the learner, of weights that matter.
     """
 
     node: int
+    strength: float
     objective: float
     cost: float
 
 
-def relaxed_phase(fitter: Fitter, grown: Grown, settings: TreeSettings, steps: list[Step]) -> Tree:
-    """Minimize the relaxed objective from a grown tree's classifiers, over the learners that these have."""
+def relaxed_trees(fitter: Fitter, grown: Grown, settings: TreeSettings, steps: list[Step]) -> Iterator[Tree]:
+    """Minimize the relaxed objective from a grown tree's classifiers, over the learners that these have.
+
+    Since norms also shrink weights, it is done at several strengths of the relaxed cost; each gives a tree.
+    """
     judge, start = fitter.judge, _classifiers(grown)
     used = np.flatnonzero(start.weights.any(axis=(0, 2)))
     if not len(used):
-        return grown.tree
-    rows = judge.rows.columns(used)
-    prices = judge.pricing.at(judge.rows.share)
-    groups = prices.restrict(used).priced(np.ones(len(used), np.bool_))
-    # in_loss bounds prices that no double could hold
-    priced = in_loss(evolve(prices.restrict(used), groups=groups), judge.tradeoff).groups
-    scale = 1.0 if settings.paper_scale else _scale(fitter, groups, used)
-    objective = RelaxedObjective.of(
-        rows,
-        priced.times(scale),
-        start.topology,
-        judge.loss,
-        l1=settings.l1,
-        steepness=settings.steepness,
-        routing_loss=settings.routing_loss,
-    )
-    unit = _DROP * float(
-        np.sqrt(judge.rows.in_mean @ np.square(judge.rows.target - judge.rows.in_mean @ judge.rows.target)).max()
-    )
-    at = start.columns(used)
-    for node, value, moved in cycle(objective, at, _CYCLES):
-        at = moved
-        steps.append(Step(node, value, _exact(objective, groups, _dropped(at, rows.variance, unit))))
-    return trim(
-        fitter, _fine_tuned(fitter, _dropped(at, rows.variance, unit).spread(used, judge.rows.outputs.shape[1]))
-    )
+        yield grown.tree
+        return
+    rows, prices = judge.rows.columns(used), judge.pricing.at(judge.rows.share).restrict(used)
+    everything = np.ones(len(used), np.bool_)
+    groups, priced = prices.priced(everything), in_loss(prices, judge.tradeoff).priced(everything)
+    scale = 1.0 if settings.paper_scale else _scale(rows, groups)
+    for strength in (1.0,) if settings.paper_scale else STRENGTHS:
+        objective = RelaxedObjective.of(
+            rows,
+            priced.times(scale * strength),
+            start.topology,
+            judge.loss,
+            l1=settings.l1,
+            steepness=settings.steepness,
+            routing_loss=settings.routing_loss,
+        )
+        at = start.columns(used)
+        for node, value, moved in cycle(objective, at, _CYCLES):
+            at = moved
+            steps.append(Step(node, strength, value, _exact(objective, groups, _dropped(at, rows))))
+        found = _dropped(at, rows).spread(used, judge.rows.outputs.shape[1])
+        yield trim(fitter, _fine_tuned(fitter, found))
 
 
 def _classifiers(grown: Grown) -> Classifiers:
@@ -90,16 +94,17 @@ def _classifiers(grown: Grown) -> Classifiers:
     return Classifiers(grown.tree.topology, weights, intercept, grown.direction, threshold)
 
 
-def _scale(fitter: Fitter, groups: PricedGroups, used: NDArray[np.int64]) -> float:
+def _scale(rows: SeenRows, groups: PricedGroups) -> float:
     """Return what makes the relaxed cost exact for a single stage without prices."""
-    rows = fitter.judge.rows
-    normal = NormalEquations.of(rows.outputs.columns(used), rows.target, rows.in_mean)
+    normal = NormalEquations.of(rows.outputs, rows.target, rows.in_mean)
     return scale_of(groups, fit_ridge(normal, normal.varies, USUAL_RIDGE * normal.unit))
 
 
-def _dropped(at: Classifiers, variance: NDArray[np.float64], unit: float) -> Classifiers:
-    size = np.sqrt(np.square(at.weights).sum(axis=2) * variance)
-    return evolve(at, weights=np.where((size >= unit)[:, :, np.newaxis], at.weights, 0.0))
+def _dropped(at: Classifiers, rows: SeenRows) -> Classifiers:
+    variance = rows.in_mean @ np.square(rows.target - rows.in_mean @ rows.target)
+    size = np.sqrt(np.square(at.weights).sum(axis=2) * rows.variance)
+    matters = size >= _DROP * np.sqrt(variance.max())
+    return evolve(at, weights=np.where(matters[:, :, np.newaxis], at.weights, 0.0))
 
 
 def _exact(objective: RelaxedObjective, groups: PricedGroups, at: Classifiers) -> float:
@@ -122,13 +127,8 @@ def _fine_tuned(fitter: Fitter, at: Classifiers) -> Tree:
 def _as_tree(at: Classifiers) -> Tree:
     """Make routes of nodes with children, and answers of the others."""
     routes = at.topology.routes
-    answer = WeightedSum(at.weights, at.intercept)
     route = np.einsum("kcm,km->kc", at.weights, at.direction)
     threshold = at.threshold - (at.intercept * at.direction).sum(axis=1)
-    return Tree(
-        Topology(at.topology.children),
-        route * routes[:, np.newaxis],
-        np.where(routes, threshold, 0.0),
-        answer.weights * ~routes[:, np.newaxis, np.newaxis],
-        answer.constant * ~routes[:, np.newaxis],
-    )
+    answer: NDArray[np.float64] = np.where(routes[:, np.newaxis, np.newaxis], 0.0, at.weights)
+    constant = np.where(routes[:, np.newaxis], 0.0, at.intercept)
+    return Tree(at.topology, route * routes[:, np.newaxis], np.where(routes, threshold, 0.0), answer, constant)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.linear.cuts import best_cut
+from costframe.linear.cuts import best_cut, just_below
 from costframe.linear.normal import NormalEquations
 from costframe_cstc.fits import fit_at_price, refine
 from costframe_cstc.flow import Flow
@@ -64,8 +64,8 @@ def _difference(ahead: NDArray[np.float64], tree: Tree, node: int) -> NDArray[np
 def _placed(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
     """Return the threshold, above which rows go up, where those below have the least sum of `more`."""
     order = np.argsort(scores, kind="stable")
-    theta = best_cut(scores[order], more[order], float(np.nextafter(now, np.inf)) if np.isfinite(now) else now)
-    return float(np.nextafter(theta, -np.inf)) if np.isfinite(theta) else theta
+    now = float(np.nextafter(now, np.inf)) if np.isfinite(now) and (scores == now).any() else now
+    return just_below(best_cut(scores[order], more[order], now), scores)
 
 
 @frozen(eq=False)
@@ -125,10 +125,8 @@ def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
         seen.add(weights.tobytes())
         H = outputs.columns(used).block(slice(0, len(at)))
         yield _routed(fitter, tree, choice, used, weights[used, 0])
-        start = 2.0 * weights[used], 2.0 * constant
-        refined, _ = refine(
-            Logistic(), H, side, size[at], np.zeros(side.shape), start, ridge * float(np.median(H.var(axis=0))) / 4
-        )
+        start, nothing = (2.0 * weights[used], 2.0 * constant), np.zeros(side.shape)
+        refined, _ = refine(Logistic(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
         yield _routed(fitter, tree, choice, used, refined[:, 0])
 
 

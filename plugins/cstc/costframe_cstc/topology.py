@@ -84,7 +84,7 @@ class Topology:
 
     @staticmethod
     def _with(children: NDArray[np.int64], root: int = 0) -> tuple[Topology, NDArray[np.int64]]:
-        """Number the nodes that can be come to, level by level."""
+        """Give the nodes that can be come to new numbers, level by level."""
         order = [root]
         for node in order:  # grows
             order += [int(child) for child in children[node] if child >= 0]

@@ -101,7 +101,8 @@ class Tree:
         topology, left = self.topology.ending_at(node)
         route, threshold = self.route.copy(), self.threshold.copy()
         route[node], threshold[node] = 0.0, 0.0
-        return evolve(self, route=route, threshold=threshold).with_answer(node, answer)._kept(topology, left)
+        ended = evolve(self, route=route, threshold=threshold).with_answer(node, answer)
+        return _kept(ended, topology, left)
 
     def without_idle_routes(self) -> Tree:
         """Leave out routes that send all rows the same way, their threshold being infinite."""
@@ -109,10 +110,11 @@ class Tree:
         if not len(idle):
             return self
         side = 0 if self.threshold[idle[0]] > 0 else 1
-        return self._kept(*self.topology.bypassing(int(idle[0]), side)).without_idle_routes()
+        return _kept(self, *self.topology.bypassing(int(idle[0]), side)).without_idle_routes()
 
-    def _kept(self, topology: Topology, left: NDArray[np.int64]) -> Tree:
-        return Tree(topology, self.route[left], self.threshold[left], self.answer[left], self.constant[left])
+
+def _kept(tree: Tree, topology: Topology, left: NDArray[np.int64]) -> Tree:
+    return Tree(topology, tree.route[left], tree.threshold[left], tree.answer[left], tree.constant[left])
 
 
 def as_stage_tree(bank: WeakLearnerBank, tree: Tree, link: str, steepness: float = 1.0) -> StageTree:
