@@ -125,7 +125,9 @@ def usual_share(n_features: int) -> float:
 
 def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -> WeakLearnerBank:
     """Boost trees on columns in the order of their names, so that draws do not depend on the order they came in."""
-    chosen: dict[str, Any] = {"engine": "priced"} | {name: value for name, value in settings.items() if value is not None}
+    chosen: dict[str, Any] = {"engine": "priced"} | {
+        name: value for name, value in settings.items() if value is not None
+    }
     rows, dearer = data.train, dearer_copies(data.train.X, data.prices)
     order = sorted(range(len(data.feature_names)), key=data.feature_names.__getitem__)
     names = [data.feature_names[f] for f in order]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from costframe_cstc.tree import Tree, WeightedSum
 
 import os
+
 SE = float(os.environ.get("SE", "0"))
 __all__ = ["prune"]
 

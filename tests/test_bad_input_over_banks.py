@@ -1,12 +1,13 @@
-"""What is no ordinary table: a clear error, or the sensible answer, and never NaN."""
+"""What is no ordinary table, to all that weigh banks: a clear error, or the sensible answer, and never NaN."""
 
 import numpy as np
 import pytest
-from cronus_cases import COSTS, NAMES, boosted, table
+from bank_cases import COSTS, NAMES, boosted, table
 
 import costframe as cf
 from costframe.core.errors import CostframeError
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
+from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 
 OPTIMIZATIONS = ("none", "cyclic", "full")
 KINDS = [
@@ -15,6 +16,10 @@ KINDS = [
         for one in OPTIMIZATIONS
     ],
     *[pytest.param(CronusRanker, {"optimize": one, "n_stages": 3}, id=f"ranker-{one}") for one in OPTIMIZATIONS],
+    *[pytest.param(CSTCClassifier, {"optimize": one, "depth": 2}, id=f"tree-{one}") for one in OPTIMIZATIONS],
+    pytest.param(CSTCClassifier, {"loss": "squared", "depth": 3}, id="tree-squared"),
+    pytest.param(CSTCRanker, {"depth": 3}, id="tree-ranker"),
+    *[pytest.param(CSTCRegressor, {"optimize": one, "depth": 2}, id=f"tree-regressor-{one}") for one in OPTIMIZATIONS],
     pytest.param(ReweightedClassifier, {}, id="single-classifier"),
     pytest.param(ReweightedRegressor, {}, id="single-regressor"),
 ]
