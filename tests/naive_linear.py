@@ -63,3 +63,28 @@ def fit_of_sums(matrix, right, support, ridge):
     square = matrix[np.ix_(support, support)] + ridge * np.eye(len(support))
     weights = np.linalg.solve(square, right[support])
     return weights, 0.5 * (weights * (square @ weights)).sum() - (weights * right[support]).sum()
+
+
+def take_up(normal, prices, ridge, patience):
+    """Take up one output at a time, with every number made anew at each step; the best support, bool (C,)."""
+    diagonal, n_outputs = np.diag(normal.gram) + ridge, len(normal.right)
+    order, value, best, kept = [], 0.0, 0.0, 0
+    while len(order) - kept < patience:
+        taken = np.isin(np.arange(n_outputs), order)
+        weights, _ = fit_of_sums(normal.gram, normal.right, order, ridge)
+        explained = np.linalg.solve(normal.gram[np.ix_(order, order)] + ridge * np.eye(len(order)), normal.gram[order])
+        left = diagonal - (normal.gram[order] * explained).sum(axis=0)
+        offered = np.flatnonzero(~taken & (left > 1e-9 * diagonal))
+        slope = normal.right[offered] - normal.gram[np.ix_(offered, order)] @ weights
+        gain = 0.5 * (slope**2).sum(axis=1) / left[offered]
+        price = np.array([prices.after(taken).cost(np.arange(n_outputs) == c) for c in offered])
+        if not (gain > 0).any():
+            break
+        at = (gain - price).argmax()
+        if gain[at] <= price[at]:
+            at = (gain / np.maximum(price, np.finfo(float).tiny)).argmax()
+        order.append(offered[at])
+        value += gain[at] - price[at]
+        if value > best:
+            best, kept = value, len(order)
+    return np.isin(np.arange(n_outputs), order[:kept])

@@ -11,7 +11,7 @@ import costframe as cf
 from costframe.core.errors import BankError
 from costframe.core.groups import PricedGroups
 from costframe.core.relaxed import RelaxedCost
-from costframe.core.sampled_prices import Purchases, SampledPrices, drawn_rows
+from costframe.core.sampled_prices import SampledPrices, drawn_rows
 from costframe.testing.strategies import banks, cost_models, feature_names, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
@@ -110,22 +110,27 @@ def test_outputs_are_kept_in_any_order(case, data):
     part = sampled.after(bought).restrict(chosen)
     np.testing.assert_allclose(part.shares(used), sampled.after(bought).shares(there), atol=1e-15)
     np.testing.assert_array_equal(part.groups.member.toarray(), sampled.groups.member.toarray()[:, chosen])
-    assert Purchases(part).price == pytest.approx(Purchases(sampled.after(bought)).price[chosen], abs=1e-9)
+    assert part.offers == pytest.approx(sampled.after(bought).offers[chosen], abs=1e-9)
 
 
 @settings(max_examples=60)
 @given(cases(("path", "whole")), st.data())
-def test_purchases_tell_what_each_output_would_add(case, data):
+def test_offers_tell_what_each_output_would_add(case, data):
     bank, _, _, _, sampled = case
-    n_outputs = int(bank.widths.sum())
-    offers, taken = Purchases(sampled), np.zeros(n_outputs, np.bool_)
-    for c in [None, *data.draw(st.permutations(range(n_outputs)))[:4]]:
-        if c is not None:
-            offers.take(c)
-            taken[c] = True
-        now = [sampled.after(taken).cost(np.arange(n_outputs) == other) for other in range(n_outputs)]
-        np.testing.assert_allclose(offers.price, now, rtol=1e-9, atol=1e-6)
-    assert (offers.price[taken] <= 1e-6).all()
+    bought = some(data, bank)
+    after, alone = sampled.after(bought), np.eye(len(bought), dtype=np.bool_)
+    np.testing.assert_allclose(after.offers, [after.cost(one) for one in alone], rtol=1e-9, atol=1e-9)
+    assert not after.offers[bought].any()
+
+
+@settings(max_examples=60)
+@given(cases(("path", "whole")), st.data())
+def test_outputs_bought_one_by_one_cost_what_they_cost_together(case, data):
+    bank, _, _, _, sampled = case
+    order = np.array(data.draw(st.permutations(range(int(bank.widths.sum())))), np.int64)
+    later = sampled.after(some(data, bank)).restrict(order)
+    together = [later.cost(np.arange(len(order)) <= c) for c in range(len(order))]
+    np.testing.assert_allclose(np.cumsum(later.one_by_one()), together, rtol=1e-9, atol=1e-6)
 
 
 def test_nothing_can_be_bought_of_an_empty_bank():
@@ -133,8 +138,8 @@ def test_nothing_can_be_bought_of_an_empty_bank():
     sampled = SampledPrices.of_bank(
         cf.WeakLearnerBank.columns(("a",), []), groups, np.zeros((1, 0), np.bool_), np.zeros((2, 1)), np.full(2, 0.5)
     )
-    assert Purchases(sampled).price.shape == Purchases(SampledPrices.whole(groups)).price.shape == (0,)
-    assert Purchases(sampled).price.min(initial=np.inf) == np.inf
+    assert sampled.offers.shape == SampledPrices.whole(groups).offers.shape == sampled.one_by_one().shape == (0,)
+    assert sampled.offers.min(initial=np.inf) == np.inf
     assert sampled.cost(np.zeros(0, np.bool_)) == 0
     with pytest.raises(BankError, match="rows: expected at least one"):
         SampledPrices.of_bank(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from costframe.core.bits import word_count
 from costframe.core.errors import BankError
 from costframe.core.evaluate import layout_leaves
 from costframe.core.groups import PricedGroups
-from costframe.core.node_layout import lay_out_nodes, path_masks
+from costframe.core.node_layout import lay_out_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
 
-__all__ = ["Purchases", "SampledPrices", "drawn_rows"]
+__all__ = ["SampledPrices", "drawn_rows"]
 
 MOST_ROWS = 2048
 
@@ -139,11 +140,35 @@ class SampledPrices:
         """Return the mean cost of some outputs, bool (C,)."""
         return float(self.groups.price @ self.shares(used))
 
-    def weigh(self, sets: NDArray[np.uint64], words: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the share of the rows in each set, uint64 (M, W) or of some words (M, w): float64 (M,)."""
-        bytes_ = np.ascontiguousarray(sets.astype("<u8", copy=False)).view(np.uint8)
-        places = np.arange(8 * self.reads.shape[1]) if words is None else (8 * words[:, np.newaxis] + range(8)).ravel()
-        return np.asarray(self.mass[places, bytes_].sum(axis=1))
+    def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
+        from costframe.core.reading_kernels import weigh_sets
+
+        found = np.empty(len(sets))
+        weigh_sets(sets, self.mass, found)
+        return found
+
+    @cached_property
+    def offers(self) -> NDArray[np.float64]:
+        """What each output alone would cost: float64 (C,), read-only."""
+        from costframe.core.reading_kernels import price_offers
+
+        member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
+        first, output = member.indptr.astype(np.int64), member.indices.astype(np.int64)
+        price_offers(first, output, self.groups.price, self.reads, self.paid, self.mass, found)
+        found.setflags(write=False)
+        return found
+
+    def one_by_one(self) -> NDArray[np.float64]:
+        """Return what each output costs beyond what those before it have bought: float64 (C,)."""
+        member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
+        for g in np.flatnonzero(self.groups.price):
+            outputs = member.indices[member.indptr[g] : member.indptr[g + 1]]
+            order = np.argsort(outputs)
+            reads = self.reads[member.indptr[g] + order]
+            bought = np.bitwise_or.accumulate(np.vstack([self.paid[g], reads]), axis=0)
+            found[outputs[order]] += self.groups.price[g] * self.weigh(reads & ~bought[:-1])
+        return found
 
     def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
         member = self.groups.member
@@ -156,35 +181,6 @@ class SampledPrices:
         return found
 
 
-class Purchases:
-    """What each output would cost next, while outputs are taken up one by one."""
-
-    def __init__(self, prices: SampledPrices) -> None:
-        self._prices, self._paid = prices, prices.paid.copy()
-        member = prices.groups.member
-        self._of_output = _numbered(member).tocsc()
-        self._group = np.repeat(np.arange(len(prices.groups.price)), np.diff(member.indptr))
-        due = prices.weigh(prices.reads & ~self._paid[self._group])
-        self.price = np.zeros(member.shape[1])
-        np.add.at(self.price, member.indices, prices.groups.price[self._group] * due)
-
-    def take(self, output: int) -> None:
-        """Buy what one output needs; `price`, float64 (C,), tells what each would cost now."""
-        prices, member = self._prices, self._prices.groups.member
-        begin, end = self._of_output.indptr[output : output + 2]
-        for entry in self._of_output.data[begin:end] - 1:
-            group = self._group[entry]
-            fresh = prices.reads[entry] & ~self._paid[group]
-            self._paid[group] |= fresh
-            words = np.flatnonzero(fresh)
-            if not len(words) or not prices.groups.price[group]:
-                continue
-            touched = slice(member.indptr[group], member.indptr[group + 1])
-            saved = prices.weigh(prices.reads[touched, words] & fresh[words], words)
-            self.price[member.indices[touched]] -= prices.groups.price[group] * saved  # a group has an output once
-        np.maximum(self.price, 0.0, out=self.price)
-
-
 def _numbered(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:
     """Give the entries numbers from 1, in their order."""
     return sparse.csr_array((np.arange(1, member.nnz + 1), member.indices, member.indptr), shape=member.shape)
@@ -194,26 +190,25 @@ def _readings(
     bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return group, learner and rows, as bits, of all that learners need: themselves, features, and resources."""
+    from costframe.core.reading_kernels import note_reads
+
     n_learners, n_features = len(bank), len(bank.feature_names)
     nodes = lay_out_nodes(bank.trees, n_features)
     leaves = np.empty((len(X), len(bank.trees)), np.int32)
     layout_leaves(nodes, X, leaves)
-    masks = path_masks(nodes, n_features)
-    F = bank.F.tocsc()
-    nothing = np.empty(0, np.int64)
-    groups, learners, rows = [nothing], [nothing], [np.empty((0, word_count(len(X))), np.uint64)]
-    for t in range(n_learners):
-        features = F.indices[F.indptr[t] : F.indptr[t + 1]].astype(np.int64)
-        reads = np.ones((len(X), len(features)), np.bool_)
-        if bank.kind[t] == TREE:
-            at = masks[leaves[:, bank.index[t]]][:, features >> 6]
-            reads = ((at >> (features & 63).astype(np.uint64)) & np.uint64(1)).astype(np.bool_)
-        resources = np.flatnonzero(needs[features].any(axis=0))
-        own = np.ones((len(X), 1), np.bool_)
-        rows.append(_packed(np.hstack([own, reads, reads @ needs[np.ix_(features, resources)]])))
-        groups.append(np.concatenate([[t], n_learners + features, n_learners + n_features + resources]))
-        learners.append(np.full(len(groups[-1]), t))
-    return np.concatenate(groups), np.concatenate(learners), np.concatenate(rows)
+    F = bank.F.astype(np.float64)
+    of_learner: Any = sparse.vstack(
+        [sparse.eye_array(n_learners), F, sparse.csr_array(needs.T.astype(np.float64)) @ F], format="csc"
+    )
+    of_learner.sort_indices()
+    first, group = of_learner.indptr.astype(np.int64), of_learner.indices.astype(np.int64)
+    learner = np.repeat(np.arange(n_learners), np.diff(first))
+    is_tree = bank.kind == TREE
+    by_path = is_tree[learner] & (group >= n_learners)
+    reads = np.where(by_path[:, np.newaxis], np.uint64(0), _packed(np.ones((len(X), 1), np.bool_)))
+    ends, tree = np.append(nodes.root, len(nodes.word)), np.where(is_tree, bank.index, -1).astype(np.int64)
+    note_reads(leaves, ends, nodes.parent, nodes.feature, tree, first, group, needs, reads)
+    return group, learner, reads
 
 
 def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:

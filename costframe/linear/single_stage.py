@@ -9,7 +9,6 @@ from attrs import evolve
 
 from costframe.core.groups import PricedGroups
 from costframe.core.relaxed import RelaxedCost
-from costframe.core.sampled_prices import Purchases
 from costframe.core.threads import run_parallel, thread_count
 from costframe.linear.forward import take_up
 from costframe.linear.pruning import prune
@@ -87,7 +86,7 @@ def hopeless(normal: NormalEquations, prices: SampledPrices, ridge: float) -> bo
     Prices are those of an exact cost.
     """
     nothing = 0.5 * normal.target_variance
-    cheapest = float(Purchases(prices).price.min(initial=np.inf))
+    cheapest = float(prices.offers.min(initial=np.inf))
     if cheapest <= 0 or cheapest > nothing:
         return cheapest > 0
     with blas_side_by_side():

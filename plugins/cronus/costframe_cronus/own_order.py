@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.sampled_prices import Purchases
 from costframe_cronus.chain import Chain
 
 if TYPE_CHECKING:
@@ -24,10 +23,7 @@ def in_own_order(rows: SeenRows, own: NDArray[np.float64], prices: SampledPrices
     Each sum is fitted to the target by a slope and a constant. Stages end where what is bought by then passes a k-th of
     all, which leaves the dearest purchases to the last. No stage rejects anything yet.
     """
-    offers, spent = Purchases(prices), np.zeros(len(own))
-    for c in range(len(own)):
-        spent[c] = offers.price[c]
-        offers.take(c)
+    spent = prices.one_by_one()
     spent = np.cumsum(spent / (spent.sum() or 1.0) + 1e-3 / len(own))
     ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
     weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
