@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitter", "NodeFit"]
 
-_SHRINK = 0.5  # a node's ridge grows with the inverse of its share of the rows, to this power
+import os
+
+_SHRINK = float(os.environ.get("SHR", "0.5"))
 
 
 @frozen(eq=False)

@@ -66,6 +66,10 @@ class Judge:
         )
         return evolve(self, rows=rows, pricing=evolve(self.pricing, X=self.pricing.X[chosen]), reads=None)
 
+    def exact(self) -> Judge:
+        """Return what tells the costs of comparisons and of reuse exactly, too."""
+        return evolve(self, reads=None)
+
     def losses(self, tree: Tree) -> NDArray[np.float64]:
         """Return what each node's answer would lose, with the row's weight: float64 (n, K), zero at routes."""
         leaves = np.flatnonzero(~tree.topology.routes)

@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from costframe_cstc.judge import Judge
     from costframe_cstc.tree import Tree, WeightedSum
 
-import os
 
-SE = float(os.environ.get("SE", "0"))
 __all__ = ["prune"]
+
+_ERRORS = 1.0  # a subtree is kept if it is worth more than so many standard errors of what it seems to be worth
 
 
 def prune(judge: Judge, tree: Tree, answers: Sequence[WeightedSum]) -> Tree:
-    """End a tree at a node, one after another from the last on, where loss + lambda * cost does not rise by it.
+    """End a tree at a node, one after another from the last on, unless loss + lambda * cost rises by it.
+
+    It must rise by more than the standard error of the difference between the rows' sums: a subtree that is no better
+    than chance would have it is not kept.
 
     Parameters
     ----------
@@ -35,6 +38,6 @@ def prune(judge: Judge, tree: Tree, answers: Sequence[WeightedSum]) -> Tree:
         ended = tree.ending_at(node, answers[node])
         without = judge.each(ended)
         saved = without - now
-        if saved.sum() <= SE * judge.error(saved):
+        if saved.sum() <= _ERRORS * judge.error(saved):
             tree, now = ended, without
     return tree

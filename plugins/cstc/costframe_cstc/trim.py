@@ -1,4 +1,4 @@
-"""Takes single features and resources from single nodes where that does not cost more than it saves, exactly priced."""
+"""Takes features and resources from nodes where that does not cost more than it saves, exactly priced."""
 
 from __future__ import annotations
 
@@ -24,18 +24,21 @@ _MOST = 32  # groups of a node that are tried, the dearest first
 def trim(fitter: Fitter, tree: Tree) -> Tree:
     """Remove all weights of a node that need a feature, resource or learner, while loss + lambda * cost does not rise.
 
-    The last nodes come first; a route's threshold is placed anew, and an answer is fitted anew to what is left.
+    If that is dearer, as nodes below buy it then, it is removed from them too. The last nodes come first; thresholds
+    are placed anew, and answers fitted anew to what is left.
     """
     judge = fitter.judge
     total = judge.measure(tree).total
     for node in range(len(tree.topology) - 1, -1, -1):
+        after = np.flatnonzero(tree.topology.paths[:, node]).tolist()
         for gone in _groups(fitter, tree, node):
-            if not (gone & tree.used[node]).any():
-                continue  # went with another group
-            without = _without(fitter, tree, node, gone)
-            now = judge.measure(without).total
-            if now <= total:
-                tree, total = without, now
+            for nodes in ([node], after) if len(after) > 1 else ([node],):
+                if not (gone & tree.used[nodes].any(axis=0)).any():
+                    continue  # went with another group
+                without = _without(fitter, tree, nodes, gone)
+                now = judge.measure(without).total
+                if now <= total:
+                    tree, total = without, now
     return tree
 
 
@@ -50,11 +53,13 @@ def _groups(fitter: Fitter, tree: Tree, node: int) -> Iterator[NDArray[np.bool_]
         yield gone
 
 
-def _without(fitter: Fitter, tree: Tree, node: int, gone: NDArray[np.bool_]) -> Tree:
-    if tree.topology.routes[node]:
-        return placed_at(fitter.judge, tree.with_route(node, np.where(gone, 0.0, tree.route[node]), 0.0), node)
-    inside = fitter.judge.flow(tree).passes[:, node] > 0
-    if not inside.any():
-        return tree
-    kept = (tree.bought(node) | tree.used[node]) & ~(gone & ~tree.bought(node))
-    return tree.with_answer(node, fitter.at(fitter.constant(), inside).free_answer(kept))
+def _without(fitter: Fitter, tree: Tree, nodes: list[int], gone: NDArray[np.bool_]) -> Tree:
+    """Remove outputs from some nodes, which ascend."""
+    for node in nodes:
+        inside = fitter.judge.flow(tree).passes[:, node] > 0
+        if tree.topology.routes[node]:
+            tree = placed_at(fitter.judge, tree.with_route(node, np.where(gone, 0.0, tree.route[node]), 0.0), node)
+        elif inside.any():
+            kept = tree.bought(node) | (tree.used[node] & ~gone)
+            tree = tree.with_answer(node, fitter.at(fitter.constant(), inside).free_answer(kept))
+    return tree

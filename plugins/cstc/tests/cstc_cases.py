@@ -1,13 +1,19 @@
 """Small trees of classifiers, their rows and prices, that tests share."""
 
 import numpy as np
+from bank_cases import COSTS, NAMES
 from scipy import sparse
 
 import costframe as cf
 from costframe.core.groups import PricedGroups
 from costframe.core.outputs import BankOutputs
+from costframe.core.training import Rows
+from costframe.linear.pricing import Pricing
 from costframe.linear.seen import SeenRows
+from costframe_cstc.answers import Fitter
 from costframe_cstc.classifiers import Classifiers
+from costframe_cstc.grow import grow
+from costframe_cstc.judge import Judge
 from costframe_cstc.losses import Logistic, Softmax, Squared
 from costframe_cstc.objective import RelaxedObjective
 from costframe_cstc.topology import Topology
@@ -68,3 +74,16 @@ def differences(function, at, step=1e-6):
         down[index] -= step
         slopes[index] = (function(up) - function(down)) / (2 * step)
     return slopes
+
+
+def judge_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weight=None, loss="logistic"):
+    """Measure on labels 0 and 1 as -1 and 1, or by squares on numbers."""
+    rows = Rows(X, y, np.ones(len(X)) if weight is None else weight)
+    outputs, target = BankOutputs.of(bank, X), (2.0 * y - 1.0 if loss == "logistic" else y * 1.0)[:, np.newaxis]
+    pricing = Pricing.of(bank, costs.select(NAMES), rows, outputs, acquisition)
+    seen_rows = SeenRows(outputs, target, rows.weight, rows.weight / rows.weight.sum())
+    return Judge(seen_rows, pricing, LOSSES[loss], tradeoff, pricing.on_all_rows())
+
+
+def grown_tree(judge, depth=3, ridge=1.0, inflation=2.0):
+    return grow(Fitter(judge, ridge), depth, inflation).tree

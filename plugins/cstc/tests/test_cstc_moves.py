@@ -1,0 +1,175 @@
+"""Growth, routes, pruning and trimming: each does what it says to loss + lambda * exact cost."""
+
+import itertools
+
+import numpy as np
+import pytest
+from attrs import evolve
+from bank_cases import COSTS, boosted, table
+from cstc_cases import grown_tree, judge_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import costframe as cf
+from costframe.linear.cuts import halving_cut
+from costframe_cstc.answers import Fitter
+from costframe_cstc.grow import grow
+from costframe_cstc.prune import prune
+from costframe_cstc.refit import refit
+from costframe_cstc.routes import move_routes, place_thresholds
+from costframe_cstc.tree import as_stage_tree
+from costframe_cstc.trim import trim
+
+BANK = boosted(30, 600)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 4)), min_size=1, max_size=12))
+def test_rows_are_halved_between_two_scores(rows):
+    scores, weight = np.array(sorted(rows), float).T
+    theta = halving_cut(scores, weight)
+    distinct = np.unique(scores)
+    if len(distinct) == 1:
+        assert theta == np.inf
+        return
+    middles = (distinct[:-1] + distinct[1:]) / 2
+    assert theta in middles
+    off = [abs(weight[scores < middle].sum() / weight.sum() - 0.5) for middle in middles]
+    assert off[list(middles).index(theta)] == pytest.approx(min(off))
+
+
+def test_a_grown_tree_halves_rows_and_its_routes_score_as_its_classifiers():
+    X, y = table(1, 400)
+    judge = judge_of(BANK, X, y)
+    grown = grow(Fitter(judge, 1.0), 3, 2.0)
+    passes = judge.flow(grown.tree).passes
+    for node in np.flatnonzero(grown.tree.topology.routes):
+        below, above = grown.tree.topology.children[node]
+        assert passes[:, below].sum() + passes[:, above].sum() == passes[:, node].sum()
+        assert min(passes[:, below].sum(), passes[:, above].sum()) >= 10
+        scores = grown.classifiers[node].scores(judge.rows.outputs)[:, 0] - grown.classifiers[node].constant[0]
+        np.testing.assert_allclose(grown.tree.routing(judge.rows)[:, node], scores, atol=1e-12)
+
+
+def test_upper_nodes_buy_less_when_prices_are_inflated():
+    X, y = table(1, 600)
+    judge = judge_of(BANK, X, y, tradeoff=1e-3)
+    costs = []
+    for inflation in (0.1, 1.0, 10.0, 100.0):
+        tree = grown_tree(judge, depth=2, inflation=inflation)
+        costs.append(judge.costs(tree)[:, 0].mean())
+    assert sorted(costs, reverse=True) == costs
+    assert costs[0] > 2 * costs[-1]
+
+
+def every_threshold(judge, tree):
+    """The least objective over all thresholds between adjacent scores of all rows: two routes at most."""
+    routes = np.flatnonzero(tree.topology.routes)
+    scores = tree.routing(judge.rows)
+    possible = [np.concatenate([[-np.inf], np.unique(scores[:, node])]) for node in routes]
+    losses, arrival, totals = judge.losses(tree), judge.arrival(tree), []
+    for chosen in itertools.product(*possible):
+        threshold = tree.threshold.copy()
+        threshold[routes] = chosen
+        passes = judge.flow(evolve(tree, threshold=threshold)).passes
+        totals.append(float((passes * (losses + arrival)).sum()))
+    return min(totals)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_threshold_is_placed_where_it_is_best(seed):
+    X, y = table(seed, 40)
+    judge = judge_of(BANK, X, y, tradeoff=0.005)
+    tree = grown_tree(judge, depth=2)
+    if len(tree.topology) == 1:
+        return
+    placed = judge.measure(place_thresholds(judge, tree)).total
+    assert placed == pytest.approx(every_threshold(judge, tree), abs=1e-9)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1e-4, 2e-3, 2e-2]), st.sampled_from(["path", "learner"]))
+def test_no_move_makes_it_worse(seed, tradeoff, acquisition):
+    X, y = table(seed, 250)
+    judge = judge_of(BANK, X, y, tradeoff=tradeoff, acquisition=acquisition)
+    fitter, tree = Fitter(judge, 1.0), grown_tree(judge, depth=3)
+    start = judge.measure(tree).total
+    placed = place_thresholds(judge, tree)
+    after = judge.measure(placed).total
+    assert after <= start + 1e-12
+    moved = move_routes(fitter, placed)
+    assert judge.measure(moved).total <= after + 1e-12
+    trimmed = trim(fitter, moved)
+    assert judge.measure(trimmed).total <= judge.measure(moved).total + 1e-12
+
+
+def test_a_guard_is_not_made_worse():
+    X, y = table(3, 300)
+    judge, guard = judge_of(BANK, X, y), judge_of(BANK, *table(4, 150))
+    tree = grown_tree(judge, depth=3, ridge=1e-3)
+    moved = move_routes(Fitter(judge, 1e-3), tree, guard)
+    assert guard.measure(moved).total <= guard.measure(tree).total
+
+
+def test_a_move_is_for_the_better_where_the_start_is_poor():
+    """Routes that divide rows by chance find what tells them apart."""
+    rng = np.random.default_rng(0)
+    x, z = rng.choice([-1.0, 1.0], (2, 500))
+    X = np.column_stack([x, z, *rng.standard_normal((6, 500))])
+    X[:, 4], X[:, 5] = np.where(x > 0, rng.choice([0, 1], 500), 0.0), np.where(x < 0, rng.choice([0, 1], 500), 0.0)
+    y = np.where(x > 0, X[:, 4], 1 - X[:, 5])
+    columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
+    judge = judge_of(columns, X, y, tradeoff=1e-3)
+    fitter = Fitter(judge, 0.01)
+    tree = grow(fitter, 2, 1.0).tree
+    assert len(tree.topology) == 3
+    poor = tree.with_route(0, np.eye(8)[2], 0.0)
+    poor, _ = refit(fitter, poor)
+    better = move_routes(fitter, poor)
+    for _ in range(2):
+        better, _ = refit(fitter, move_routes(fitter, better))
+    assert judge.measure(better).total < 0.7 * judge.measure(poor).total
+
+
+def test_pruning_goes_by_other_rows():
+    """With answers that fit noise, what is deep goes; with a tree that tells halves apart it stays."""
+    rng = np.random.default_rng(1)
+    X, _ = table(1, 300)
+    noise = rng.integers(0, 2, 300)
+    judge, other = judge_of(BANK, X[:150], noise[:150]), judge_of(BANK, X[150:], noise[150:])
+    grown = grow(Fitter(judge, 1e-4), 3, 1.0)
+    assert len(grown.tree.topology) > 1
+    assert len(prune(other, grown.tree, grown.answers).topology) == 1
+    sign = np.sign(X[:, 0])
+    label = np.where(sign > 0, X[:, 4] > 0, X[:, 5] > 0).astype(int)
+    plain = np.column_stack([sign, X[:, 1:]])
+    columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
+    judge, other = judge_of(columns, plain[:200], label[:200]), judge_of(columns, plain[200:], label[200:])
+    best = place_thresholds(judge, grow(Fitter(judge, 0.1), 3, 1.0).tree)
+    tree, answers = refit(Fitter(judge, 0.1), best)
+    pruned = prune(other, tree, answers)
+    assert other.measure(pruned).total <= other.measure(tree).total
+
+
+def test_trimming_takes_what_is_not_worth_its_price():
+    X, y = table(5, 300)
+    judge = judge_of(BANK, X, y, tradeoff=1e-4)
+    fitter = Fitter(judge, 1.0)
+    rich = grown_tree(judge, depth=2)
+    dear = judge_of(BANK, X, y, tradeoff=0.05)
+    trimmed = trim(evolve(fitter, judge=dear), rich)
+    assert dear.measure(trimmed).cost < 0.5 * dear.measure(rich).cost
+    assert dear.measure(trimmed).total < dear.measure(rich).total
+
+
+def test_fetches_are_what_is_measured():
+    X, y = table(6, 60)
+    judge = judge_of(BANK, X, y, tradeoff=1e-3)
+    stages = as_stage_tree(BANK, grown_tree(judge, depth=3), "sigmoid").with_costs(COSTS)
+    paid = []
+    for row in X:
+        inquiry = stages.inquire()
+        while inquiry.needs:
+            inquiry.supply({name: row["abcdefgh".index(name)] for name in inquiry.needs})
+        paid.append(inquiry.answer.cost)
+    assert judge.measure(grown_tree(judge, depth=3)).cost == pytest.approx(np.mean(paid))

@@ -1,0 +1,219 @@
+"""Trained trees: the paper's quadrants, exact costs of both kinds, one level, several classes, and settings."""
+
+import math
+
+import numpy as np
+import pytest
+from bank_cases import COSTS, EVERY_PRICE, NAMES, boosted, table
+
+import costframe as cf
+from costframe.core.errors import ParameterError
+from costframe_cronus import ReweightedClassifier, ReweightedRegressor
+from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
+
+BANK = boosted(40, 800)
+
+
+def quadrants(seed, *, random):
+    means = tuple(np.random.default_rng(seed).normal(0, 2, 4)) if random else (3.0, 1.0, -1.0, -3.0)
+    return cf.datasets.make_quadrants(2000, means=means, random_state=seed)
+
+
+def names_read(model, stage):
+    learners = model.bank_.F.tocsc()[:, stage.learners].indices
+    return {model.bank_.feature_names[f] for f in learners}
+
+
+@pytest.mark.parametrize("optimize", ["full", "cyclic", "none"])
+@pytest.mark.parametrize(("seed", "random", "tradeoff"), [(0, False, 0.005), (1, False, 0.04), (2, True, 0.01),
+                                                          (3, True, 0.03)])  # fmt: skip
+def test_the_quadrants_are_told_apart_before_anything_dear_is_bought(optimize, seed, random, tradeoff):
+    data = quadrants(seed, random=random)
+    train, valid, test = (data.part(part) for part in ("train", "valid", "test"))
+    model = CSTCRegressor(data.costs, tradeoff, bank="columns", optimize=optimize)
+    model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y)
+    assert np.mean(np.square(model.predict(test.X) - test.y)) < 0.01
+    assert model.cost(test.X).mean == pytest.approx(12, rel=0.03)
+    signs = {"sign_x", "sign_z"}
+    for stage in model.predictor_.stages:
+        read = names_read(model, stage)
+        assert read <= signs if isinstance(stage, cf.Route) else len(read - signs) == 1
+
+
+def soft_cost(model, costs, row):
+    """sum_l p^l c^l of one row from its definition: what the learners on a way need, once each."""
+    tree, prices = model.predictor_, {feature.name: feature for feature in costs.features}
+    resources = {one.name: one for one in costs.resources}
+    columns = {name: i for i, name in enumerate(tree.feature_names)}
+    outputs = tree.bank.outputs(row[np.newaxis, [columns[name] for name in tree.bank.feature_names]])[0]
+
+    def needed(names):
+        found, waiting = set(), list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += resources[name].needs
+        return found
+
+    def follow(number, chance, learners):
+        stage = tree.stages[number]
+        learners = learners | set(stage.learners.tolist())
+        if isinstance(stage, cf.Route):
+            score = stage.intercept[0] + outputs[stage.learners] @ stage.weights[:, 0]
+            up = 1 / (1 + math.exp(-stage.steepness * (score - stage.threshold)))
+            return follow(stage.above, chance * up, learners) + follow(stage.below, chance * (1 - up), learners)
+        read = {tree.bank.feature_names[f] for f in tree.bank.F.tocsc()[:, sorted(learners)].indices}
+        paid = sum(prices[name].cost for name in read) + costs.learner * len(learners)
+        return chance * (paid + sum(resources[name].cost for name in needed(r for f in read for r in prices[f].needs)))
+
+    return follow(0, 1.0, set())
+
+
+@pytest.mark.parametrize("bank", ["columns", "boosted"])
+def test_the_soft_cost_is_that_of_the_ways(bank):
+    data = quadrants(0, random=False)
+    costs = cf.CostModel.from_dict({
+        "features": {"sign_x": 1.0, "sign_z": 1.0}
+        | {name: {"cost": 2.0 + i, "needs": ["lab"]} for i, name in enumerate(("y_pp", "y_pm", "y_mp", "y_mm"))},
+        "resources": {"lab": {"cost": 5.0, "needs": ["visit"]}, "visit": 3.0}, "learner": 0.01,
+    })  # fmt: skip
+    train = data.part("train")
+    trees = {} if bank == "columns" else {"n_estimators": 40}
+    model = CSTCRegressor(costs, 0.01, bank=bank, acquisition="learner", steepness=0.5, **trees).fit(train.X, train.y)
+    assert len(model.predictor_.stages) > 1
+    rows = train.X[:50]
+    report = cf.ExpectedCost(costs, routing="soft", acquisition="learner").evaluate(model.predictor_, rows)
+    np.testing.assert_allclose(report.per_row, [soft_cost(model, costs, row) for row in rows], rtol=1e-9)
+    assert len(set(report.per_row.round(6))) >= 4
+
+
+@pytest.mark.parametrize("costs", [COSTS, EVERY_PRICE], ids=["plain", "every price"])
+def test_the_cost_reported_is_what_fetches_cost(costs):
+    X, y = table(2, 500)
+    model = CSTCClassifier(costs, 1e-3, optimize="none", inflation=4.0, ridge=0.1, n_estimators=30).fit(X, y)
+    report = model.cost(X[:60])
+    for row, expected in zip(X[:60], report.per_row, strict=True):
+        inquiry = model.predictor_.inquire()
+        while inquiry.needs:
+            inquiry.supply({name: row[NAMES.index(name)] for name in inquiry.needs})
+        assert inquiry.answer.cost == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("validation", [False, True])
+@pytest.mark.parametrize("tradeoff", [0.0, 1e-3, 1e-2])
+def test_one_level_is_the_single_stage(tradeoff, validation):
+    X, y = table(3, 400)
+    noisy = y + 0.3 * np.random.default_rng(0).standard_normal(400)
+    pairs = [
+        (CSTCRegressor, {}, ReweightedRegressor, noisy),
+        (CSTCClassifier, {"loss": "squared"}, ReweightedClassifier, y),
+        (CSTCClassifier, {"loss": "squared"}, ReweightedClassifier, np.digitize(noisy, [0.0, 0.7])),
+    ]
+    for bank, trees in ((None, {"n_estimators": 30}), ("columns", {}), (BANK, {})):
+        for kind, settings, single, label in pairs:
+            parts = {"X_val": X[300:], "y_val": label[300:]} if validation else {}
+            one = kind(COSTS, tradeoff, depth=1, bank=bank, **settings, **trees).fit(X[:300], label[:300], **parts)
+            other = single(COSTS, tradeoff, bank=bank, **trees).fit(X[:300], label[:300], **parts)
+            np.testing.assert_array_equal(one.predict(X), other.predict(X))
+            assert one.cost(X).mean == other.cost(X).mean
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize("optimize", ["full", "cyclic"])
+def test_several_classes(loss, optimize):
+    """Four classes in the corners of a square, seen dearly inside each half."""
+    rng = np.random.default_rng(4)
+    x, z = rng.choice([-1.0, 1.0], (2, 900))
+    y = np.where(x > 0, 0, 2) + (z > 0)
+    X = np.column_stack([x, np.where(x > 0, z, rng.choice([-1, 1], 900)), np.where(x < 0, z, rng.choice([-1, 1], 900))])
+    costs = {"features": {"side": 1.0, "right": 10.0, "left": 10.0}}
+    model = CSTCClassifier(costs, 0.005, bank="columns", loss=loss, optimize=optimize, depth=2)
+    model.fit(X[:600], y[:600])
+    assert model.score(X[600:], y[600:]) == 1
+    assert model.cost(X[600:]).mean == pytest.approx(11)
+    assert model.predict_proba(X).shape == (900, 4)
+
+
+def test_ranks_grades():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((600, 4))
+    grade = np.clip(np.round(1.5 + X[:, 0] + 0.8 * X[:, 1]), 0, 4)
+    qid = np.repeat(np.arange(30), 20)
+    model = CSTCRanker(None, 1e-3, n_estimators=40).fit(X, grade, qid=qid)
+    assert model.score(X, grade, qid=qid) > 0.85
+    assert model.cost(X).mean <= 4
+
+
+def test_steps_of_the_cyclic_phase_fall():
+    data = quadrants(0, random=False)
+    train = data.part("train")
+    model = CSTCRegressor(data.costs, 0.01, bank="columns", optimize="cyclic").fit(train.X, train.y)
+    strengths = {step.strength for step in model.steps_}
+    assert len(strengths) > 1
+    for strength in strengths:
+        values = [step.objective for step in model.steps_ if step.strength == strength]
+        assert values == sorted(values, reverse=True)
+    assert all(0 <= step.cost <= 42 for step in model.steps_)
+    assert CSTCRegressor(data.costs, 0.01, bank="columns").fit(train.X, train.y).steps_ == ()
+
+
+def test_the_paper_as_printed():
+    data = quadrants(0, random=False)
+    train, valid = data.part("train"), data.part("valid")
+    model = CSTCRegressor(
+        data.costs, 0.01, bank="columns", optimize="cyclic", scale="paper", routing_loss=1.0, steepness=1.0, l1=1e-4
+    ).fit(train.X, train.y, X_val=valid.X, y_val=valid.y)
+    values = [step.objective for step in model.steps_]
+    assert values == sorted(values, reverse=True)
+    assert model.cost(train.X, acquisition="learner").mean <= 42
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({"depth": 0}, "depth"),
+        ({"depth": 11}, "depth"),
+        ({"depth": 2.5}, "depth"),
+        ({"loss": "hinge"}, "loss"),
+        ({"optimize": "best"}, "optimize"),
+        ({"inflation": 0}, "inflation"),
+        ({"ridge": 0}, "ridge"),
+        ({"steepness": -1}, "steepness"),
+        ({"routing_loss": 2, "optimize": "cyclic"}, "routing_loss"),
+        ({"routing_loss": 0.5}, "routing_loss: has no effect with optimize='full'"),
+        ({"l1": 0.5}, "l1: has no effect with optimize='full'"),
+        ({"scale": "paper", "optimize": "none"}, "scale: has no effect with optimize='none'"),
+        ({"inflation": 2.0, "optimize": "cyclic"}, "inflation: has no effect with optimize='cyclic'"),
+        ({"inflation": 2.0, "depth": 1}, "inflation: has no effect with depth=1"),
+        ({"optimize": "full", "depth": 1}, "optimize: has no effect with depth=1"),
+        ({"steepness": 2.0, "depth": 1}, "steepness: has no effect with depth=1"),
+        ({"scale": "other"}, "scale"),
+        ({"acquisition": "eager"}, "acquisition"),
+        ({"engine": "lightgbm"}, "engine"),
+        ({"engine": "cart", "bank": "columns"}, "engine: has no effect"),
+        ({"bank": "forest"}, "bank: expected"),
+    ],
+)
+def test_settings_that_are_refused(settings, wrong):
+    X, y = table(1, 60)
+    with pytest.raises(ParameterError, match=wrong):
+        CSTCClassifier(COSTS, **settings).fit(X, y)
+
+
+def test_settings_are_chosen_unless_they_are_given():
+    X, y = table(1, 300)
+    free = CSTCClassifier(COSTS, 1e-3, bank=BANK).fit(X, y)
+    given = [
+        CSTCClassifier(COSTS, 1e-3, bank=BANK, ridge=ridge, inflation=3.0).fit(X, y).predict_proba(X)
+        for ridge in (1e-3, 100.0)
+    ]
+    assert not np.allclose(*given)
+    assert not all(np.allclose(free.predict_proba(X), one) for one in given)
+
+
+def test_trees_are_saved_and_loaded(tmp_path):
+    X, y = table(1, 300)
+    model = CSTCClassifier(COSTS, 1e-3, optimize="none", inflation=4.0, ridge=0.1, n_estimators=30).fit(X, y)
+    cf.save(model.predictor_, tmp_path / "tree.model")
+    np.testing.assert_array_equal(cf.load(tmp_path / "tree.model").predict(X), model.predictor_.predict(X))
