@@ -147,7 +147,7 @@ def draw_all(measured: list[Measured], output: Path) -> None:
             panels.append((f"{found.plan.table}, any row", shown.levels, alone))
             panels.append((f"{found.plan.table}, the mean row", shown.on_average, alone))
     if panels:
-        about = f"The cheapest tree within {1 - NEAR:.0%} of the best on valid, on test. Names: the price, (features)."
+        about = f"The cheapest tree with routes within {1 - NEAR:.0%} of the best on valid. Names: price (features)."
         draw_prices(output / "cstc_prices", "Features acquired by depth, by price", about, panels, step="depth")
 
 
@@ -194,21 +194,27 @@ def print_levels(found: Measured) -> None:
 
 
 def print_balance(measured: Sequence[Measured]) -> None:
-    """Print what the tree gains over the cascade, the most balanced table first, in Markdown."""
-    found = sorted(
-        (one for one in measured if way(CASCADE, BANKS[0]) in one.ways), key=lambda one: _rarer(one.plan.data)
-    )
-    print(f"\nThe tree against the cascade\n\n| table | rarer half of labels | {' | '.join(BANKS)} |")
-    print(f"|{' --- |' * (2 + len(BANKS))}")
-    for one in found[::-1]:
-        cells = [
-            str(cascade_verdicts.compare(one.ways[way(CASCADE, bank)], one.ways[way(TREE, bank)])) for bank in BANKS
-        ]
+    """Print what the tree gains over the cascade, the best balanced table first, in Markdown, and a verdict."""
+    found = [one for one in measured if way(CASCADE, BANKS[0]) in one.ways]
+    found.sort(key=lambda one: -_rarer(one.plan.data))
+    verdicts = {
+        bank: [cascade_verdicts.compare(one.ways[way(CASCADE, bank)], one.ways[way(TREE, bank)]) for one in found]
+        for bank in BANKS
+    }
+    print(f"\n| the tree against the cascade on | rarer labels | {' | '.join(BANKS)} |\n|{' --- |' * (2 + len(BANKS))}")
+    for at, one in enumerate(found):
+        cells = [str(verdicts[bank][at]) for bank in BANKS]
         print(f"| {one.plan.table} | {_rarer(one.plan.data):.0%} | {' | '.join(cells)} |")
+    if len(found) > 1:
+        first, last = found[0].plan.table, found[-1].plan.table
+        print(f"\nThe tree gains more over the cascade on {first}, whose labels are balanced best, than on {last}:")
+        for bank, several in verdicts.items():
+            word = "yes" if several[0].gain > several[-1].gain else "no"
+            print(f"- {bank}: {word}, {several[0].gain:+.2f} % against {several[-1].gain:+.2f} %")
 
 
 def _rarer(data: Dataset) -> float:
-    """Return the share of rows of the rarer class, or with more than half of the highest grade."""
+    """Return the share of the rarer of two classes, or of grades above the middle one or not, if they are fewer."""
     labels = data.part("train").y
     above = float(np.mean(labels > (labels.min() + labels.max()) / 2))
     return min(above, 1 - above)
