@@ -13,6 +13,8 @@ import costframe as cf
 from costframe.report.stages_seen import see_stages
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from costframe.core.costs import CostModel
 
 SELDOM, CLOSE = 0.005, 0.02  # features a row; shares of them
@@ -69,19 +71,24 @@ def print_levels(table: str, costs: CostModel, met: Stages, mean: Stages) -> Non
         shares = [cascade_figures.shares(one, alone == price) for one in (met, mean)]
         cells = (f"{some:.0%}, {average:.1%}" for some, average in zip(*shares, strict=True))
         print(f"| {price:g} ({size}) | {' | '.join(cells)} |")
-    print(f"\n{table}: dear features come deeper than cheap ones: {deeper(costs, mean)}")
 
 
-def deeper(costs: CostModel, mean: Stages) -> str:
-    """Say whether less of what rows acquire of dear features than of cheap ones is acquired at the root."""
+def deeper(costs: CostModel, trees: Sequence[Stages]) -> str:
+    """Say whether rows acquire less of dear features than of cheap ones at the root: means over trees with routes."""
     alone = paper_tables.prices_alone(costs)
-    dear = alone >= alone.max() / 2
+    dear, trees = alone >= alone.max() / 2, [one for one in trees if len(one.reach) > 1]
     if dear.all():
-        return "all are dear"
-    totals = [mean.bought[:, chosen].sum(axis=1) for chosen in (~dear, dear)]
-    if min(total[-1] for total in totals) < SELDOM:
-        return "rows acquire of one kind only"
-    cheap, other = (total[0] / total[-1] for total in totals)
-    count = f"{totals[0][-1]:.2f} cheap features a row, {cheap:.0%} of them at the root"
-    said = f"{count}; {totals[1][-1]:.2f} dear ones, {other:.0%} of them at the root"
-    return f"{'even' if abs(cheap - other) < CLOSE else 'yes' if other < cheap else 'no'}: {said}"
+        return "all features are dear"
+    if not trees:
+        return "no tree has routes"
+    root, whole = (np.mean([one.bought[at] for one in trees], axis=0) for at in (0, -1))
+    cheap, other = ((root[chosen].sum(), whole[chosen].sum()) for chosen in (~dear, dear))
+    if min(cheap[1], other[1]) < SELDOM:
+        return "rows acquire features of one kind only"
+    shares = [one / all_of_it for one, all_of_it in (cheap, other)]
+    word = "even" if abs(shares[0] - shares[1]) < CLOSE else "yes" if shares[1] < shares[0] else "no"
+    counts = [
+        f"{all_of_it:.2f} {kind} features a row, {share:.0%} of them at the root"
+        for kind, (_, all_of_it), share in zip(("cheap", "dear"), (cheap, other), shares, strict=True)
+    ]
+    return f"{word}, over {len(trees)} trees with routes: {'; '.join(counts)}"

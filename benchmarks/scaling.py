@@ -237,4 +237,4 @@ def _axes(axes: Axes, name: str, sizes: list[int], unit: str) -> None:
     axes.grid(visible=True, color="#e9e9e9", lw=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8.5)
+    axes.legend(framealpha=0.85, edgecolor="none", fontsize=8.5)
