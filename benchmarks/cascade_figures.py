@@ -40,8 +40,10 @@ def draw_reach(path: Path, title: str, subtitle: str, flows: Sequence[Flow]) -> 
             name_lines(axes, ends, COLORS[: len(ends)])
 
 
-def draw_prices(path: Path, title: str, subtitle: str, panels: Sequence[tuple[str, Stages, np.ndarray]]) -> None:
-    """Draw which share of the features of each price has been read by each stage; prices are float64 (d,)."""
+def draw_prices(
+    path: Path, title: str, subtitle: str, panels: Sequence[tuple[str, Stages, np.ndarray]], step: str = "stage"
+) -> None:
+    """Draw which share of the features of each price has been read by each step; prices are float64 (d,)."""
     from matplotlib import colormaps
 
     with sheet(path, title, subtitle, len(panels), columns=2) as places:
@@ -53,7 +55,7 @@ def draw_prices(path: Path, title: str, subtitle: str, panels: Sequence[tuple[st
                 share = shares(met, prices == price)
                 axes.plot(np.arange(1, len(share) + 1), share, color=color, lw=1.5, marker="o", ms=3)
                 ends.append((f"{price:g} ({size})", float(share[-1])))
-            _dress(axes, name, "share of features read", len(met.reach))
+            _dress(axes, name, "share of features read", len(met.reach), step)
             name_lines(axes, ends, colors)
 
 
@@ -62,12 +64,12 @@ def shares(met: Stages, chosen: np.ndarray) -> np.ndarray:
     return np.asarray(met.bought[:, chosen].mean(axis=1))
 
 
-def _dress(axes: Axes, title: str, label: str, last: int) -> None:
+def _dress(axes: Axes, title: str, label: str, last: int, step: str = "stage") -> None:
     axes.set_ylim(-0.02, 1.03)
     axes.set_xlim(0.8, last + 0.2)
     axes.set_xticks(range(1, last + 1))
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-    axes.set_xlabel("stage")
+    axes.set_xlabel(step)
     axes.set_ylabel(label)
     axes.grid(visible=True, color="#e9e9e9", lw=0.8)
     axes.set_axisbelow(True)

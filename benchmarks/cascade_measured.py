@@ -60,15 +60,20 @@ class Measured:
     def panel(self, ways: Sequence[str], title: str | None = None) -> Panel:
         """Put some ways in a panel, as scores at budgets."""
         table = cascade_tables.load(self.table, 0, quick=self.quick)
-        bought = [point.valid_cost for way in ways for found in self.ways[way] for point in found if point.valid_cost]
-        least = np.clip(0.7 * min(bought) / table.full_cost, LEAST, 0.1)
-        budgets = np.geomspace(least, MOST, 90) * table.full_cost
-        lines = []
-        for way in ways:
-            scores = np.array([cascade_verdicts.at_budgets(points, budgets) for points in self.ways[way]])
-            error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(len(budgets))
-            lines.append(Line(way, budgets, scores.mean(axis=0), error))
-        return Panel(title or self.table, table.kind.scores[0], table.costs.unit, table.full_cost, tuple(lines))
+        lines = budget_lines({way: self.ways[way] for way in ways}, table.full_cost)
+        return Panel(title or self.table, table.kind.scores[0], table.costs.unit, table.full_cost, lines)
+
+
+def budget_lines(ways: Mapping[str, Sequence[Sequence[Point]]], full_cost: float) -> tuple[Line, ...]:
+    """Make a line of each way's points of several splits: the best model at each budget."""
+    bought = [point.valid_cost for several in ways.values() for found in several for point in found if point.valid_cost]
+    least = np.clip(0.7 * min(bought) / full_cost, LEAST, 0.1)
+    budgets, lines = np.geomspace(least, MOST, 90) * full_cost, []
+    for way, several in ways.items():
+        scores = np.array([cascade_verdicts.at_budgets(points, budgets) for points in several])
+        error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(len(budgets))
+        lines.append(Line(way, budgets, scores.mean(axis=0), error))
+    return tuple(lines)
 
 
 def measure(

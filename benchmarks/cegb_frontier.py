@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -22,6 +22,9 @@ import numpy as np
 
 from costframe.core.costs import CostModel
 from costframe.core.registry import estimator
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SCORES = {"acc": "accuracy", "auc": "roc_auc", "ap": "average_precision", "ndcg5": "ndcg@5"}
@@ -35,11 +38,7 @@ def main() -> None:
     given.add_argument("--splits", type=int, default=1)
     given.add_argument("--greedy", action="store_true")
     asked = given.parse_args()
-    if not SHARED.exists():
-        sys.exit(f"the tables are read from {SHARED.name}/ beside the project, which is not there")
-    sys.path.insert(0, str(SHARED / "bench"))
-    import common
-
+    common = shared_bench()
     print("budgets:", "  ".join(f"{share:.0%}" for share in common.BUDGETS), "of the cost of all features\n")
     for name in asked.tables or common.OPEN:
         sides: dict[str, list[dict[str, Any]]] = {}
@@ -49,8 +48,19 @@ def main() -> None:
                 found = common.figures(points, _full(table)) | {"seconds": seconds}
                 sides.setdefault(side, []).append(found)
         for side, found in sides.items():
-            _say(name, side, found)
+            say(name, side, found)
         print(flush=True)
+
+
+def shared_bench() -> ModuleType:
+    """Return the module that says what the figures are."""
+    if not SHARED.exists():
+        sys.exit(f"the tables are read from {SHARED.name}/ beside the project, which is not there")
+    if (folder := str(SHARED / "bench")) not in sys.path:
+        sys.path.insert(0, folder)
+    import common
+
+    return common
 
 
 def _sides(table: Any, *, greedy: bool) -> list[tuple[str, list[dict[str, float]], float]]:
@@ -104,14 +114,14 @@ def _path(table: Any, **asked: Any) -> list[dict[str, float]]:
     return points
 
 
-def _say(name: str, side: str, found: list[dict[str, Any]]) -> None:
+def say(name: str, side: str, found: list[dict[str, Any]]) -> None:
     """Print means over splits; a budget that buys no model on some split is left out of its mean."""
     budgets = np.array([[np.nan if score is None else score for score in each["by_budget"]] for each in found])
     shown = "  ".join("  -   " if np.isnan(column).all() else f"{np.nanmean(column):.4f}" for column in budgets.T)
     means = {key: np.mean([each[key] for each in found]) for key in found[0] if key != "by_budget"}
     best = f"best {means['best_test']:.4f} @ {means['best_cost']:.2f}"
     cheap = f"within 1 % {means['within1_test']:.4f} @ {means['within1_cost']:.2f} ({means['saving']:.0%} saved)"
-    print(f"{name:8s} {side:22s} {shown}   {best}   {cheap}   {means['seconds']:.0f} s")
+    print(f"{name:8s} {side:26s} {shown}   {best}   {cheap}   {means['seconds']:.0f} s")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import cascade_points
 import cascade_tables
 import cascade_verdicts
 import numpy as np
+import paper_tables
 from cascade_measured import NEAR, Fits, Measured
 from cascade_points import Variant
 from paper_figures import draw
@@ -94,7 +95,7 @@ def draw_all(measured: list[Measured], options: argparse.Namespace) -> None:
     )
     panels = []
     for found in measured:
-        prices = _prices(found.table)
+        prices = paper_tables.prices_alone(cascade_tables.load(found.table, 0).costs)
         if len(np.unique(prices)) > 1:
             panels.append((found.table, found.shown(FINAL), prices))
     if panels:
@@ -104,13 +105,6 @@ def draw_all(measured: list[Measured], options: argparse.Namespace) -> None:
             f"{about} Optimized; names: the price, with what else it needs (number of features).",
             panels,
         )
-
-
-def _prices(name: str) -> np.ndarray:
-    """Return what each feature costs alone, with all that it needs: float64 (d,)."""
-    costs = cascade_tables.load(name, 0).costs
-    prices = costs.select(costs.names)
-    return np.asarray(prices.cost + prices.needs @ prices.resource_cost)
 
 
 def print_claims(found: Measured) -> None:
@@ -126,7 +120,7 @@ def print_stages(found: Measured) -> None:
     """Print the stages that are shown: rows that come, and shares of cheap and dear features read, in Markdown."""
     print("\n| table | cascade | rows at each stage | relevant rows | cheap features read | dear features read |")
     print("| --- | --- | --- | --- | --- | --- |")
-    prices = _prices(found.table)
+    prices = paper_tables.prices_alone(cascade_tables.load(found.table, 0).costs)
     dear = prices >= prices.max() / 2
     for way in CASCADES:
         met = found.shown(way)

@@ -54,6 +54,12 @@ def costs_for(data: Dataset, kind: str) -> CostModel:
     return data.costs
 
 
+def prices_alone(costs: CostModel) -> np.ndarray:
+    """Return what each feature costs alone, with all that it needs: float64 (d,)."""
+    prices = costs.select(costs.names)
+    return np.asarray(prices.cost + prices.needs @ prices.resource_cost)
+
+
 def equally_priced(data: Dataset) -> bool:
     """Whether all features cost the same, so that there is nothing to learn from prices."""
     return not data.costs.resources and len({feature.cost for feature in data.costs.features}) == 1
@@ -65,8 +71,7 @@ def tradeoffs(data: Dataset, count: int) -> list[float]:
     if data.classes:
         share = np.unique(data.part("train").y, return_counts=True)[1] / len(data.part("train"))
         loss = -(share @ np.log(share))
-    prices = data.costs.select(data.feature_names)
-    each = prices.cost + prices.needs @ prices.resource_cost
+    each = prices_alone(data.costs)
     return [0.0, *grid(data.full_cost, float(each[each > 0].min()), float(loss), count).tolist()]
 
 
