@@ -78,9 +78,8 @@ class NodeFit:
 
     def answer(self, bought: NDArray[np.bool_], inflation: float = 1.0) -> WeightedSum:
         """Fit an answer that may buy what is worth its price, which inflation multiplies; bool (C,) is bought."""
-        normal, ridge = self._normal, self.fitter.ridge_for(self._share)
-        price = inflation * self.fitter.judge.tradeoff * self._share / self._weight
-        return self._refined(*fit_at_price(normal, self._prices.after(bought), price, ridge))
+        normal, ridge = self.normal, self.fitter.ridge_for(self._share)
+        return self._refined(*fit_at_price(normal, self.prices.after(bought), inflation * self.price, ridge))
 
     def free_answer(self, bought: NDArray[np.bool_]) -> WeightedSum:
         """Fit an answer by what is bought, bool (C,)."""
@@ -114,12 +113,19 @@ class NodeFit:
     def _weight(self) -> float:
         return float(self._response[1].sum())
 
+    @property
+    def price(self) -> float:
+        """Loss, in units of that of `normal`, per unit of cost."""
+        return self.fitter.judge.tradeoff * self._share / self._weight
+
     @cached_property
-    def _normal(self) -> NormalEquations:
+    def normal(self) -> NormalEquations:
+        """Of the step from the prior."""
         return NormalEquations.of(self._outputs, *self._response)
 
     @cached_property
-    def _prices(self) -> SampledPrices:
+    def prices(self) -> SampledPrices:
+        """Of all learners, for the rows that come to the node."""
         share = np.zeros(len(self.fitter.judge.rows.share))
         share[self.at] = self.fitter.judge.rows.share[self.at]
         return self.fitter.judge.pricing.drawn(share)[0]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import Factory, evolve, frozen
 
 from costframe.core.progress import track
 from costframe_cstc.answers import Fitter
+from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow
 from costframe_cstc.prune import prune
+from costframe_cstc.refit import refit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -29,30 +31,23 @@ MOST_ROWS = 8_000
 MOST_LEARNERS = 1_000
 
 _TURNS = 2
+_FEW = 50  # outputs
 
 
 def choose(settings: TreeSettings, free: Collection[str], train: Judge, judge: Judge) -> TreeSettings:
-    """Take the best of a few, and climb from one value to the next as long as loss + lambda * cost on other rows falls.
+    """Take the best of a few, and climb from one value to the next while loss + lambda * cost falls on other rows.
 
     What is not free, or is an inflation of a single level, stays.
     """
     free = [name for name in CHOICES if name in free and (name != "inflation" or settings.depth > 1)]
-    seen: dict[TreeSettings, float] = {}
-
-    def total(at: TreeSettings) -> float:
-        if at not in seen:
-            fitter = Fitter(train, at.ridge)
-            grown = grow(fitter, at.depth, at.inflation)
-            seen[at] = judge.measure(prune(judge, grown.tree, grown.answers)).total
-        return seen[at]
-
+    if not free:
+        return settings
+    total = _Totals(train, judge)
     tried: list[TreeSettings] = []
     for values in product(*(FIRST[name] for name in free)):
         first: dict[str, Any] = dict(zip(free, values, strict=True))
         tried.append(evolve(settings, **first))
-    best = settings
-    if free:
-        best = min(track(tried, "CSTC: settings", verbose=settings.verbose), key=total)
+    best = min(track(tried, "CSTC: settings", verbose=settings.verbose), key=total)
     for name in free * _TURNS:
         for values in _ways(CHOICES[name], getattr(best, name)):
             for value in values:
@@ -62,6 +57,26 @@ def choose(settings: TreeSettings, free: Collection[str], train: Judge, judge: J
                     break
                 best = trial
     return best
+
+
+@frozen(eq=False)
+class _Totals:
+    """What settings lead to."""
+
+    train: Judge
+    judge: Judge
+    seen: dict[TreeSettings, float] = Factory(dict)
+
+    def __call__(self, at: TreeSettings) -> float:
+        """Return loss + lambda * cost of the tree that is grown, and pruned, with settings."""
+        if at not in self.seen:
+            fitter = Fitter(self.train, at.ridge)
+            grown = grow(fitter, at.depth, at.inflation)
+            tree, answers = grown.tree, grown.answers
+            if len(tree.route[0]) <= _FEW:  # what takes little time is tried already here
+                tree, answers = refit(fitter, divide(fitter, tree, at.depth, self.judge))
+            self.seen[at] = self.judge.measure(prune(self.judge, tree, answers)).total
+        return self.seen[at]
 
 
 def _ways(values: tuple[float, ...], now: float) -> Iterator[tuple[float, ...]]:

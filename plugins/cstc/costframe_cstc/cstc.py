@@ -14,6 +14,7 @@ from costframe.linear.seen import SeenRows
 from costframe_cstc.answers import Fitter
 from costframe_cstc.calibrated import calibrated
 from costframe_cstc.choose import MOST_LEARNERS, MOST_ROWS, choose
+from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow
 from costframe_cstc.judge import Judge
 from costframe_cstc.losses import Logistic, Softmax, Squared
@@ -40,7 +41,7 @@ __all__ = ["OPTIMIZATIONS", "Trained", "train_cstc"]
 
 OPTIMIZATIONS = ("full", "cyclic", "none")
 
-_MOST_MOVED = 20_000  # rows that routes are moved by
+_MOST_MOVED = 10_000  # rows that routes are moved by
 _MOST_READ = 200_000  # rows whose readings are kept
 _SWEEPS = 2
 
@@ -95,8 +96,9 @@ def train_cstc(
         grown = grow(fitter, settings.depth, settings.inflation)
         best = prune(valid, grown.tree, grown.answers)
         if optimization == "full":
-            moved = _moved(fitter, judge(_some(data.train, _MOST_MOVED)), valid, grown.tree)
-            best = min([best, *moved], key=total)
+            some = evolve(fitter, judge=judge(_some(data.train, _MOST_MOVED)))
+            moved = _moved(fitter, some, valid, grown.tree, settings.depth)
+            best = _tuned(fitter, min([best, *moved], key=total), valid)
             best = _placed(valid, halves(seen, data), best)
     link = "identity"
     if data.n_classes:
@@ -104,14 +106,24 @@ def train_cstc(
     return Trained(as_stage_tree(bank, best, link, settings.steepness), tuple(steps))
 
 
-def _moved(fitter: Fitter, some: Judge, valid: Judge, tree: Tree) -> list[Tree]:
-    """Move routes, and fit answers to what they send where, by turns."""
+def _moved(fitter: Fitter, some: Fitter, valid: Judge, tree: Tree, depth: int) -> list[Tree]:
+    """Move routes, divide last nodes, and fit answers to what comes to them, by turns; fewer rows tell what to move."""
     found = []
     for _ in range(_SWEEPS):
-        tree = move_routes(evolve(fitter, judge=some), place_thresholds(some, tree), valid)
-        tree, answers = refit(fitter, tree)
+        tree = move_routes(some, place_thresholds(some.judge, tree), valid)
+        tree, answers = refit(fitter, divide(some, tree, depth, valid))
         found.append(prune(valid, tree, answers))
     return found
+
+
+def _tuned(fitter: Fitter, tree: Tree, valid: Judge) -> Tree:
+    """Fit answers anew with smaller and larger ridges, and take what is best on the validation rows."""
+    best, least = tree, valid.measure(tree).total
+    for way in (0.1, 10.0):
+        ridge = fitter.ridge * way
+        while (now := valid.measure(tuned := refit(evolve(fitter, ridge=ridge), tree)[0]).total) < least:
+            best, least, ridge = tuned, now, ridge * way
+    return best
 
 
 def _placed(judge: Judge, half: NDArray[np.bool_] | None, tree: Tree) -> Tree:

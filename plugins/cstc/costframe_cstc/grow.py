@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.linear.calibration import as_counts
 from costframe.linear.cuts import halving_cut, just_below
 from costframe_cstc.topology import Topology
 from costframe_cstc.tree import Tree, WeightedSum
@@ -103,7 +102,7 @@ def _settle(
     node.threshold = just_below(theta, score[at])
     above = node.inside & (score > node.threshold)
     below = node.inside & ~above
-    counts = as_counts(rows.weight)
+    counts = fitter.judge.counts
     enough = min(float(counts[below].sum()), float(counts[above].sum())) >= _FEWEST - _ROUNDING
     return (below, above) if enough and np.isfinite(theta) else None
 

@@ -66,6 +66,11 @@ class Judge:
         )
         return evolve(self, rows=rows, pricing=evolve(self.pricing, X=self.pricing.X[chosen]), reads=None)
 
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """How many rows each stands for: float64 (n,)."""
+        return as_counts(self.rows.weight)
+
     def exact(self) -> Judge:
         """Return what tells the costs of comparisons and of reuse exactly, too."""
         return evolve(self, reads=None)
@@ -101,7 +106,7 @@ class Judge:
 
     def error(self, difference: NDArray[np.float64]) -> float:
         """Return the standard error of a sum over rows of what each adds to a mean, float64 (n,)."""
-        counts = as_counts(self.rows.weight)
+        counts = self.counts
         spread = float((np.square(difference) / counts).sum()) - float(difference.sum()) ** 2 / float(counts.sum())
         return float(np.sqrt(max(spread, 0.0)))
 

@@ -77,6 +77,12 @@ class Topology:
         children[node] = -1
         return self._with(children)
 
+    def dividing(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
+        """Give a leaf two children; return also which node is which in the new order, the new ones counted last."""
+        children = np.vstack([self.children, [[-1, -1], [-1, -1]]])
+        children[node] = len(self), len(self) + 1
+        return self._with(children)
+
     def bypassing(self, node: int, side: int) -> tuple[Topology, NDArray[np.int64]]:
         """Put a node's child below (0) or above (1) in its place; return also which are left, in the new order."""
         stays = int(self.children[node, side])

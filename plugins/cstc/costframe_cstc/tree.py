@@ -104,6 +104,21 @@ class Tree:
         ended = evolve(self, route=route, threshold=threshold).with_answer(node, answer)
         return _kept(ended, topology, left)
 
+    def divided(
+        self, node: int, route: NDArray[np.float64], threshold: float, below: WeightedSum, above: WeightedSum
+    ) -> Tree:
+        """Let a leaf, or a route to two leaves, divide its rows, and answer them below and above it."""
+        tree = self.with_route(node, route, threshold)
+        if not self.topology.routes[node]:
+            nothing = WeightedSum(np.zeros(self.answer.shape[1:]), np.zeros(self.constant.shape[1]))
+            wider = (np.concatenate([part, np.zeros((2, *part.shape[1:]))]) for part in _parts(tree))
+            topology, order = self.topology.dividing(node)
+            tree = _kept(Tree(self.topology, *wider), topology, order)
+            node = int(np.flatnonzero(order == node)[0])
+            tree = tree.with_answer(node, nothing)
+        first, second = tree.topology.children[node].tolist()
+        return tree.with_answer(first, below).with_answer(second, above)
+
     def without_idle_routes(self) -> Tree:
         """Leave out routes that send all rows the same way, their threshold being infinite."""
         idle = np.flatnonzero(self.topology.routes & np.isinf(self.threshold))
@@ -114,7 +129,11 @@ class Tree:
 
 
 def _kept(tree: Tree, topology: Topology, left: NDArray[np.int64]) -> Tree:
-    return Tree(topology, tree.route[left], tree.threshold[left], tree.answer[left], tree.constant[left])
+    return Tree(topology, *(part[left] for part in _parts(tree)))
+
+
+def _parts(tree: Tree) -> tuple[NDArray[np.float64], ...]:
+    return tree.route, tree.threshold, tree.answer, tree.constant
 
 
 def as_stage_tree(bank: WeakLearnerBank, tree: Tree, link: str, steepness: float = 1.0) -> StageTree:

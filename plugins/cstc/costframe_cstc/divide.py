@@ -1,0 +1,83 @@
+"""Divides the rows of a last node by a single output, tried with answers on both sides.
+
+Where the sides differ in what is worth buying, and not in their labels, no fit to labels finds what tells them apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.linear.cuts import halving_cut, just_below
+from costframe.linear.single_stage import in_loss
+from costframe_cstc.refit import path_models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from costframe_cstc.answers import Fitter, NodeFit
+    from costframe_cstc.judge import Judge
+    from costframe_cstc.tree import Tree
+
+__all__ = ["divide"]
+
+_MOST = 12  # outputs that are tried at a node
+_FEWEST = 10.0  # rows on each side
+_ENOUGH = 1e-9  # of the objective
+
+
+def divide(fitter: Fitter, tree: Tree, depth: int, guard: Judge) -> Tree:
+    """Divide leaves above the last level, and the rows of routes to two leaves anew, by one output each.
+
+    It is done where loss + lambda * cost falls by it on the training rows, and on those of the guard does not rise.
+    """
+    judge = fitter.judge
+    best, limit = judge.measure(tree).total, guard.measure(tree).total
+    for node in range(len(tree.topology) - 1, -1, -1):
+        topology = tree.topology
+        children = topology.children[node]
+        if topology.paths[node].sum() >= depth or (children[0] >= 0 and topology.routes[children].any()):
+            continue
+        for tried in _divided(fitter, tree, node):
+            total = judge.measure(tried).total
+            if total < best * (1 - _ENOUGH) and (seen := guard.measure(tried).total) <= limit:
+                tree, best, limit = tried, total, seen
+    return tree
+
+
+def _divided(fitter: Fitter, tree: Tree, node: int) -> Iterator[Tree]:
+    """Yield the tree with a node that divides its rows in halves by one output, and answers below and above it."""
+    judge, bought = fitter.judge, tree.bought(node)
+    inside = judge.flow(tree).passes[:, node] > 0
+    if judge.counts[inside].sum() < 2 * _FEWEST:
+        return
+    fit = fitter.at(path_models(fitter, tree)[node], inside)
+    for output in _worth_trying(fit, bought):
+        scores = judge.rows.outputs.columns(np.array([output])).times(np.ones(1))
+        order = fit.at[np.argsort(scores[fit.at], kind="stable")]
+        threshold = just_below(halving_cut(scores[order], judge.rows.in_mean[order]), scores[fit.at])
+        halves = inside & ~(scores > threshold), inside & (scores > threshold)
+        if min(judge.counts[half].sum() for half in halves) < _FEWEST:
+            continue
+        route = np.zeros(tree.route.shape[1])
+        route[output] = 1.0
+        below, above = (fitter.at(fit.prior, half).answer(bought | (route != 0)) for half in halves)
+        yield tree.divided(node, route, threshold, below, above)
+
+
+def _worth_trying(fit: NodeFit, bought: NDArray[np.bool_]) -> list[int]:
+    """List few outputs that vary, by turns those that gain most beyond their price and those that do for the money."""
+    normal = fit.normal
+    varying = np.flatnonzero(normal.varies)
+    if len(varying) <= _MOST:
+        return varying.tolist()
+    offers = in_loss(fit.prices.after(bought), fit.price).offers
+    gain = 0.5 * np.square(normal.right).sum(axis=1) / np.maximum(np.diag(normal.gram), np.finfo(np.float64).tiny)
+    rate = gain / np.maximum(offers, np.finfo(np.float64).tiny)
+    ranks = (varying[np.argsort(-value[varying], kind="stable")] for value in (gain - offers, rate))
+    mixed = np.stack(list(ranks), axis=1).ravel()
+    first = np.sort(np.unique(mixed, return_index=True)[1])[:_MOST]
+    return [int(output) for output in mixed[first]]
