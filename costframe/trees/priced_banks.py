@@ -9,7 +9,7 @@ from attrs import evolve
 
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.threads import thread_count
-from costframe.core.training import check_number
+from costframe.core.training import check_number, given_or
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def train_priced_bank(
     from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
     width = n_classes if n_classes > 2 else 1
-    n_rounds = check_number("n_estimators", n_estimators or (200 if width == 1 else 100), low=1, whole=True)
+    n_rounds = given_or("n_estimators", n_estimators, 200 if width == 1 else 100, low=1, whole=True)
     step = check_number("learning_rate", learning_rate, strict=True, high=1)
     share = check_number("column_share", column_share, strict=True, high=1)
     limits: dict[str, Any] = {

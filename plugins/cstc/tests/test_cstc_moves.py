@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 import costframe as cf
 from costframe.linear.cuts import halving_cut
 from costframe_cstc.answers import Fitter
+from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow
 from costframe_cstc.prune import prune
 from costframe_cstc.refit import refit
 from costframe_cstc.routes import move_routes, place_thresholds
-from costframe_cstc.tree import as_stage_tree
+from costframe_cstc.tree import WeightedSum, as_stage_tree
 from costframe_cstc.trim import trim
 
 BANK = boosted(30, 600)
@@ -173,3 +174,54 @@ def test_fetches_are_what_is_measured():
             inquiry.supply({name: row["abcdefgh".index(name)] for name in inquiry.needs})
         paid.append(inquiry.answer.cost)
     assert judge.measure(grown_tree(judge, depth=3)).cost == pytest.approx(np.mean(paid))
+
+
+def crossed(seed, n=400):
+    """Labels that one of two dear columns tells; a free sign tells which, and says nothing of the labels itself."""
+    rng = np.random.default_rng(seed)
+    sign, dear = rng.choice([-1.0, 1.0], n), rng.standard_normal((n, 2))
+    y = np.where(sign > 0, dear[:, 0], dear[:, 1])
+    X = np.column_stack([sign, rng.standard_normal((n, 3)), *dear.T, rng.standard_normal((n, 2))])
+    return X, y
+
+
+def test_rows_are_divided_by_what_says_nothing_of_their_labels():
+    columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
+    costs = {"features": dict.fromkeys("abcdgh", 0.01) | {"e": 10.0, "f": 10.0}}
+    judge, guard = (
+        judge_of(columns, *crossed(seed), cf.CostModel.from_dict(costs), tradeoff=0.03, loss="squared")
+        for seed in (0, 1)
+    )
+    fitter = Fitter(judge, 1e-3)
+    leaf = grow(fitter, 1, 1.0).tree
+    assert len(leaf.topology) == 1
+    divided = divide(fitter, leaf, 2, guard)
+    assert divided.topology.children.tolist() == [[1, 2], [-1, -1], [-1, -1]]
+    assert np.flatnonzero(divided.route[0]).tolist() == [0]
+    assert judge.measure(divided).loss < 1e-3
+    assert guard.measure(divided).cost == pytest.approx(10, abs=0.1)
+    assert len(divide(fitter, leaf, 1, guard).topology) == 1  # no deeper than is asked for
+    again = divide(fitter, divided, 2, guard)
+    assert judge.measure(again).total <= judge.measure(divided).total
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 6))
+def test_a_divided_leaf_answers_on_both_sides(seed, node):
+    X, y = table(seed, 200)
+    judge = judge_of(BANK, X, y, tradeoff=0.003)
+    tree = grown_tree(judge, depth=3)
+    if node >= len(tree.topology) or tree.topology.routes[node]:
+        return
+    n_outputs = BANK.widths.sum()
+    route = np.zeros(n_outputs)
+    route[seed % n_outputs] = 1.0
+    scores = judge.rows.outputs.block(slice(0, 200))[:, seed % n_outputs]
+    sides = [WeightedSum(np.zeros((n_outputs, 1)), np.array([value])) for value in (-50.0, 50.0)]
+    threshold = float(np.median(scores))
+    divided = as_stage_tree(BANK, tree.divided(node, route, threshold, *sides), "identity")
+    inside = judge.flow(tree).passes[:, node] > 0
+    expected = np.where(
+        inside, np.where(scores > threshold, 50.0, -50.0), as_stage_tree(BANK, tree, "identity").predict(X)
+    )
+    np.testing.assert_allclose(divided.predict(X), expected, atol=1e-12)
