@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from costframe_cstc.judge import Judge
     from costframe_cstc.settings import TreeSettings
 
-__all__ = ["CHOICES", "MOST_LEARNERS", "MOST_ROWS", "choose"]
+__all__ = ["CHOICES", "MOST_LEARNERS", "MOST_ROWS", "choose", "ways"]
 
 CHOICES: dict[str, tuple[float, ...]] = {
     "inflation": (0.3, 1.0, 3.0, 10.0, 30.0),
@@ -49,7 +49,7 @@ def choose(settings: TreeSettings, free: Collection[str], train: Judge, judge: J
         tried.append(evolve(settings, **first))
     best = min(track(tried, "CSTC: settings", verbose=settings.verbose), key=total)
     for name in free * _TURNS:
-        for values in _ways(CHOICES[name], getattr(best, name)):
+        for values in ways(CHOICES[name], getattr(best, name)):
             for value in values:
                 change: dict[str, Any] = {name: value}
                 trial = evolve(best, **change)
@@ -79,7 +79,7 @@ class _Totals:
         return self.seen[at]
 
 
-def _ways(values: tuple[float, ...], now: float) -> Iterator[tuple[float, ...]]:
+def ways(values: tuple[float, ...], now: float) -> Iterator[tuple[float, ...]]:
     """Yield the values above, from the least on, and those below, from the greatest on."""
     yield tuple(value for value in values if value > now)
     yield tuple(value for value in reversed(values) if value < now)

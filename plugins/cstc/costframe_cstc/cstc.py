@@ -13,7 +13,7 @@ from costframe.linear.pricing import Pricing
 from costframe.linear.seen import SeenRows
 from costframe_cstc.answers import Fitter
 from costframe_cstc.calibrated import calibrated
-from costframe_cstc.choose import MOST_LEARNERS, MOST_ROWS, choose
+from costframe_cstc.choose import CHOICES, MOST_LEARNERS, MOST_ROWS, choose, ways
 from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow
 from costframe_cstc.judge import Judge
@@ -98,7 +98,8 @@ def train_cstc(
         if optimization == "full":
             some = evolve(fitter, judge=judge(_some(data.train, _MOST_MOVED)))
             moved = _moved(fitter, some, valid, grown.tree, settings.depth)
-            best = _tuned(fitter, min([best, *moved], key=total), valid)
+            best = min([best, *moved], key=total)
+            best = _tuned(fitter, some, best, valid) if "ridge" in free else best
             best = _placed(valid, halves(seen, data), best)
     link = "identity"
     if data.n_classes:
@@ -116,14 +117,20 @@ def _moved(fitter: Fitter, some: Fitter, valid: Judge, tree: Tree, depth: int) -
     return found
 
 
-def _tuned(fitter: Fitter, tree: Tree, valid: Judge) -> Tree:
-    """Fit answers anew with smaller and larger ridges, and take what is best on the validation rows."""
-    best, least = tree, valid.measure(tree).total
-    for way in (0.1, 10.0):
-        ridge = fitter.ridge * way
-        while (now := valid.measure(tuned := refit(evolve(fitter, ridge=ridge), tree)[0]).total) < least:
-            best, least, ridge = tuned, now, ridge * way
-    return best
+def _tuned(fitter: Fitter, some: Fitter, tree: Tree, valid: Judge) -> Tree:
+    """Fit answers anew with the ridge that is best on the validation rows, as fewer training rows tell it."""
+
+    def total(ridge: float) -> float:
+        return valid.measure(refit(evolve(some, ridge=ridge), tree)[0]).total
+
+    best, least = fitter.ridge, total(fitter.ridge)
+    for ridges in ways(CHOICES["ridge"], fitter.ridge):
+        for ridge in ridges:
+            if (now := total(ridge)) >= least:
+                break
+            best, least = ridge, now
+    tuned = tree if best == fitter.ridge else refit(evolve(fitter, ridge=best), tree)[0]
+    return min((tree, tuned), key=lambda one: valid.measure(one).total)
 
 
 def _placed(judge: Judge, half: NDArray[np.bool_] | None, tree: Tree) -> Tree:
