@@ -85,7 +85,8 @@ def train_cstc(
         return valid.measure(tree).total
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    settings = choose(settings, free, judge(_some(data.train, MOST_ROWS), few), judge(_some(seen, MOST_ROWS), few))
+    sample = judge(_some(data.train, MOST_ROWS), few), judge(_some(seen, MOST_ROWS), few)
+    settings = choose(settings, free, *sample, dividing=optimization == "full")
     fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
     steps: list[Step] = []
     if optimization == "cyclic":
