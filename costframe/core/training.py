@@ -52,6 +52,12 @@ class Rows:
         queries = None if self.qid is None else self.qid[chosen]
         return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries)
 
+    def evenly(self, most: int) -> Rows:
+        """Keep so many rows at most, taken evenly."""
+        if len(self) <= most:
+            return self
+        return self.take(np.unique(np.linspace(0, len(self) - 1, most).astype(np.int64)))
+
     @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one."""

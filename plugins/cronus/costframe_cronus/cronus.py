@@ -73,8 +73,8 @@ def train_cronus(
     n_jobs : int or None
     """
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = _judge(data, _some(data.train), few, settings, n_jobs)
-    settings = choose(settings, free, sample, _judge(data, _some(seen), few, settings, n_jobs, halve=True))
+    sample = _judge(data, data.train.evenly(MOST_ROWS), few, settings, n_jobs)
+    settings = choose(settings, free, sample, _judge(data, seen.evenly(MOST_ROWS), few, settings, n_jobs, halve=True))
     train = _judge(data, data.train, bank, settings, n_jobs)
     judge = _judge(data, seen, bank, settings, n_jobs, halve=True)
     steps: list[Step] = []
@@ -127,13 +127,6 @@ def _candidates(
         placed = judge.place_thresholds(one)
         for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
             yield at_supports(begin, train, judge, settings.ridge, steps), True
-
-
-def _some(rows: Rows) -> Rows:
-    """Take rows evenly, if there are more than choosing settings needs."""
-    if len(rows) <= MOST_ROWS:
-        return rows
-    return rows.take(np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)))
 
 
 def _judge(

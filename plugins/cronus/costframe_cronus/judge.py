@@ -9,6 +9,7 @@ from attrs import frozen
 
 from costframe.core.stage_visits import stage_costs
 from costframe.linear.calibration import as_counts, calibrate_two
+from costframe.linear.measured import Measured
 from costframe_cronus.flow import Flow
 from costframe_cronus.thresholds import best_thresholds, hard_objective
 from costframe_cronus.tree import as_stage_tree
@@ -20,18 +21,9 @@ if TYPE_CHECKING:
     from costframe.linear.seen import SeenRows
     from costframe_cronus.chain import Chain
 
-__all__ = ["Judge", "Measured"]
+__all__ = ["Judge"]
 
 _ALL = slice(None)
-
-
-@frozen
-class Measured:
-    """Mean loss of the answers, and mean cost; what counts is their sum, the cost times lambda."""
-
-    loss: float
-    cost: float
-    total: float
 
 
 @frozen(eq=False)

@@ -85,7 +85,7 @@ def train_cstc(
         return valid.measure(tree).total
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = judge(_some(data.train, MOST_ROWS), few), judge(_some(seen, MOST_ROWS), few)
+    sample = judge(data.train.evenly(MOST_ROWS), few), judge(seen.evenly(MOST_ROWS), few)
     settings = choose(settings, free, *sample, dividing=optimization == "full")
     fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
     steps: list[Step] = []
@@ -97,7 +97,7 @@ def train_cstc(
         grown = grow(fitter, settings.depth, settings.inflation)
         best = prune(valid, grown.tree, grown.answers)
         if optimization == "full":
-            some = evolve(fitter, judge=judge(_some(data.train, _MOST_MOVED)))
+            some = evolve(fitter, judge=judge(data.train.evenly(_MOST_MOVED)))
             moved = _moved(fitter, some, valid, grown.tree, settings.depth)
             best = min([best, *moved], key=total)
             best = _tuned(fitter, some, best, valid) if "ridge" in free else best
@@ -144,13 +144,6 @@ def _placed(judge: Judge, half: NDArray[np.bool_] | None, tree: Tree) -> Tree:
     weight = np.array([judge.rows.share[~half].sum(), judge.rows.share[half].sum()])
     gained = weight @ [b.total - a.total for a, b in zip(across, before, strict=True)]
     return place_thresholds(judge, tree) if gained > 0 else tree
-
-
-def _some(rows: Rows, most: int) -> Rows:
-    """Take rows evenly, if there are more."""
-    if len(rows) <= most:
-        return rows
-    return rows.take(np.unique(np.linspace(0, len(rows) - 1, most).astype(np.int64)))
 
 
 def _judge(data: TrainingData, rows: Rows, bank: WeakLearnerBank, settings: TreeSettings, n_jobs: int | None) -> Judge:

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from costframe.core.stage_visits import stage_costs
 from costframe.linear.calibration import as_counts
+from costframe.linear.measured import Measured
 from costframe_cstc.flow import Flow
 from costframe_cstc.tree import as_stage_tree
 
@@ -21,16 +22,7 @@ if TYPE_CHECKING:
     from costframe_cstc.losses import Loss
     from costframe_cstc.tree import Tree
 
-__all__ = ["Judge", "Measured"]
-
-
-@frozen
-class Measured:
-    """Mean loss of the answers, and mean cost; what counts is their sum, the cost times lambda."""
-
-    loss: float
-    cost: float
-    total: float
+__all__ = ["Judge"]
 
 
 @frozen(eq=False)
