@@ -44,7 +44,9 @@ PHASES = {  # functions of the module that trains
     "grow": "growth",
     "_moved": "moves",
     "_placed": "moves",
+    "_tuned": "moves",
     "move_routes": "routes",
+    "divide": "routes",
     "refit": "answers",
     "relaxed_trees": "cyclic phase",
 }
