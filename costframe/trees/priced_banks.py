@@ -74,7 +74,8 @@ def train_priced_bank(
     from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
     width = n_classes if n_classes > 2 else 1
-    n_rounds = check_number("n_estimators", n_estimators or (200 if width == 1 else 100), low=1, whole=True)
+    usual = 200 if width == 1 else 100
+    n_rounds = check_number("n_estimators", usual if n_estimators is None else n_estimators, low=1, whole=True)
     step = check_number("learning_rate", learning_rate, strict=True, high=1)
     share = check_number("column_share", column_share, strict=True, high=1)
     limits: dict[str, Any] = {

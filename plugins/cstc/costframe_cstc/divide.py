@@ -76,7 +76,8 @@ def _worth_trying(fit: NodeFit, bought: NDArray[np.bool_]) -> list[int]:
         return varying.tolist()
     offers = in_loss(fit.prices.after(bought), fit.price).offers
     gain = 0.5 * np.square(normal.right).sum(axis=1) / np.maximum(np.diag(normal.gram), np.finfo(np.float64).tiny)
-    rate = gain / np.maximum(offers, np.finfo(np.float64).tiny)
+    free = np.finfo(np.float64).tiny * max(1.0, float(gain[varying].max()))  # so that nothing is infinitely worth it
+    rate = gain / np.maximum(offers, free)
     ranks = (varying[np.argsort(-value[varying], kind="stable")] for value in (gain - offers, rate))
     mixed = np.stack(list(ranks), axis=1).ravel()
     first = np.sort(np.unique(mixed, return_index=True)[1])[:_MOST]

@@ -118,7 +118,8 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         soft cost; 20 by default.
     optimize : {"full", "cyclic", "none"}, optional
         "none" leaves the initialization, pruned. "full", the default, moves routes by exact cost as well, and is not
-        worse on the rows it chooses by. "cyclic" is the paper's: a relaxed objective over one node at a time.
+        worse on the rows it chooses by, before answers are calibrated. "cyclic" is the paper's: a relaxed objective
+        over one node at a time.
     routing_loss : float, optional
         How much the loss of a node counts for rows that it does not answer, with "cyclic": 0 by default; the paper's
         objective has 1.

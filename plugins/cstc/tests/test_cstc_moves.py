@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.linear.cuts import halving_cut
+from costframe_cstc import CSTCRegressor
 from costframe_cstc.answers import Fitter
 from costframe_cstc.grow import grow
 from costframe_cstc.prune import prune
@@ -173,3 +174,13 @@ def test_fetches_are_what_is_measured():
             inquiry.supply({name: row["abcdefgh".index(name)] for name in inquiry.needs})
         paid.append(inquiry.answer.cost)
     assert judge.measure(grown_tree(judge, depth=3)).cost == pytest.approx(np.mean(paid))
+
+
+def test_large_labels_divide_by_what_is_free():
+    """What is free is worth any gain for the money; it is tried without overflow, the most telling first."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 16))
+    y = 1e6 * (X[:, 15] > 0) * (X[:, 0] + 1)
+    prices = cf.CostModel.from_dict({"features": {f"x{f}": 0.0 for f in range(16)}})
+    model = CSTCRegressor(prices, 1e-3, bank="columns", depth=2, ridge=1e-3, inflation=1.0).fit(X, y)
+    assert model.score(X, y) > 0.95
