@@ -34,15 +34,18 @@ _TURNS = 2
 _FEW = 50  # outputs
 
 
-def choose(settings: TreeSettings, free: Collection[str], train: Judge, judge: Judge) -> TreeSettings:
+def choose(
+    settings: TreeSettings, free: Collection[str], train: Judge, judge: Judge, *, divides: bool = True
+) -> TreeSettings:
     """Take the best of a few, and climb from one value to the next while loss + lambda * cost falls on other rows.
 
-    What is not free, or is an inflation of a single level, stays.
+    What is not free, or is an inflation of a single level, stays. Nodes are divided by single outputs only if that is
+    also done with what is chosen.
     """
     free = [name for name in CHOICES if name in free and (name != "inflation" or settings.depth > 1)]
     if not free:
         return settings
-    total = _Totals(train, judge)
+    total = _Totals(train, judge, divides)
     tried: list[TreeSettings] = []
     for values in product(*(FIRST[name] for name in free)):
         first: dict[str, Any] = dict(zip(free, values, strict=True))
@@ -65,6 +68,7 @@ class _Totals:
 
     train: Judge
     judge: Judge
+    divides: bool
     seen: dict[TreeSettings, float] = Factory(dict)
 
     def __call__(self, at: TreeSettings) -> float:
@@ -73,7 +77,7 @@ class _Totals:
             fitter = Fitter(self.train, at.ridge)
             grown = grow(fitter, at.depth, at.inflation)
             tree, answers = grown.tree, grown.answers
-            if len(tree.route[0]) <= _FEW:  # what takes little time is tried already here
+            if self.divides and len(tree.route[0]) <= _FEW:  # what takes little time is tried already here
                 tree, answers = refit(fitter, divide(fitter, tree, at.depth, self.judge))
             self.seen[at] = self.judge.measure(prune(self.judge, tree, answers)).total
         return self.seen[at]

@@ -85,7 +85,8 @@ def train_cstc(
         return valid.measure(tree).total
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    settings = choose(settings, free, judge(_some(data.train, MOST_ROWS), few), judge(_some(seen, MOST_ROWS), few))
+    some = judge(_some(data.train, MOST_ROWS), few), judge(_some(seen, MOST_ROWS), few)
+    settings = choose(settings, free, *some, divides=optimization != "none")
     fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
     steps: list[Step] = []
     if optimization == "cyclic":
@@ -96,8 +97,8 @@ def train_cstc(
         grown = grow(fitter, settings.depth, settings.inflation)
         best = prune(valid, grown.tree, grown.answers)
         if optimization == "full":
-            some = evolve(fitter, judge=judge(_some(data.train, _MOST_MOVED)))
-            moved = _moved(fitter, some, valid, grown.tree, settings.depth)
+            fewer = evolve(fitter, judge=judge(_some(data.train, _MOST_MOVED)))
+            moved = _moved(fitter, fewer, valid, grown.tree, settings.depth)
             best = _tuned(fitter, min([best, *moved], key=total), valid)
             best = _placed(valid, halves(seen, data), best)
     link = "identity"
