@@ -1,6 +1,7 @@
 """What is no ordinary table, to all that weigh banks: a clear error, or the sensible answer, and never NaN."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from bank_cases import COSTS, NAMES, boosted, table
 
@@ -186,6 +187,33 @@ def test_columns_take_no_infinities(kind, settings):
 
 
 @of_every_kind
+@pytest.mark.parametrize("size", [1e100, 1e200])
+def test_columns_take_no_numbers_whose_squares_are_none(kind, settings, size):
+    X, y = table(1, 100)
+    answers(kind(COSTS, 1e-4, bank="columns", **settings).fit(X * 1e60, y), X * 1e60)
+    with pytest.raises(CostframeError, match=r"learner 0, which reads a, got NaN, infinity, or more than 1e\+75"):
+        kind(COSTS, 1e-4, bank="columns", **settings).fit(X * size, y)
+
+
+@of_every_kind
+def test_columns_may_come_in_any_order(kind, settings):
+    X, y = table(1, 120)
+    order = np.random.default_rng(0).permutation(8)
+    one, other = (pd.DataFrame(X, columns=list(NAMES)), pd.DataFrame(X[:, order], columns=[NAMES[f] for f in order]))
+    models = [kind(COSTS, 1e-3, bank="columns", **settings).fit(rows, y) for rows in (one, other)]
+    np.testing.assert_allclose(answers(models[1], other)[0], answers(models[0], one)[0], rtol=0.01, atol=0.01)
+    assert models[0].cost(one).mean == pytest.approx(models[1].cost(other).mean, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [CSTCRegressor, ReweightedRegressor])
+@pytest.mark.parametrize("size", [1e-200, 1e100, 1e300])
+def test_labels_to_choose_by_are_of_a_size_too(kind, size):
+    X, y = table(1, 60)
+    with pytest.raises(CostframeError, match="y_val: expected numbers of a size"):
+        kind(COSTS, bank="columns").fit(X, 1.0 * y, X_val=X, y_val=y * size)
+
+
+@of_every_kind
 @pytest.mark.parametrize("factor", [1e-30, 1e-6, 1e6, 1e30])
 def test_weights_of_any_size(kind, settings, factor):
     X, y = table(1, 120)
@@ -236,6 +264,25 @@ def test_weights_of_very_different_sizes(kind, settings):
 def test_settings_of_any_size(kind, optimize, settings):
     X, y = table(1, 120)
     answers(kind(COSTS, 1e-4, bank=SMALL_BANK, optimize=optimize, **{"n_stages": 3} | settings).fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"inflation": 1e300, "depth": 4},
+        {"inflation": 1e-300, "depth": 4, "optimize": "none"},
+        {"steepness": 1e300, "optimize": "cyclic"},
+        {"steepness": 1e-300, "optimize": "cyclic"},
+        {"ridge": 1e300},
+        {"ridge": 1e-300, "optimize": "cyclic"},
+        {"l1": 1e300, "optimize": "cyclic"},
+        {"scale": "paper", "optimize": "cyclic"},
+    ],
+    ids=str,
+)
+def test_settings_of_trees_of_any_size(settings):
+    X, y = table(1, 120)
+    answers(CSTCClassifier(COSTS, 1e-4, bank=SMALL_BANK, **settings).fit(X, y), X)
 
 
 BANK = boosted(60, 600)

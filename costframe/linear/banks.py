@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["dearer_copies", "find_bank", "outputs_on", "own_weights", "usual_share"]
 
 TRAINED = (None, "boosted")
+_MOST = 1e75  # size of an output, as of a label
 
 
 def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeoff: float = 0.0) -> WeakLearnerBank:
@@ -74,17 +75,18 @@ def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None
     Raises
     ------
     DataError
-        If a learner gives infinity or NaN.
+        If a learner gives infinity or NaN, or numbers too large to be squared and added up.
     """
     outputs = BankOutputs.of(bank, X, n_jobs)
-    wrong = ~np.isfinite(outputs.dense).all(axis=0)
+    wrong = ~(np.abs(outputs.dense) <= _MOST).all(axis=0)
     if wrong.any():
         others = np.flatnonzero(np.repeat(bank.kind, bank.widths) != TREE)
         learner = int(np.repeat(np.arange(len(bank)), bank.widths)[others[wrong.argmax()]])
         features = bank.F.tocsc()[:, [learner]].indices
         raise DataError(
             f"X: expected finite outputs of learner {learner}, which reads "
-            f"{', '.join(bank.feature_names[f] for f in features)}, got NaN or infinity; trees take such values"
+            f"{', '.join(bank.feature_names[f] for f in features)}, got NaN, infinity, or more than {_MOST:g}; "
+            "trees take such values"
         )
     return outputs
 
@@ -152,15 +154,16 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
 
 
 def _columns(data: TrainingData) -> WeakLearnerBank:
-    """All columns, a missing value standing for the mean of the others."""
+    """All columns, in the order of their names; a missing value stands for the mean of the others."""
     rows = data.train
     there = np.isfinite(rows.X)
     weight = rows.weight[:, np.newaxis] * there
     total = weight.sum(axis=0)
     sums = (weight * np.where(there, rows.X, 0.0)).sum(axis=0)
     fill = np.divide(sums, total, out=sums * 0, where=total > 0)
-    read = np.flatnonzero(~dearer_copies(rows.X, data.prices)).tolist()
-    return WeakLearnerBank.columns(data.feature_names, read, fill=fill[read])
+    dearer, names = dearer_copies(rows.X, data.prices), data.feature_names
+    read = sorted(np.flatnonzero(~dearer).tolist(), key=names.__getitem__)
+    return WeakLearnerBank.columns(names, read, fill=fill[read])
 
 
 def dearer_copies(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.bool_]:

@@ -66,6 +66,8 @@ class OverBank(CostAwareEstimator):
     def _bank(self, data: TrainingData) -> WeakLearnerBank:
         """Check settings that all have, and find the bank."""
         check_sizes(data.train)
+        if data.valid is not None:
+            check_sizes(data.valid, "_val")
         if self.scale not in _SCALES:
             raise ParameterError(f"scale: expected 'exact' or 'paper', got {self.scale!r}")
         if self.n_jobs is not None:

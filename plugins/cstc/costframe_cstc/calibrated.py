@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.linear.calibration import as_counts, calibrate, calibrate_two
+from costframe_cstc.losses import Squared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,8 @@ __all__ = ["calibrated"]
 def calibrated(tree: Tree, judge: Judge) -> Tree:
     """Let the answers minimize cross-entropy on the judge's rows by a slope and constants that all of them share.
 
-    Answers fitted by squares are no log odds, and those to rows that the bank was trained on are too sure.
+    Answers fitted by squares are no log odds, and those to rows that the bank was trained on are too sure. Labels are
+    softened here: log odds that are better as they are stay.
     """
     rows, leaves = judge.rows, ~tree.topology.routes
     scores = np.einsum("ik,ikm->im", judge.flow(tree).passes * leaves, tree.answers(rows))
@@ -33,4 +35,7 @@ def calibrated(tree: Tree, judge: Judge) -> Tree:
     else:
         slope, constants = calibrate(scores, rows.target.argmax(axis=1), weight)
     shifted = np.where(leaves[:, np.newaxis], slope * tree.constant + constants, 0.0)
-    return evolve(tree, answer=slope * tree.answer, constant=shifted)
+    found = evolve(tree, answer=slope * tree.answer, constant=shifted)
+    if isinstance(judge.loss, Squared) or judge.measure(found).loss <= judge.measure(tree).loss:
+        return found
+    return tree

@@ -82,26 +82,27 @@ def train_cstc(
         return _judge(data, rows, learners, settings, n_jobs)
 
     def total(tree: Tree) -> float:
-        return valid.measure(tree).total
+        """Measure a tree as it will be: log odds are calibrated."""
+        seen = tree if isinstance(valid.loss, Squared) else calibrated(tree, valid)
+        return valid.measure(seen).total
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
     sample = judge(data.train.evenly(MOST_ROWS), few), judge(seen.evenly(MOST_ROWS), few)
     settings = choose(settings, free, *sample, dividing=optimization == "full")
     fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
     steps: list[Step] = []
+    grown = grow(fitter, settings.depth, settings.inflation)
     if optimization == "cyclic":
-        grown = grow(fitter, settings.depth, 1.0)
         trees = relaxed_trees(fitter, grown, settings, steps)
         best = min((prune(valid, tree, refit(fitter, tree)[1]) for tree in trees), key=total)
     else:
-        grown = grow(fitter, settings.depth, settings.inflation)
         best = prune(valid, grown.tree, grown.answers)
-        if optimization == "full":
-            some = evolve(fitter, judge=judge(data.train.evenly(_MOST_MOVED)))
-            moved = _moved(fitter, some, valid, grown.tree, settings.depth)
-            best = min([best, *moved], key=total)
-            best = _tuned(fitter, some, best, valid) if "ridge" in free else best
-            best = _placed(valid, halves(seen, data), best)
+    if optimization == "full":
+        some = evolve(fitter, judge=judge(data.train.evenly(_MOST_MOVED)))
+        best = min([best, *_moved(fitter, some, valid, grown.tree, settings.depth)], key=total)
+        if "ridge" in free:
+            best = min([best, _tuned(fitter, some, best, valid)], key=total)
+        best = min([best, _placed(valid, halves(seen, data), best)], key=total)
     link = "identity"
     if data.n_classes:
         best, link = calibrated(best, valid), "sigmoid" if data.n_classes == 2 else "softmax"

@@ -41,10 +41,11 @@ def divide(fitter: Fitter, tree: Tree, depth: int, guard: Judge) -> Tree:
         children = topology.children[node]
         if topology.paths[node].sum() >= depth or (children[0] >= 0 and topology.routes[children].any()):
             continue
-        for tried in _divided(fitter, tree, node):
-            total = judge.measure(tried).total
-            if total < best * (1 - _ENOUGH) and (seen := guard.measure(tried).total) <= limit:
-                tree, best, limit = tried, total, seen
+        held = [tried for tried in _divided(fitter, tree, node) if guard.measure(tried).total <= limit]
+        totals = [judge.measure(tried).total for tried in held]
+        if held and min(totals) < best * (1 - _ENOUGH):
+            tree, best = held[int(np.argmin(totals))], min(totals)
+            limit = guard.measure(tree).total
     return tree
 
 
@@ -76,7 +77,8 @@ def _worth_trying(fit: NodeFit, bought: NDArray[np.bool_]) -> list[int]:
         return varying.tolist()
     offers = in_loss(fit.prices.after(bought), fit.price).offers
     gain = 0.5 * np.square(normal.right).sum(axis=1) / np.maximum(np.diag(normal.gram), np.finfo(np.float64).tiny)
-    rate = gain / np.maximum(offers, np.finfo(np.float64).tiny)
+    free = np.finfo(np.float64).tiny * max(1.0, float(gain[varying].max()))  # so that nothing is infinitely worth it
+    rate = gain / np.maximum(offers, free)
     ranks = (varying[np.argsort(-value[varying], kind="stable")] for value in (gain - offers, rate))
     mixed = np.stack(list(ranks), axis=1).ravel()
     first = np.sort(np.unique(mixed, return_index=True)[1])[:_MOST]

@@ -47,7 +47,8 @@ class _Tree(OverBank):
             return self._single_stage(data, settings)
         data, seen = split_off(data)
         bank = self._bank(data)
-        free = [name for name in CHOICES if getattr(self, name) is None]
+        fixed = ("inflation",) if self.optimize == "cyclic" else ()
+        free = [name for name in CHOICES if getattr(self, name) is None and name not in fixed]
         with blas_alone():
             trained = train_cstc(data, seen, bank, settings, free, self.optimize or "full", self.n_jobs)
         self.steps_ = trained.steps
@@ -60,7 +61,7 @@ class _Tree(OverBank):
             tradeoff=float(self.tradeoff),
             depth=given_or("depth", self.depth, 3, low=1, high=10, whole=True),
             loss=self._loss,
-            inflation=given_or("inflation", self.inflation, 3.0, strict=True),
+            inflation=given_or("inflation", self.inflation, 1.0, strict=True),
             ridge=given_or("ridge", self.ridge, 1.0, strict=True),
             steepness=given_or("steepness", self.steepness, 20.0, strict=True),
             routing_loss=given_or("routing_loss", self.routing_loss, 0.0, high=1),
@@ -117,8 +118,9 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         gamma, how sharply routes divide rows where routing is soft: in training with "cyclic", and in the evaluator's
         soft cost; 20 by default.
     optimize : {"full", "cyclic", "none"}, optional
-        "none" leaves the initialization, pruned. "full", the default, moves routes by exact cost as well, and is not
-        worse on the rows it chooses by. "cyclic" is the paper's: a relaxed objective over one node at a time.
+        "none" leaves the initialization, pruned. "full", the default, moves routes by exact cost as well, and on the rows
+        it chooses by is not worse than what it starts from. "cyclic" is the paper's: a relaxed objective over one node
+        at a time.
     routing_loss : float, optional
         How much the loss of a node counts for rows that it does not answer, with "cyclic": 0 by default; the paper's
         objective has 1.

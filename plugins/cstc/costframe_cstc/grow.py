@@ -21,6 +21,7 @@ __all__ = ["Grown", "grow"]
 
 _FEWEST = 10  # rows on each side of a route
 _ROUNDING = 1e-6
+_MOST = 1e300  # of an inflation
 _LESS = (1.0, 0.5, 0.0)  # powers of an inflation that are tried until there is something to divide rows by
 
 
@@ -68,7 +69,7 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> Grown:
     nodes, waiting = [root], deque([root])
     while waiting:
         node = waiting.popleft()
-        halves = _settle(fitter, node, float(inflation ** (depth - node.level)), last=node.level == depth)
+        halves = _settle(fitter, node, _power(inflation, depth - node.level), last=node.level == depth)
         if halves is not None:
             bought = node.bought | node.classifier.used
             pair = [_Node(node.level + 1, half, bought, node.classifier) for half in halves]
@@ -76,6 +77,12 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> Grown:
             nodes += pair
             waiting += pair
     return _grown(nodes)
+
+
+def _power(inflation: float, levels: int) -> float:
+    """Return inflation^levels, or what is as good as infinite."""
+    with np.errstate(over="ignore"):
+        return float(min(np.float_power(inflation, levels), _MOST))
 
 
 def _settle(

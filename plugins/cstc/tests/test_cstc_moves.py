@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.linear.cuts import halving_cut
+from costframe_cstc import CSTCRegressor
 from costframe_cstc.answers import Fitter
 from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow
@@ -225,3 +226,13 @@ def test_a_divided_leaf_answers_on_both_sides(seed, node):
         inside, np.where(scores > threshold, 50.0, -50.0), as_stage_tree(BANK, tree, "identity").predict(X)
     )
     np.testing.assert_allclose(divided.predict(X), expected, atol=1e-12)
+
+
+def test_large_labels_divide_by_what_is_free():
+    """What is free is worth any gain for the money; it is tried without overflow, the most telling first."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 16))
+    y = 1e6 * (X[:, 15] > 0) * (X[:, 0] + 1)
+    prices = cf.CostModel.from_dict({"features": {f"x{f}": 0.0 for f in range(16)}})
+    model = CSTCRegressor(prices, 1e-3, bank="columns", depth=2, ridge=1e-3, inflation=1.0).fit(X, y)
+    assert model.score(X, y) > 0.95

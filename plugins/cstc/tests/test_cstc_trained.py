@@ -191,6 +191,7 @@ def test_the_paper_as_printed():
         ({"scale": "other"}, "scale"),
         ({"acquisition": "eager"}, "acquisition"),
         ({"engine": "lightgbm"}, "engine"),
+        ({"n_estimators": 0}, "n_estimators"),
         ({"engine": "cart", "bank": "columns"}, "engine: has no effect"),
         ({"bank": "forest"}, "bank: expected"),
     ],
