@@ -97,9 +97,10 @@ def train_cstc(
         best = min((prune(valid, tree, refit(fitter, tree)[1]) for tree in trees), key=total)
     else:
         best = prune(valid, grown.tree, grown.answers)
-    if optimization == "full":
+    if optimization != "none":
         some = evolve(fitter, judge=judge(data.train.evenly(_MOST_MOVED)))
-        best = min([best, *_moved(fitter, some, valid, grown.tree, settings.depth)], key=total)
+        if optimization == "full":
+            best = min([best, *_moved(fitter, some, valid, grown.tree, settings.depth)], key=total)
         if "ridge" in free:
             best = min([best, _tuned(fitter, some, best, valid)], key=total)
         best = min([best, _placed(valid, halves(seen, data), best)], key=total)

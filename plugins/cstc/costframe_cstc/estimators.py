@@ -118,9 +118,9 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         gamma, how sharply routes divide rows where routing is soft: in training with "cyclic", and in the evaluator's
         soft cost; 20 by default.
     optimize : {"full", "cyclic", "none"}, optional
-        "none" leaves the initialization, pruned. "full", the default, moves routes by exact cost as well, and on the rows
-        it chooses by is not worse than what it starts from. "cyclic" is the paper's: a relaxed objective over one node
-        at a time.
+        "none" leaves the initialization, pruned. "full", the default, moves routes by exact cost as well, and on the
+        rows it chooses by is not worse than what it starts from. "cyclic" is the paper's: a relaxed objective over one
+        node at a time.
     routing_loss : float, optional
         How much the loss of a node counts for rows that it does not answer, with "cyclic": 0 by default; the paper's
         objective has 1.
