@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["train_priced_bank"]
 
 _FIRST, _LAST = 30.0, 0.1  # times the tradeoff: what the first and the last tree pay
+_FEW = 2000.0  # rows, counted by their weights
 _MOST = 1e150  # products with prices and weights are numbers
 
 
@@ -56,7 +57,7 @@ def train_priced_bank(
     tradeoff : float
         lambda; 0 makes plain trees.
     n_estimators : int, optional
-        Rounds: 200 by default, or 100 where there are more than two classes.
+        Rounds: 200 by default, or 100 where there are more than two classes, or fewer than 2,000 rows.
     learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share, random_state, n_jobs
         As for `train_bank`.
 
@@ -74,7 +75,8 @@ def train_priced_bank(
     from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
     width = n_classes if n_classes > 2 else 1
-    n_rounds = given_or("n_estimators", n_estimators, 200 if width == 1 else 100, low=1, whole=True)
+    few = width > 1 or max(float(len(rows)), rows.total_weight) < _FEW
+    n_rounds = given_or("n_estimators", n_estimators, 100 if few else 200, low=1, whole=True)
     step = check_number("learning_rate", learning_rate, strict=True, high=1)
     share = check_number("column_share", column_share, strict=True, high=1)
     limits: dict[str, Any] = {
