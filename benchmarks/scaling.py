@@ -116,9 +116,9 @@ class Clock:
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, timed as a step."""
 
-        def run(*given: Any) -> Any:
+        def run(*given: Any, **settings: Any) -> Any:
             with self.step(name):
-                return function(*given)
+                return function(*given, **settings)
 
         return run
 
