@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["best_cut", "halving_cut", "just_below"]
+__all__ = ["best_cut", "halving_cut", "halving_threshold", "just_below"]
 
 _NEARLY = 1e-15
 _EVEN = 1e-9  # sums of weights differ by rounding; the first of two as good is taken
@@ -42,6 +42,12 @@ def halving_cut(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> flo
         return np.inf
     off = np.abs(np.cumsum(weight)[places - 1] / weight.sum() - 0.5)
     return _between(scores, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
+
+
+def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the threshold above which about half of the rows' weight is; infinite if all scores, (n,), are equal."""
+    order = np.argsort(scores, kind="stable")
+    return just_below(halving_cut(scores[order], weight[order]), scores)
 
 
 def just_below(theta: float, scores: NDArray[np.float64]) -> float:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, frozen
 
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.frames import column_names
 from costframe.core.tables import as_rows
-from costframe.core.threads import thread_count
-from costframe.core.training import Rows, check_number, check_target, check_weights
+from costframe.core.training import Rows, check_target, check_weights
+from costframe.trees.cart_banks import BankSettings, boost_trees
 from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
@@ -21,27 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.tree_table import TreeTable
-    from costframe.trees.finish import GrownTree
     from costframe.trees.losses import Loss
 
 __all__ = ["train_bank"]
 
 ENGINES = ("xgboost", "cart")
 LOSSES = {"squared": "reg:squarederror", "logistic": "binary:logistic", "softmax": "multi:softprob"}
-
-
-@frozen
-class _Settings:
-    loss: str
-    n_estimators: int
-    learning_rate: float
-    max_depth: int
-    min_samples_leaf: int
-    l2_regularization: float
-    max_bins: int
-    column_share: float
-    random_state: int
-    n_threads: int
 
 
 def train_bank(
@@ -91,21 +75,23 @@ def train_bank(
     for name, value, choices in (("engine", engine, ENGINES), ("loss", loss, LOSSES)):
         if value not in choices:
             raise ParameterError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
-    settings = _Settings(
-        loss,
-        check_number("n_estimators", n_estimators, low=1, whole=True),
-        check_number("learning_rate", learning_rate, strict=True, high=1),
-        check_number("max_depth", max_depth, low=1, whole=True),
-        check_number("min_samples_leaf", min_samples_leaf, low=1, whole=True),
-        check_number("l2_regularization", l2_regularization),
-        check_number("max_bins", max_bins, low=2, high=255, whole=True),
-        check_number("column_share", column_share, strict=True, high=1),
-        check_number("random_state", random_state, whole=True),
-        thread_count(n_jobs),
+    settings = BankSettings.checked(
+        n_estimators=n_estimators,
+        learning_rate=learning_rate,
+        max_depth=max_depth,
+        min_samples_leaf=min_samples_leaf,
+        l2_regularization=l2_regularization,
+        max_bins=max_bins,
+        column_share=column_share,
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
     names = feature_names or column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
     rows = _read_rows(as_rows(X, names), y, sample_weight, loss)
-    trees = (_by_xgboost if engine == "xgboost" else _by_cart)(rows, settings)
+    if engine == "xgboost":
+        trees = _by_xgboost(rows, settings, loss)
+    else:
+        trees = boost_trees(rows, settings, _loss(loss, rows.y))
     return WeakLearnerBank.from_trees(trees, names)
 
 
@@ -120,14 +106,14 @@ def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLi
     return rows
 
 
-def _by_xgboost(rows: Rows, settings: _Settings) -> TreeTable:
+def _by_xgboost(rows: Rows, settings: BankSettings, loss: str) -> TreeTable:
     import xgboost
 
     from costframe.adoption.xgboost import adopt_xgboost
 
     _check_single_precision(rows)
     parameters = {
-        "objective": LOSSES[settings.loss],
+        "objective": LOSSES[loss],
         "eta": settings.learning_rate,
         "max_depth": settings.max_depth,
         "min_child_weight": settings.min_samples_leaf,
@@ -139,47 +125,10 @@ def _by_xgboost(rows: Rows, settings: _Settings) -> TreeTable:
         "nthread": settings.n_threads,
         "verbosity": 0,
     }
-    if settings.loss == "softmax":
+    if loss == "softmax":
         parameters["num_class"] = int(rows.y.max()) + 1
     data = xgboost.DMatrix(rows.X, rows.y, weight=rows.weight, nthread=settings.n_threads)
     return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).table
-
-
-def _by_cart(rows: Rows, settings: _Settings) -> TreeTable:
-    from costframe.core.tree_table import TreeTable
-    from costframe.trees.binning import BinMapper
-    from costframe.trees.boosting import boost
-    from costframe.trees.draws import draw_columns
-    from costframe.trees.grow import grow_tree
-
-    random = np.random.default_rng(settings.random_state)
-    mapper = BinMapper.fit(rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=settings.n_threads)
-    binned = mapper.transform(rows.X, n_threads=settings.n_threads)
-
-    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
-        return grow_tree(
-            binned,
-            gradients,
-            hessians,
-            features=draw_columns(random, rows.X.shape[1], settings.column_share),
-            growth="breadth",
-            max_depth=settings.max_depth,
-            min_samples_leaf=settings.min_samples_leaf,
-            l2=settings.l2_regularization,
-            n_threads=settings.n_threads,
-        )
-
-    ensemble, _ = boost(
-        rows,
-        _loss(settings.loss, rows.y),
-        grow,
-        n_rounds=settings.n_estimators,
-        step=settings.learning_rate,
-        end_when_idle=settings.column_share == 1,
-        n_threads=settings.n_threads,
-    )
-    table = TreeTable.concatenate(ensemble.tables)
-    return evolve(table, values=table.values * settings.learning_rate)
 
 
 def _loss(name: str, y: NDArray[np.float64]) -> Loss:

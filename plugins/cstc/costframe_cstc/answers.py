@@ -44,8 +44,9 @@ class Fitter:
         """Return the ridge of a node that a share of the rows comes to: few rows are told less from."""
         return float(self.ridge * share**-_SHRINK)
 
+    @cached_property
     def constant(self) -> WeightedSum:
-        """Return the best constant."""
+        """The best constant."""
         rows, loss = self.judge.rows, self.judge.loss
         width = rows.target.shape[1]
         nothing = np.zeros((0, width)), np.zeros(width)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.linear.cuts import halving_cut, just_below
+from costframe.linear.cuts import halving_threshold
 from costframe.linear.single_stage import in_loss
 from costframe_cstc.refit import path_models
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from costframe_cstc.answers import Fitter, NodeFit
     from costframe_cstc.judge import Judge
-    from costframe_cstc.tree import Tree
+    from costframe_cstc.tree import Tree, WeightedSum
 
 __all__ = ["divide"]
 
@@ -36,36 +36,36 @@ def divide(fitter: Fitter, tree: Tree, depth: int, guard: Judge) -> Tree:
     """
     judge = fitter.judge
     best, limit = judge.measure(tree).total, guard.measure(tree).total
+    known = path_models(fitter, tree)
     for node in range(len(tree.topology) - 1, -1, -1):
         topology = tree.topology
         children = topology.children[node]
         if topology.paths[node].sum() >= depth or (children[0] >= 0 and topology.routes[children].any()):
             continue
-        held = [tried for tried in _divided(fitter, tree, node) if guard.measure(tried).total <= limit]
+        held = [tried for tried in _divided(fitter, tree, node, known[node]) if guard.measure(tried).total <= limit]
         totals = [judge.measure(tried).total for tried in held]
         if held and min(totals) < best * (1 - _ENOUGH):
             tree, best = held[int(np.argmin(totals))], min(totals)
-            limit = guard.measure(tree).total
+            limit, known = guard.measure(tree).total, path_models(fitter, tree)
     return tree
 
 
-def _divided(fitter: Fitter, tree: Tree, node: int) -> Iterator[Tree]:
+def _divided(fitter: Fitter, tree: Tree, node: int, known: WeightedSum) -> Iterator[Tree]:
     """Yield the tree with a node that divides its rows in halves by one output, and answers below and above it."""
     judge, bought = fitter.judge, tree.bought(node)
     inside = judge.flow(tree).passes[:, node] > 0
     if judge.counts[inside].sum() < 2 * _FEWEST:
         return
-    fit = fitter.at(path_models(fitter, tree)[node], inside)
+    fit = fitter.at(known, inside)
     for output in _worth_trying(fit, bought):
         scores = judge.rows.outputs.columns(np.array([output])).times(np.ones(1))
-        order = fit.at[np.argsort(scores[fit.at], kind="stable")]
-        threshold = just_below(halving_cut(scores[order], judge.rows.in_mean[order]), scores[fit.at])
+        threshold = halving_threshold(scores[fit.at], judge.rows.in_mean[fit.at])
         halves = inside & ~(scores > threshold), inside & (scores > threshold)
         if min(judge.counts[half].sum() for half in halves) < _FEWEST:
             continue
         route = np.zeros(tree.route.shape[1])
         route[output] = 1.0
-        below, above = (fitter.at(fit.prior, half).answer(bought | (route != 0)) for half in halves)
+        below, above = (fitter.at(known, half).answer(bought | (route != 0)) for half in halves)
         yield tree.divided(node, route, threshold, below, above)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.linear.cuts import halving_cut, just_below
+from costframe.linear.cuts import halving_threshold
 from costframe_cstc.topology import Topology
 from costframe_cstc.tree import Tree, WeightedSum
 
@@ -65,7 +65,7 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> Grown:
     A node is a leaf already before the last level if it buys nothing, or its rows cannot be divided.
     """
     n_rows, n_outputs = fitter.judge.rows.outputs.shape
-    root = _Node(1, np.ones(n_rows, np.bool_), np.zeros(n_outputs, np.bool_), fitter.constant())
+    root = _Node(1, np.ones(n_rows, np.bool_), np.zeros(n_outputs, np.bool_), fitter.constant)
     nodes, waiting = [root], deque([root])
     while waiting:
         node = waiting.popleft()
@@ -104,14 +104,12 @@ def _settle(
     at = np.flatnonzero(node.inside)
     node.direction = _leading(scores[at], rows.in_mean[at])
     score = (scores - node.classifier.constant) @ node.direction
-    order = at[np.argsort(score[at], kind="stable")]
-    theta = halving_cut(score[order], rows.in_mean[order])
-    node.threshold = just_below(theta, score[at])
+    node.threshold = halving_threshold(score[at], rows.in_mean[at])
     above = node.inside & (score > node.threshold)
     below = node.inside & ~above
     counts = fitter.judge.counts
     enough = min(float(counts[below].sum()), float(counts[above].sum())) >= _FEWEST - _ROUNDING
-    return (below, above) if enough and np.isfinite(theta) else None
+    return (below, above) if enough and np.isfinite(node.threshold) else None
 
 
 def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:

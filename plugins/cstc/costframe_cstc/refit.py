@@ -14,7 +14,7 @@ __all__ = ["path_models", "refit"]
 def path_models(fitter: Fitter, tree: Tree) -> list[WeightedSum]:
     """Return for each node what can be said of its rows by what is bought on the way there."""
     passes = fitter.judge.flow(tree).passes > 0
-    found = [fitter.constant()]
+    found = [fitter.constant]
     for node, parent in enumerate(tree.topology.parent.tolist()):
         if node:
             inside, prior = passes[:, parent], found[parent]

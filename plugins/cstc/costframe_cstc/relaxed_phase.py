@@ -119,7 +119,7 @@ def _fine_tuned(fitter: Fitter, at: Classifiers) -> Tree:
     for node in np.flatnonzero(~tree.topology.routes).tolist():
         inside = passes[:, node]
         if inside.any():
-            fit = fitter.at(fitter.constant(), inside)
+            fit = fitter.at(fitter.constant, inside)
             tree = tree.with_answer(node, fit.free_answer(tree.bought(node) | tree.used[node]))
     return place_thresholds(fitter.judge, tree)
 

@@ -48,11 +48,7 @@ def place_thresholds(judge: Judge, tree: Tree) -> Tree:
 
 def placed_at(judge: Judge, tree: Tree, node: int) -> Tree:
     """Place the threshold of one route; one that sends all rows the same way stays."""
-    flow = judge.flow(tree)
-    inside = np.flatnonzero(flow.passes[:, node] > 0)
-    more = _difference(flow.ahead(judge.losses(tree), judge.arrival(tree)), tree, node)[inside]
-    scores = judge.rows.outputs.rows(inside).times(tree.route[node])
-    return tree.with_route(node, tree.route[node], _placed(scores, more, np.inf))
+    return _routed(judge, tree, _Choice.at(judge, tree, node, judge.losses(tree)), tree.route[node])
 
 
 def _difference(ahead: NDArray[np.float64], tree: Tree, node: int) -> NDArray[np.float64]:
@@ -77,6 +73,13 @@ class _Choice:
     more: NDArray[np.float64]
     flow: Flow
 
+    @classmethod
+    def at(cls, judge: Judge, tree: Tree, node: int, losses: NDArray[np.float64]) -> _Choice:
+        """Tell it of the judge's rows, with what answers lose, (n, K)."""
+        flow = judge.flow(tree)
+        more = _difference(flow.ahead(losses, judge.arrival(tree)), tree, node)
+        return cls(node, flow.passes[:, node] > 0, more, flow)
+
 
 def move_routes(fitter: Fitter, tree: Tree, guard: Judge | None = None) -> Tree:
     """Move one route after another, the last first, to other learners and weights.
@@ -88,15 +91,12 @@ def move_routes(fitter: Fitter, tree: Tree, guard: Judge | None = None) -> Tree:
     best = judge.measure(tree).total
     limit = np.inf if guard is None else guard.measure(tree).total
     for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
-        flow = judge.flow(tree)
-        more = _difference(flow.ahead(losses, judge.arrival(tree)), tree, node)
-        choice = _Choice(node, flow.passes[:, node] > 0, more, flow)
-        for moved in _candidates(fitter, tree, choice):
+        for moved in _candidates(fitter, tree, _Choice.at(judge, tree, node, losses)):
             total = judge.measure(moved).total
             if total < best * (1 - _ENOUGH):
                 seen = -np.inf if guard is None else guard.measure(moved).total
                 if seen <= limit:
-                    tree, best, limit = moved, total, max(seen, -np.inf) if guard is not None else np.inf
+                    tree, best, limit = moved, total, seen
     return tree
 
 
@@ -114,7 +114,7 @@ def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
     for later in np.flatnonzero(tree.topology.paths[:, choice.node]):
         if later != choice.node:  # what a row buys later anyway costs nothing more here
             prices = prices.after(tree.used[later], among=choice.flow.passes[drawn, later] > 0)
-    seen = {tree.used[choice.node].tobytes()}
+    seen: set[bytes] = set()
     normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)
     for inflation in _INFLATIONS:
         price = inflation * fitter.judge.tradeoff * share / float(size[at].sum())
@@ -124,16 +124,15 @@ def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
             continue
         seen.add(weights.tobytes())
         H = outputs.columns(used).block(slice(0, len(at)))
-        yield _routed(fitter, tree, choice, used, weights[used, 0])
+        yield _routed(fitter.judge, tree, choice, weights[:, 0])
         start, nothing = (2.0 * weights[used], 2.0 * constant), np.zeros(side.shape)
         refined, _ = refine(Logistic(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
-        yield _routed(fitter, tree, choice, used, refined[:, 0])
+        weights[used] = refined
+        yield _routed(fitter.judge, tree, choice, weights[:, 0])
 
 
-def _routed(fitter: Fitter, tree: Tree, choice: _Choice, used: NDArray[np.int64], weights: NDArray[np.float64]) -> Tree:
-    route = np.zeros(tree.route.shape[1])
-    route[used] = weights
-    inside = np.flatnonzero(choice.inside)
-    scores = fitter.judge.rows.outputs.rows(inside).columns(used).times(weights)
-    threshold = _placed(scores, choice.more[inside], np.inf)
-    return tree.with_route(choice.node, route, threshold)
+def _routed(judge: Judge, tree: Tree, choice: _Choice, route: NDArray[np.float64]) -> Tree:
+    """Replace the route that is chosen, its threshold placed; weights (C,)."""
+    inside, used = np.flatnonzero(choice.inside), np.flatnonzero(route)
+    scores = judge.rows.outputs.rows(inside).columns(used).times(route[used])
+    return tree.with_route(choice.node, route, _placed(scores, choice.more[inside], np.inf))

@@ -61,5 +61,5 @@ def _without(fitter: Fitter, tree: Tree, nodes: list[int], gone: NDArray[np.bool
             tree = placed_at(fitter.judge, tree.with_route(node, np.where(gone, 0.0, tree.route[node]), 0.0), node)
         elif inside.any():
             kept = tree.bought(node) | (tree.used[node] & ~gone)
-            tree = tree.with_answer(node, fitter.at(fitter.constant(), inside).free_answer(kept))
+            tree = tree.with_answer(node, fitter.at(fitter.constant, inside).free_answer(kept))
     return tree
