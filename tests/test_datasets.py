@@ -42,7 +42,7 @@ def test_breast_cancer_is_split_the_same_way_every_time_and_evenly():
 
 
 def test_names_lists_the_built_in():
-    assert {"breast-cancer", "quadrants"} <= set(cf.datasets.names())
+    assert {"breast-cancer", "quadrants", "synthetic-1", "synthetic-2"} <= set(cf.datasets.names())
     with pytest.raises(CostframeError, match="breast-cancer"):
         cf.datasets.load("brest-cancer")
 

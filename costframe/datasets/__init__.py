@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from costframe.core.errors import CostframeError, PluginError
+from costframe.datasets.coast import make_coast
 from costframe.datasets.dataset import Dataset, Rows
+from costframe.datasets.islands import make_islands
 from costframe.datasets.quadrants import make_quadrants
 from costframe.hooks import hookimpl
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from costframe.datasets.tables import read_table
 
-__all__ = ["Dataset", "Rows", "load", "make_quadrants", "names", "read_table"]
+__all__ = ["Dataset", "Rows", "load", "make_coast", "make_islands", "make_quadrants", "names", "read_table"]
 
 
 def load(name: str) -> Dataset:
@@ -49,7 +51,12 @@ def names() -> list[str]:
 @hookimpl
 def costframe_datasets() -> Mapping[str, Callable[[], Dataset]]:
     """Return the loaders of the built-in data sets."""
-    return {"breast-cancer": _breast_cancer, "quadrants": make_quadrants}
+    return {
+        "breast-cancer": _breast_cancer,
+        "quadrants": make_quadrants,
+        "synthetic-1": make_coast,
+        "synthetic-2": make_islands,
+    }
 
 
 def _breast_cancer() -> Dataset:

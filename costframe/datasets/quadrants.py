@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.costs import CostModel
-from costframe.core.errors import ParameterError
-from costframe.core.training import check_number
-from costframe.datasets.dataset import Dataset
-from costframe.datasets.splits import PARTS
+from costframe.datasets.drawing import check_numbers, draw_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from costframe.datasets.dataset import Dataset
 
 __all__ = ["make_quadrants"]
 
@@ -59,38 +57,12 @@ def make_quadrants(
     ParameterError
         If a number of rows, a mean or the seed is none.
     """
-    check_number("n_rows", n_rows, low=1, whole=True)
-    others = {"n_valid": n_valid, "n_test": n_test}
-    sizes = [n_rows, *(n_rows if n is None else check_number(name, n, low=1, whole=True) for name, n in others.items())]
-    if random_state is not None:
-        check_number("random_state", random_state, whole=True)
-    centers, seeds = _four(means), np.random.SeedSequence(random_state).spawn(len(PARTS))
-    drawn = [_draw(int(n), centers, np.random.default_rng(seed)) for n, seed in zip(sizes, seeds, strict=True)]
-    return Dataset.from_arrays(
-        np.concatenate([X for X, _ in drawn]),
-        np.concatenate([y for _, y in drawn]),
-        CostModel.from_dict({"features": _PRICES}),
-        feature_names=tuple(_PRICES),
-        split=np.repeat(PARTS, sizes),
-        task="regression",
-        name="quadrants",
-    )
+    centers = check_numbers("means", means, 4, "four finite numbers, for the quadrants pp, pm, mp, mm")
 
+    def draw(n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        signs = np.where(rng.uniform(-1.0, 1.0, (n, 2)) < 0, -1.0, 1.0)
+        labels = rng.normal(centers, size=(n, 4))
+        quadrant = 2 * (signs[:, 0] < 0) + (signs[:, 1] < 0)
+        return np.hstack([signs, labels]), labels[np.arange(n), quadrant]
 
-def _draw(
-    n: int, means: NDArray[np.float64], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    signs = np.where(rng.uniform(-1.0, 1.0, (n, 2)) < 0, -1.0, 1.0)
-    labels = rng.normal(means, size=(n, 4))
-    quadrant = 2 * (signs[:, 0] < 0) + (signs[:, 1] < 0)
-    return np.hstack([signs, labels]), labels[np.arange(n), quadrant]
-
-
-def _four(means: Any) -> NDArray[np.float64]:
-    try:
-        values = np.array(means, np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.shape != (4,) or not np.isfinite(values).all():
-        raise ParameterError(f"means: expected four finite numbers, for the quadrants pp, pm, mp, mm, got {means!r}")
-    return values
+    return draw_parts(draw, _PRICES, (n_rows, n_valid, n_test), random_state, "regression", "quadrants")

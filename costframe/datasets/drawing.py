@@ -1,0 +1,84 @@
+"""What synthetic data sets share: arguments checked, and parts drawn each from a seed of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.costs import CostModel
+from costframe.core.errors import ParameterError
+from costframe.core.training import check_number
+from costframe.datasets.dataset import Dataset
+from costframe.datasets.splits import PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["check_numbers", "check_shares", "draw_parts"]
+
+
+def draw_parts(
+    draw: Callable[[int, np.random.Generator], tuple[NDArray[np.float64], NDArray[Any]]],
+    prices: Mapping[str, float],
+    sizes: tuple[int, int | None, int | None],
+    random_state: int | None,
+    task: str,
+    name: str,
+) -> Dataset:
+    """Draw train, valid and test, none of which depends on the size of another.
+
+    Parameters
+    ----------
+    draw : callable
+        (n, rng) -> X (n, d), y (n,).
+    prices : mapping of str to float
+        The d features in the order of X's columns.
+    sizes : tuple of int or None
+        n_rows, n_valid and n_test, as they were given; None is n_rows.
+    random_state : int or None
+        None draws other rows each time.
+    task, name : str
+        Of the data set.
+
+    Raises
+    ------
+    ParameterError
+        If a number of rows or the seed is none.
+    """
+    given = dict(zip(("n_rows", "n_valid", "n_test"), sizes, strict=True))
+    counts = [int(check_number(part, sizes[0] if n is None else n, low=1, whole=True)) for part, n in given.items()]
+    if random_state is not None:
+        check_number("random_state", random_state, whole=True)
+    seeds = np.random.SeedSequence(random_state).spawn(len(PARTS))
+    drawn = [draw(n, np.random.default_rng(seed)) for n, seed in zip(counts, seeds, strict=True)]
+    return Dataset.from_arrays(
+        np.concatenate([X for X, _ in drawn]),
+        np.concatenate([y for _, y in drawn]),
+        CostModel.from_dict({"features": dict(prices)}),
+        feature_names=tuple(prices),
+        split=np.repeat(PARTS, counts),
+        task=task,
+        name=name,
+    )
+
+
+def check_numbers(name: str, given: Any, n: int, expected: str) -> NDArray[np.float64]:
+    """Return n finite numbers; ParameterError says what was expected in place of anything else."""
+    try:
+        values = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape != (n,) or not np.isfinite(values).all():
+        raise ParameterError(f"{name}: expected {expected}, got {given!r}")
+    return values
+
+
+def check_shares(given: Any, n: int, expected: str) -> NDArray[np.float64]:
+    """Return n positive numbers that sum to one up to rounding."""
+    shares = check_numbers("shares", given, n, expected)
+    if not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
+        raise ParameterError(f"shares: expected {expected}, got {given!r}")
+    return np.asarray(shares / shares.sum())
