@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.bits import bit_sets, word_count
+from costframe.core.bits import bit_sets, bits_of, word_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,6 +63,16 @@ class PrefixCost:
         self._masks |= masks[leaves]
         self._computed += spent[leaves]
         return np.asarray(tree.values[tree.value[leaves]])
+
+    @property
+    def acquired(self) -> NDArray[np.bool_]:
+        """Bool (rows, d): what each row has acquired."""
+        return bits_of(self._masks, self._X.shape[1])
+
+    @property
+    def computed(self) -> NDArray[np.float64]:
+        """float64 (rows,): what each row has paid for learners, comparisons and uses of features, first ones too."""
+        return self._computed.copy()
 
     @property
     def mean(self) -> float:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from costframe.core.training import Rows, TrainingData
 
-__all__ = ["halves", "split_off"]
+__all__ = ["halves", "held_out", "row_numbers", "split_off"]
 
 _SHARE = 0.2
 _FEWEST = 20  # rows held out of each class, or queries; with fewer, the training rows have to do
@@ -26,19 +26,25 @@ def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
     """
     if data.valid is not None:
         return data, data.valid
+    out = held_out(data)
+    if out is None:
+        return data, data.train
+    return evolve(data, train=data.train.take(~out)), data.train.take(out)
+
+
+def held_out(data: TrainingData) -> NDArray[np.bool_] | None:
+    """Tell which training rows, bool (n,), to choose by; None where too few could be."""
     rows = data.train
-    numbers = _numbers(rows, data)
+    numbers = row_numbers(rows, data)
     out = np.asarray(numbers < _SHARE * 2.0**64)
-    if not _enough(rows, data, numbers, out):
-        return data, rows
-    return evolve(data, train=rows.take(~out)), rows.take(out)
+    return out if _enough(rows, data, numbers, out) else None
 
 
 def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
     """Tell apart about half of the rows, bool (n,): equal ones together, and queries if they are many; None if few."""
     one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
     for apart in (rows, *one_by_one):  # queries, or their rows where there are few queries
-        numbers = _numbers(apart, data)
+        numbers = row_numbers(apart, data)
         half = np.asarray(numbers % np.uint64(2) == 1)
         if _enough(apart, data, numbers, half):
             return half
@@ -51,7 +57,7 @@ def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: ND
     return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
 
 
-def _numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
+def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
     """Return a hash of each row's values, or its query's: whatever the order of rows and columns, and their weights."""
     names = data.feature_names
     order = sorted(range(len(names)), key=names.__getitem__)

@@ -128,6 +128,14 @@ class LazyPrices:
         other._accounts = other._no_accounts()  # noqa: SLF001
         return other
 
+    def weighing(self, weight: NDArray[np.float64]) -> LazyPrices:
+        """Return prices of the same rows with other weights, (n_rows,), that share the marks of what is paid."""
+        other = copy(self)
+        other._weight, other._row_weight = weight, np.ascontiguousarray(weight, np.float64)  # noqa: SLF001
+        other._all_known = False  # noqa: SLF001 - the copy's own, as all of these
+        other._accounts = other._no_accounts()  # noqa: SLF001
+        return other
+
     def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Charge splits no more for these features (d,) and resources (R,); what rows pay is counted all the same."""
         waived = np.concatenate([features, resources])

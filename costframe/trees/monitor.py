@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
-__all__ = ["Monitor", "Running", "Watcher", "monitor_for", "scorer"]
+__all__ = ["Monitor", "Predicted", "Running", "Watcher", "monitor_for", "scorer"]
 
 
 class Watcher(Protocol):
@@ -41,12 +41,25 @@ class Watcher(Protocol):
         """Hear of a round's trees, each with the output it adds to; True when it is time to stop."""
 
 
+class Predicted(Protocol):
+    """Rows, and what a model says of them."""
+
+    @property
+    def rows(self) -> Rows:
+        """With their labels."""
+
+    @property
+    def predictions(self) -> NDArray[np.float64]:
+        """float64 (rows,) or (rows, K)."""
+
+
 class Running:
     """Loss and exact cost of a growing ensemble on validation rows."""
 
     def __init__(self, rows: Rows, loss: Loss, prices: PriceArrays) -> None:
         check_sizes(rows, "_val")
-        self.rows, self._loss, self._link = rows, loss.for_rows(rows), loss.link
+        self.rows: Rows = rows
+        self._loss, self._link = loss.for_rows(rows), loss.link
         self._cost = PrefixCost(rows.X, rows.weight, prices)
         self.scores = np.empty((len(rows), 0))
         self._known: dict[str, float] = {}  # loss and cost, once reckoned
@@ -145,7 +158,7 @@ class Monitor:
         return -self._score(now)
 
 
-def scorer(scoring: Scoring) -> Callable[[Running], float] | None:
+def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
     """Return the score of validation rows, more is better; None where it is the loss that counts.
 
     Raises

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
+from costframe.core.model_path import MeasuredPath, best_first
 
 if TYPE_CHECKING:
     from costframe.core.categories import Categories
@@ -42,7 +43,7 @@ class PathPoint:
 
 
 @frozen(eq=False)
-class AnnealedPath:
+class AnnealedPath(MeasuredPath[PathPoint]):
     """All models of an annealed fit; any of them becomes a predictor without refitting.
 
     Attributes
@@ -69,35 +70,12 @@ class AnnealedPath:
         model = self.branches[point.branch].finish(self.feature_names, point.n_rounds)
         return model.with_categories(self.categories).with_costs(self.costs)
 
-    def frontier(self) -> tuple[PathPoint, ...]:
-        """Return the points such that no other has a higher score at no more cost, by ascending cost.
-
-        Of several with the same of both, that with the least loss.
-        """
-        kept: list[PathPoint] = []
-        for point in sorted(self.points, key=lambda point: (point.cost, -point.score, point.loss)):
-            if not kept or point.score > kept[-1].score:
-                kept.append(point)
-        return tuple(kept)
-
-    def at(self, tradeoff: float) -> PathPoint:
-        """Return the point with the least validation loss + tradeoff * cost."""
-        return min(self.points, key=lambda point: (point.loss + tradeoff * point.cost, point.n_rounds))
-
     def plain(self) -> PathPoint:
         """Return the point with the best score among those that know no prices; of several, the cheapest."""
         unpriced = [point for point in self.points if point.branch in self.unpriced]
         if not unpriced:
             raise ParameterError("plain: this path has no trees that know no prices")
-        return max(unpriced, key=lambda point: (point.score, -point.cost, -point.loss))
-
-    def within(self, budget: float) -> PathPoint:
-        """Return the point with the best score among those that cost at most `budget` per row on validation rows."""
-        affordable = [point for point in self.points if point.cost <= budget]
-        if not affordable:
-            least = min(point.cost for point in self.points)
-            raise ParameterError(f"budget: no model costs {budget!r} or less, the cheapest costs {least:g}")
-        return max(affordable, key=lambda point: (point.score, -point.cost, -point.loss))
+        return max(unpriced, key=best_first)
 
     def _length(self, branch: int) -> int:
         return len(self.branches[branch].rounds)

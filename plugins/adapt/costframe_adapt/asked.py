@@ -1,0 +1,119 @@
+"""What an estimator's parameters ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import ParameterError
+from costframe.core.threads import thread_count
+from costframe.core.training import check_flag, check_number, given_or
+from costframe_adapt.settings import KINDS, VARIANTS, AdaptSettings, TreeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.training import TrainingData
+
+__all__ = ["adapt_settings", "asked_grid"]
+
+CHARGES, THRESHOLDS = ("routed", "all"), ("placed", "zero")
+_OF_TREES = (
+    "trees", "n_estimators", "learning_rate", "max_depth", "max_leaves", "min_samples_leaf", "l2_regularization",
+    "max_bins", "charge",
+)  # fmt: skip
+_OF_GATES = ("n_stages", "max_rounds", "charge", "threshold")
+_ROUNDS_ALONE, _ROUNDS, _ROUNDS_SECOND_ORDER = 300, 100, 200
+
+
+def adapt_settings(asked: Any, data: TrainingData) -> AdaptSettings:
+    """Check an estimator's parameters.
+
+    Raises
+    ------
+    ParameterError
+        If one is out of its range, or would have no effect.
+    """
+    variant = _one_of("variant", asked.variant, VARIANTS)
+    full_share = given_or("full_share", asked.full_share, None, high=1)
+    if variant == "gbrt":
+        _refuse(asked, ("standardize",), "on boosted trees")
+    else:
+        _refuse(asked, _OF_TREES, f"on variant={variant!r}")
+    if full_share == 0:
+        _refuse(asked, _OF_GATES, "with full_share=0, which leaves no gate")
+    return AdaptSettings(
+        tradeoff=float(asked.tradeoff),
+        full_share=None if full_share is None else float(full_share),
+        variant=variant,
+        trees=_trees(asked, data, alone=full_share == 0) if variant == "gbrt" else (),
+        n_stages=given_or("n_stages", asked.n_stages, 1, low=1, whole=True),
+        max_rounds=given_or("max_rounds", asked.max_rounds, 10 if variant == "gbrt" else 50, low=1, whole=True),
+        charge_all=_one_of("charge", asked.charge, CHARGES) == "all",
+        zero_threshold=_one_of("threshold", asked.threshold, THRESHOLDS) == "zero",
+        standardize=asked.standardize is not None and check_flag("standardize", asked.standardize),
+        n_threads=thread_count(asked.n_jobs),
+        verbose=check_number("verbose", asked.verbose, whole=True),
+    )
+
+
+def asked_grid(
+    asked: Any, tradeoffs: Any, full_shares: Any
+) -> tuple[NDArray[np.float64] | None, tuple[float | None, ...]]:
+    """Check what a grid is to be made of: its tradeoffs, descending, and shares."""
+    shares = (asked.full_share,) if full_shares is None else tuple(full_shares)
+    if not shares:
+        raise ParameterError("full_shares: expected at least one, got none")
+    found = tuple(given_or("full_shares", share, None, high=1) for share in shares)
+    if tradeoffs is None:
+        return None, found
+    if not len(tradeoffs):
+        raise ParameterError("tradeoffs: expected at least one, got none")
+    levels = [float(check_number("tradeoffs", tradeoff)) for tradeoff in tradeoffs]
+    return np.array(sorted(set(levels), reverse=True)), found
+
+
+def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
+    """Return the value, or the first where there is none."""
+    if value is None:
+        return known[0]
+    if value not in known:
+        raise ParameterError(f"{name}: expected one of {', '.join(map(repr, known))}, got {value!r}")
+    return str(value)
+
+
+def _refuse(asked: Any, names: Sequence[str], reason: str) -> None:
+    for name in names:
+        if getattr(asked, name) is not None:
+            raise ParameterError(f"{name}: has no effect {reason}")
+
+
+def _trees(asked: Any, data: TrainingData, *, alone: bool) -> tuple[TreeSettings, ...]:
+    kinds = ("miser",) if alone else KINDS
+    if asked.trees is not None:
+        kinds = (_one_of("trees", asked.trees, KINDS),)
+    return tuple(_tree_settings(asked, data, kind, alone=alone) for kind in kinds)
+
+
+def _tree_settings(asked: Any, data: TrainingData, kind: str, *, alone: bool) -> TreeSettings:
+    first = kind == "miser"
+    rounds = (_ROUNDS_ALONE if alone else _ROUNDS) if first else _ROUNDS_SECOND_ORDER
+    leaf = given_or("min_samples_leaf", asked.min_samples_leaf, 10 if first else 20, low=1, whole=True)
+    if data.train.total_weight < 2 * leaf <= len(data.train):
+        raise ParameterError(
+            f"min_samples_leaf: two leaves of {leaf} need a total sample weight of {2 * leaf}, got "
+            f"{data.train.total_weight:g}; a weight of one is one row"
+        )
+    return TreeSettings(
+        kind=kind,
+        n_estimators=given_or("n_estimators", asked.n_estimators, rounds, low=1, whole=True),
+        learning_rate=given_or("learning_rate", asked.learning_rate, 0.3 if first else 0.2, strict=True, high=1),
+        max_depth=given_or("max_depth", asked.max_depth, 3 if first else None, low=1, whole=True),
+        max_leaves=given_or("max_leaves", asked.max_leaves, None if first else 31, low=2, whole=True),
+        min_samples_leaf=leaf,
+        l2_regularization=given_or("l2_regularization", asked.l2_regularization, 0.0 if first else 1.0),
+        max_bins=given_or("max_bins", asked.max_bins, 255, low=2, high=255, whole=True),
+    )

@@ -1,0 +1,91 @@
+"""Binned training rows, and what grows trees of either kind on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from costframe.trees.binning import BinMapper
+from costframe.trees.grow import grow_tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.training import Rows, TrainingData
+    from costframe.trees.binning import BinnedData
+    from costframe.trees.grow import GrownTree
+    from costframe.trees.line import LinePrices
+    from costframe_adapt.growing import GrowPriced
+    from costframe_adapt.settings import TreeSettings
+
+__all__ = ["Binning"]
+
+_LEAST_HESSIAN = 1e-3  # in a leaf of a second-order tree
+
+
+@define(eq=False)
+class Binning:
+    """Training rows, cut into bins once for each number of them.
+
+    Attributes
+    ----------
+    data : TrainingData
+    n_threads : int
+    """
+
+    data: TrainingData
+    n_threads: int
+    _binned: dict[int, BinnedData] = field(factory=dict, init=False)
+
+    def grower(self, settings: TreeSettings) -> GrowPriced:
+        """Return what grows one tree on the training rows."""
+        rows = self.data.train
+        if settings.max_bins not in self._binned:
+            mapper = BinMapper.fit(
+                rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=self.n_threads
+            )
+            self._binned[settings.max_bins] = mapper.transform(rows.X, n_threads=self.n_threads)
+        return _tree_grower(self._binned[settings.max_bins], rows, settings, self.n_threads)
+
+
+def _tree_grower(binned: BinnedData, rows: Rows, settings: TreeSettings, n_threads: int) -> GrowPriced:
+    """Return what grows a tree from weighted gradients and hessians, at prices."""
+    weight, counts = rows.uneven_weight, rows.counts
+
+    def grow_first_order(
+        gradients: NDArray[np.floating], _hessians: NDArray[np.floating], prices: LinePrices
+    ) -> GrownTree:
+        return grow_tree(
+            binned,
+            gradients,
+            weight,  # the hessians of the squared distance to the negative gradients
+            prices=prices,
+            growth="breadth",
+            max_depth=settings.max_depth,
+            max_leaves=settings.max_leaves,
+            min_hessian_leaf=settings.min_samples_leaf,
+            l2=settings.l2_regularization,
+            n_threads=n_threads,
+        )
+
+    def grow_second_order(
+        gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices
+    ) -> GrownTree:
+        return grow_tree(
+            binned,
+            gradients,
+            hessians,
+            counts=counts,
+            prices=prices,
+            growth="best",
+            max_depth=settings.max_depth,
+            max_leaves=settings.max_leaves,
+            min_samples_leaf=settings.min_samples_leaf,
+            min_hessian_leaf=_LEAST_HESSIAN,
+            l2=settings.l2_regularization,
+            n_threads=n_threads,
+        )
+
+    return grow_first_order if settings.kind == "miser" else grow_second_order

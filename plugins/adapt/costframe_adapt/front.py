@@ -1,0 +1,81 @@
+"""The gate and the cheap model over one bank, and the stage tree that they make with what stands behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.core.bank import WeakLearnerBank
+from costframe.core.predictor import StageTree
+from costframe.core.stages import Answer, Route
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.stages import Stage
+
+__all__ = ["Front", "behind"]
+
+STEEPNESS = 1.0  # soft routing sends a row on with the probability sigma(g) that training meant
+
+
+@frozen(eq=False)
+class Front:
+    """A cheap model and a gate.
+
+    Attributes
+    ----------
+    bank : WeakLearnerBank
+        Of one output a learner.
+    cheap : float64 (T, K)
+        Weights of the scores f1.
+    cheap_intercept : float64 (K,)
+    gate : float64 (T,)
+        Weights of g.
+    gate_intercept : float
+    """
+
+    bank: WeakLearnerBank
+    cheap: NDArray[np.float64]
+    cheap_intercept: NDArray[np.float64]
+    gate: NDArray[np.float64]
+    gate_intercept: float
+
+    @property
+    def answer(self) -> Answer:
+        """The cheap model."""
+        used = np.flatnonzero((self.cheap != 0).any(axis=1))
+        link = "sigmoid" if self.cheap.shape[1] == 1 else "softmax"
+        return Answer(used, self.cheap[used], self.cheap_intercept, link)
+
+    def alone(self) -> StageTree:
+        """Return the cheap model without a gate."""
+        answer = self.answer
+        return StageTree(
+            self.bank.restrict(answer.learners), (evolve(answer, learners=np.arange(len(answer.learners))),)
+        )
+
+    def gate_alone(self) -> StageTree:
+        """Return a model that answers with the gate's score."""
+        used = np.flatnonzero(self.gate != 0)
+        return StageTree(
+            self.bank.restrict(used), (Answer(np.arange(len(used)), self.gate[used], self.gate_intercept),)
+        )
+
+    def before(self, full: StageTree, threshold: float) -> StageTree:
+        """Return the composite: rows whose gate is above the threshold go on to `full`."""
+        used = np.flatnonzero(self.gate != 0)
+        route = Route(used, self.gate[used], self.gate_intercept, threshold, STEEPNESS, 1, 2)
+        shift = len(self.bank)
+        stages = (route, self.answer, *(behind(stage, 2, shift) for stage in full.stages))
+        return StageTree(WeakLearnerBank.concatenate([self.bank, full.bank]), stages)
+
+
+def behind(stage: Stage, n_stages: int, n_learners: int) -> Stage:
+    """Return a stage as it reads behind so many stages, over a bank that begins with so many learners."""
+    moved = evolve(stage, learners=stage.learners + n_learners)
+    if isinstance(moved, Route):
+        return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)
+    return moved

@@ -1,0 +1,163 @@
+"""ADAPT-GBRT's inner loop: trees of the cheap model and of the gate in turns, watched on rows held out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from attrs import define, evolve
+
+from costframe.core.bank import WeakLearnerBank
+from costframe.core.prefix import PrefixCost
+from costframe.core.tree_table import TreeTable
+from costframe.trees.boosting import Boosted, Ensemble
+from costframe_adapt.accounts import Account
+from costframe_adapt.candidate import Scores
+from costframe_adapt.front import Front
+from costframe_adapt.side_losses import GateLoss, StayingLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.training import Rows
+    from costframe.trees.grow import GrownTree
+    from costframe.trees.line import LinePrices
+    from costframe.trees.losses import Loss
+    from costframe_adapt.tree_prices import PriceTable
+
+    GrowPriced = Callable[[NDArray[np.floating], NDArray[np.floating], LinePrices], GrownTree]
+
+__all__ = ["Growing", "Watched"]
+
+
+@define(eq=False)
+class Watched:
+    """What a growing ensemble says of other rows, and what it costs them."""
+
+    scores: NDArray[np.float64]
+    paid: PrefixCost
+
+    @classmethod
+    def begin(cls, rows: Rows, prices: PriceArrays, intercept: NDArray[np.float64]) -> Self:
+        """Start from a constant, float64 (K,)."""
+        return cls(np.tile(intercept, (len(rows), 1)), PrefixCost(rows.X, rows.weight, prices))
+
+    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
+        """Add a round's trees, each with the output it adds to."""
+        for k, table in trees:
+            self.scores[:, k] += step * self.paid.add(table)[:, 0]
+
+
+@define(eq=False)
+class Growing:
+    """Both ensembles under way, from their best constants.
+
+    Attributes
+    ----------
+    rows : Rows
+        Training rows.
+    gate_rows : Rows
+        The same, with q in place of labels.
+    cheap, gate : Boosted
+    cheap_loss : StayingLoss
+    grow : callable
+        (weighted gradients, weighted hessians, prices) -> GrownTree.
+    table : PriceTable
+    cheap_seen, gate_seen : Watched
+        On rows held out.
+    """
+
+    rows: Rows
+    gate_rows: Rows
+    cheap: Boosted
+    gate: Boosted
+    cheap_loss: StayingLoss
+    grow: GrowPriced
+    table: PriceTable
+    cheap_seen: Watched
+    gate_seen: Watched
+    n_threads: int = 1
+
+    @classmethod
+    def begin(
+        cls,
+        parts: tuple[Rows, Rows],
+        q: NDArray[np.float64],
+        loss: Loss,
+        grow: GrowPriced,
+        table: PriceTable,
+        prices: PriceArrays,
+        step: float,
+        n_threads: int = 1,
+    ) -> Self:
+        """Begin for shares q, float64 (n,); parts are the training rows and the rows held out."""
+        rows, seen = parts
+        stays = 1 - q
+        cheap = Boosted.constant(evolve(rows, weight=rows.weight * np.maximum(stays, 1e-12)), loss, step)
+        share = float(rows.weight @ q / rows.weight.sum())
+        start = np.array([np.log(share) - np.log1p(-share)])
+        gate_rows = evolve(rows, y=q)
+        ensemble = Ensemble(start, step, "sigmoid")
+        gate = Boosted(ensemble, np.tile(start[:, np.newaxis], len(rows)).T)
+        cheap_seen, gate_seen = (Watched.begin(seen, prices, one.ensemble.intercept) for one in (cheap, gate))
+        return cls(
+            rows,
+            gate_rows,
+            cheap,
+            gate,
+            StayingLoss(loss.for_rows(rows), stays),
+            grow,
+            table,
+            cheap_seen,
+            gate_seen,
+            n_threads,
+        )
+
+    def add_round(self) -> bool:
+        """Add a tree an output to the cheap model, then one to the gate; False if none of them splits."""
+        some = False
+        for boosted, rows, loss, prices, watched in (
+            (self.cheap, self.rows, self.cheap_loss, self.table.cheap, self.cheap_seen),
+            (self.gate, self.gate_rows, GateLoss(), self.table.gate, self.gate_seen),
+        ):
+
+            def grow(
+                gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices = prices
+            ) -> GrownTree:
+                return self.grow(gradients, hessians, prices)
+
+            added = boosted.grow_round(rows, loss, grow, n_threads=self.n_threads)
+            boosted.ensemble.append(added)
+            watched.add(added, boosted.ensemble.step)
+            self.table.settle()
+            some |= bool(added)
+        return some
+
+    def scores(self) -> tuple[Scores, Scores]:
+        """Return scores of the cheap model, (n, K), and the gate, (n,): of training rows, and of those held out."""
+        return (
+            Scores(self.cheap.scores.copy(), self.gate.scores[:, 0].copy()),
+            Scores(self.cheap_seen.scores.copy(), self.gate_seen.scores[:, 0].copy()),
+        )
+
+    def accounts(self) -> tuple[Account, Account]:
+        """Return what the cheap model and the gate do on the rows held out."""
+        return Account.of_prefix(self.cheap_seen.paid), Account.of_prefix(self.gate_seen.paid)
+
+    def front(self, feature_names: Sequence[str]) -> Front:
+        """Return both as they are."""
+        cheap, gate = self.cheap.ensemble, self.gate.ensemble
+        n_cheap, n_gate = len(cheap.tables), len(gate.tables)
+        weights = np.zeros((n_cheap + n_gate, len(cheap.intercept)))
+        weights[np.arange(n_cheap), cheap.outputs] = cheap.step
+        table = TreeTable.concatenate([*cheap.tables, *gate.tables])
+        return Front(
+            WeakLearnerBank.from_trees(table, feature_names),
+            weights,
+            cheap.intercept,
+            np.append(np.zeros(n_cheap), np.full(n_gate, gate.step)),
+            float(gate.intercept[0]),
+        )

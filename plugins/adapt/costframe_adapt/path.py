@@ -1,0 +1,226 @@
+"""A grid over tradeoffs and shares in one fit: all models looked at on the way, measured in score and exact cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+
+from costframe.core.model_path import MeasuredPath
+from costframe_adapt.boosted import Boosting, alternate
+from costframe_adapt.candidate import composed, stacked
+from costframe_adapt.measured import Predicted, scored, ways
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.costs import CostModel
+    from costframe.core.predictor import StageTree
+    from costframe_adapt.candidate import Candidate
+    from costframe_adapt.front import Front
+    from costframe_adapt.full import Full
+    from costframe_adapt.prepared import Prepared
+    from costframe_adapt.settings import AdaptSettings, TreeSettings
+    from costframe_adapt.sides import Placed
+
+__all__ = ["AdaptPath", "AdaptPoint", "Grid", "sweep_grid", "usual_tradeoffs"]
+
+_LEVELS = 12
+_LOWEST = 3e-3  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
+_HIGHEST = 30.0
+_PATIENCE, _WARM_PATIENCE = 2, 1  # rounds of an alternation without a better model, from nothing and from shares
+
+
+@frozen
+class AdaptPoint:
+    """A model of a grid.
+
+    Attributes
+    ----------
+    tradeoff : float
+        At which it was trained; 0 for the expensive model alone.
+    full_share : float or None
+    n_rounds : int
+        Trees, or columns, of its cheap models and gates; none for the expensive model alone.
+    loss, cost : float
+        Mean validation loss, and exact mean validation cost per row.
+    score : float
+        The score that was asked for, else minus the loss.
+    number : int
+        Its place among the models that are kept.
+    """
+
+    tradeoff: float
+    full_share: float | None
+    n_rounds: int
+    loss: float
+    cost: float
+    score: float
+    number: int
+
+
+@frozen(eq=False)
+class AdaptPath(MeasuredPath[AdaptPoint]):
+    """The models of a grid that are worth having.
+
+    Attributes
+    ----------
+    points : tuple of AdaptPoint
+    models : tuple of StageTree
+    costs : CostModel
+    """
+
+    points: tuple[AdaptPoint, ...]
+    models: tuple[StageTree, ...]
+    costs: CostModel
+
+    def predictor(self, point: AdaptPoint) -> StageTree:
+        """Return the model of a point."""
+        return self.models[point.number].with_costs(self.costs)
+
+    def plain(self) -> AdaptPoint:
+        """Return the expensive model alone."""
+        return next(point for point in self.points if point.tradeoff == 0 and not point.n_rounds)
+
+
+@frozen(eq=False)
+class Grid:
+    """What a sweep is asked for.
+
+    Attributes
+    ----------
+    tradeoffs : float64 (levels,)
+        Descending.
+    full_shares : tuple of float or None
+    score : callable, optional
+        Of rows held out and predictions; minus their loss by default.
+    told : callable, optional
+        Is told the share that is done, from 0 to 1.
+    """
+
+    tradeoffs: NDArray[np.float64]
+    full_shares: tuple[float | None, ...]
+    score: Callable[[Predicted], float] | None = None
+    told: Callable[[float], None] | None = None
+
+
+@frozen(eq=False)
+class _Kept:
+    """A point, and what makes its model: a front and where it divides, or the expensive model alone."""
+
+    point: AdaptPoint
+    front: Front | None
+    placed: Placed | None
+    full: Full
+
+    def model(self) -> StageTree:
+        if self.front is None or self.placed is None:
+            return self.full.tree
+        return composed(self.front, self.placed, self.full)
+
+
+@define(eq=False)
+class _Sweep:
+    """A grid under way; models that others dominate both by score and by loss are let go."""
+
+    prepared: Prepared
+    settings: AdaptSettings
+    grid: Grid
+    kept: list[_Kept] = field(factory=list)
+    count: int = 0
+    _waiting: list[_Kept] = field(factory=list)
+
+    def begin(self) -> None:
+        """Note the expensive model alone."""
+        full, seen = self.prepared.full, self.prepared.seen
+        weight = seen.weight / seen.weight.sum()
+        cost, loss = float(weight @ full.seen.account.cost(self.prepared.data.prices)), float(weight @ full.seen.loss)
+        score = self._score(Predicted(seen, full.seen.proba), loss)
+        self.kept = [_Kept(AdaptPoint(0.0, None, 0, loss, cost, score, 0), None, None, full)]
+
+    def noting(self, tradeoff: float, full_share: float | None, full: Full) -> Callable[[Candidate], None]:
+        """Return what notes the models of one fit."""
+
+        def note(candidate: Candidate) -> None:
+            rounds = len(candidate.front.bank)
+            for placed in ways(candidate, tradeoff, full_share):
+                score = self._score(scored(candidate, placed, full, self.prepared.seen), placed.loss)
+                self.count += 1
+                point = AdaptPoint(tradeoff, full_share, rounds, placed.loss, placed.cost, score, self.count)
+                self._waiting.append(_Kept(point, candidate.front, placed, full))
+
+        return note
+
+    def settle(self) -> None:
+        """Let go of what is dominated."""
+        everything = self.kept + self._waiting
+        keep = {0} | _front(everything, "score") | _front(everything, "loss")
+        self.kept, self._waiting = [everything[place] for place in sorted(keep)], []
+
+    def path(self) -> AdaptPath:
+        """Return what is left."""
+        points = tuple(evolve(one.point, number=number) for number, one in enumerate(self.kept))
+        return AdaptPath(points, tuple(one.model() for one in self.kept), self.prepared.data.costs)
+
+    def _score(self, said: Predicted, loss: float) -> float:
+        return -loss if self.grid.score is None else self.grid.score(said)
+
+
+def _front(kept: list[_Kept], name: str) -> set[int]:
+    """Return the places of the models that none beats at no more cost; of equals, the first."""
+    sign = -1.0 if name == "loss" else 1.0
+    value, cost = np.array([(sign * getattr(one.point, name), one.point.cost) for one in kept]).T
+    order = np.lexsort((np.arange(len(kept)), -value, cost))
+    best, found = -np.inf, set()
+    for place in order.tolist():
+        if value[place] > best:
+            best = value[place]
+            found.add(place)
+    return found
+
+
+def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> AdaptPath:
+    """Fit at each share with each kind of trees down the tradeoffs, each fit from the shares q of the one before."""
+    sweep = _Sweep(prepared, settings, grid)
+    sweep.begin()
+    lines = [(share, trees) for share in grid.full_shares for trees in settings.trees]
+    done, total = 0, len(lines) * len(grid.tradeoffs)
+    for share, trees in lines:
+        q = None
+        for tradeoff in grid.tradeoffs.tolist():
+            asked = evolve(settings, tradeoff=tradeoff, full_share=share)
+            q = _fit(sweep, asked, trees, q)
+            sweep.settle()
+            done += 1
+            if grid.told is not None:
+                grid.told(done / total)
+    return sweep.path()
+
+
+def _fit(
+    sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings, q: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Fit all stages at one tradeoff, and return the shares of the first."""
+    prepared, full, first = sweep.prepared, sweep.prepared.full, None
+    for _ in range(asked.n_stages):
+        note = sweep.noting(asked.tradeoff, asked.full_share, full)
+        task = Boosting(prepared, full, asked, trees, note)
+        start = q if first is None else None
+        best, shares, _ = alternate(task, start, _PATIENCE if start is None else _WARM_PATIENCE)
+        first = shares if first is None else first
+        full = stacked(best, full, prepared.data, prepared.seen, prepared.binning.n_threads)
+    assert first is not None  # noqa: S101 - there is at least one stage
+    return first
+
+
+def usual_tradeoffs(prepared: Prepared, levels: int = _LEVELS) -> NDArray[np.float64]:
+    """Return descending tradeoffs in units of the best constant's loss per cost of the expensive model."""
+    seen, full = prepared.seen, prepared.full.seen
+    share = np.bincount(seen.y, seen.weight, prepared.data.n_classes) / seen.weight.sum()
+    share = share[share > 0]
+    cost = float(np.average(full.account.cost(prepared.data.prices), weights=seen.weight))
+    loss = float(-share @ np.log(share))
+    return np.geomspace(_HIGHEST, _LOWEST, levels) * (loss / cost) if cost > 0 and loss > 0 else np.zeros(1)

@@ -1,0 +1,66 @@
+"""Numbers of the algorithm, and what they are where the user leaves them."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+__all__ = ["KINDS", "VARIANTS", "AdaptSettings", "TreeSettings"]
+
+VARIANTS = ("gbrt", "lin", "lstsq")
+KINDS = ("miser", "cegb")
+
+
+@frozen
+class TreeSettings:
+    """How the trees of the cheap model and of the gate are grown.
+
+    Attributes
+    ----------
+    kind : {"miser", "cegb"}
+        First-order trees, breadth-first, at prices paid once by the model; or second-order ones, best-first, at prices
+        paid row by row.
+    """
+
+    kind: str
+    n_estimators: int
+    learning_rate: float
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_leaf: int
+    l2_regularization: float
+    max_bins: int
+
+
+@frozen
+class AdaptSettings:
+    """What a fit is asked for; see `AdaptClassifier`.
+
+    Attributes
+    ----------
+    tradeoff : float
+    full_share : float or None
+    variant : {"gbrt", "lin", "lstsq"}
+    trees : tuple of TreeSettings
+        All are tried.
+    n_stages : int
+    max_rounds : int
+    charge_all : bool
+        Every row pays for all features, as in the paper.
+    zero_threshold : bool
+        The gate divides at zero, as in the paper.
+    standardize : bool
+    n_threads : int
+    verbose : int
+    """
+
+    tradeoff: float
+    full_share: float | None
+    variant: str
+    trees: tuple[TreeSettings, ...]
+    n_stages: int
+    max_rounds: int
+    charge_all: bool
+    zero_threshold: bool
+    standardize: bool
+    n_threads: int
+    verbose: int

@@ -1,0 +1,153 @@
+"""The two sides of a gate on rows held out: what each row would lose and pay, and where to divide them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.price_arrays import PriceArrays
+    from costframe_adapt.accounts import Account
+    from costframe_adapt.full import FullOn
+
+__all__ = ["BOTH", "CHEAP", "FULL", "Placed", "Sides"]
+
+BOTH, CHEAP, FULL = "both", "cheap", "full"
+_ALONE = {CHEAP: 2, FULL: 3}  # columns of costs: below the gate, above it, and each model without a gate
+_ROUNDING = 1e-12
+
+
+@frozen
+class Placed:
+    """A gate with its threshold, or the one model that is left where all rows go the same way.
+
+    Attributes
+    ----------
+    kind : {"both", "cheap", "full"}
+    threshold : float
+    loss, cost : float
+        Means over the rows held out.
+    batch : float
+        What is paid once a batch, for each of the rows held out.
+    """
+
+    kind: str
+    threshold: float
+    loss: float
+    cost: float
+    batch: float
+
+    def total(self, tradeoff: float) -> float:
+        """Return mean loss + tradeoff * mean cost."""
+        return self.loss + (tradeoff * (self.cost + self.batch) if tradeoff else 0.0)
+
+
+@frozen(eq=False)
+class Sides:
+    """Rows held out, in the order of the gate's scores, ascending.
+
+    Attributes
+    ----------
+    gate : float64 (n,)
+    weight : float64 (n,)
+        Sums to one.
+    loss : float64 (n, 2)
+        Below and above the gate.
+    cost, batch : float64 (n, 4)
+        Below and above, the gate's own cost in both; then the cheap and the expensive model without a gate. What is
+        paid once a batch is apart, each row with an even share.
+    order : int64 (n,)
+        Which rows these are.
+    """
+
+    gate: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    batch: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        gate: NDArray[np.float64],
+        cheap_loss: NDArray[np.float64],
+        full: FullOn,
+        accounts: tuple[Account, Account],
+        weight: NDArray[np.float64],
+        prices: PriceArrays,
+    ) -> Sides:
+        """Price all ways; accounts are those of the cheap model and of the gate."""
+        cheap, own = accounts
+        order = np.argsort(gate, kind="stable")
+        ways = [way.take(order) for way in (own | cheap, own | full.account, cheap, full.account)]
+        return cls(
+            gate[order],
+            (weight / weight.sum())[order],
+            np.stack([cheap_loss, full.loss], axis=1)[order],
+            np.stack([way.cost(prices) for way in ways], axis=1),
+            np.stack([way.batch(prices) for way in ways], axis=1) / float(weight.sum()),
+            order,
+        )
+
+    def at(self, threshold: float) -> Placed:
+        """Divide at this threshold."""
+        n_below = int(np.searchsorted(self.gate, threshold, side="right"))
+        loss, cost, batch = (self._mean(values, n_below) for values in (self.loss, self.cost, self.batch))
+        return Placed(BOTH, threshold, loss, cost, batch)
+
+    def one(self, kind: str) -> Placed:
+        """Leave the gate out."""
+        way = _ALONE[kind]
+        loss, cost, batch = (
+            float(self.weight @ values[:, column])
+            for values, column in ((self.loss, way - 2), (self.cost, way), (self.batch, way))
+        )
+        return Placed(kind, np.inf if kind == CHEAP else -np.inf, loss, cost, batch)
+
+    def best(self, tradeoff: float, full_share: float | None) -> Placed:
+        """Divide where loss + tradeoff * cost is least and at most this share goes on; a gate of no use is left out."""
+        found = [self.one(CHEAP)]
+        if full_share in (None, 1):
+            found.append(self.one(FULL))
+        both = self.divided(tradeoff, full_share)
+        if both is not None:
+            found.append(both)
+        return min(found, key=lambda placed: placed.total(tradeoff))
+
+    def divided(self, tradeoff: float, full_share: float | None) -> Placed | None:
+        """Divide where it is best that some rows go either way; None if the gate does not tell them apart."""
+        paid = self.cost[:, :2] + self.batch[:, :2]
+        objective = self.loss + (tradeoff * paid if tradeoff else 0.0)
+        totals = np.cumsum(self.weight * (objective[:, 0] - objective[:, 1]))[:-1]
+        possible = np.diff(self.gate) > 0
+        if full_share is not None:
+            possible &= 1 - np.cumsum(self.weight)[:-1] <= full_share + _ROUNDING
+        return self.at(self._between(int(np.where(possible, totals, np.inf).argmin()))) if possible.any() else None
+
+    def sharing(self, share: float) -> Placed | None:
+        """Divide so that about this share of the rows goes on."""
+        possible = np.flatnonzero(np.diff(self.gate) > 0)
+        if not len(possible):
+            return None
+        above = 1 - np.cumsum(self.weight)[possible]
+        return self.at(self._between(int(possible[np.abs(above - share).argmin()])))
+
+    def goes(self, placed: Placed) -> NDArray[np.bool_]:
+        """Tell which rows go on, bool (n,), in the order that they came in."""
+        going = np.empty(len(self.gate), np.bool_)
+        going[self.order] = placed.kind == FULL if placed.kind != BOTH else self.gate > placed.threshold
+        return going
+
+    def _between(self, at: int) -> float:
+        """Return the threshold half-way between a score and the next one."""
+        middle = self.gate[at] + 0.5 * (self.gate[at + 1] - self.gate[at])
+        return float(middle if middle < self.gate[at + 1] else self.gate[at])
+
+    def _mean(self, values: NDArray[np.float64], n_below: int) -> float:
+        below, above = self.weight[:n_below], self.weight[n_below:]
+        return float(below @ values[:n_below, 0] + above @ values[n_below:, 1])
