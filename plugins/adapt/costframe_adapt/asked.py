@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.errors import ParameterError
 from costframe.core.threads import thread_count
 from costframe.core.training import check_flag, check_number, given_or
-from costframe_adapt.settings import KINDS, VARIANTS, AdaptSettings, TreeSettings
+from costframe_adapt.settings import KINDS, USUAL_KINDS, VARIANTS, AdaptSettings, TreeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ def _refuse(asked: Any, names: Sequence[str], reason: str) -> None:
 
 
 def _trees(asked: Any, data: TrainingData, *, alone: bool) -> tuple[TreeSettings, ...]:
-    kinds = ("miser",) if alone else KINDS
+    kinds = ("miser",) if alone else USUAL_KINDS
     if asked.trees is not None:
         kinds = (_one_of("trees", asked.trees, KINDS),)
     return tuple(_tree_settings(asked, data, kind, alone=alone) for kind in kinds)

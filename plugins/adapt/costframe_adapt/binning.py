@@ -39,18 +39,20 @@ class Binning:
     n_threads: int
     _binned: dict[int, BinnedData] = field(factory=dict, init=False)
 
-    def grower(self, settings: TreeSettings) -> GrowPriced:
-        """Return what grows one tree on the training rows."""
+    def grower(self, settings: TreeSettings, inside: NDArray[np.int64] | None = None) -> GrowPriced:
+        """Return what grows one tree on the training rows, or on those inside; the others pass through it."""
         rows = self.data.train
         if settings.max_bins not in self._binned:
             mapper = BinMapper.fit(
                 rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=self.n_threads
             )
             self._binned[settings.max_bins] = mapper.transform(rows.X, n_threads=self.n_threads)
-        return _tree_grower(self._binned[settings.max_bins], rows, settings, self.n_threads)
+        return _tree_grower(self._binned[settings.max_bins], rows, settings, self.n_threads, inside)
 
 
-def _tree_grower(binned: BinnedData, rows: Rows, settings: TreeSettings, n_threads: int) -> GrowPriced:
+def _tree_grower(
+    binned: BinnedData, rows: Rows, settings: TreeSettings, n_threads: int, inside: NDArray[np.int64] | None
+) -> GrowPriced:
     """Return what grows a tree from weighted gradients and hessians, at prices."""
     weight, counts = rows.uneven_weight, rows.counts
 
@@ -61,6 +63,7 @@ def _tree_grower(binned: BinnedData, rows: Rows, settings: TreeSettings, n_threa
             binned,
             gradients,
             weight,  # the hessians of the squared distance to the negative gradients
+            rows=inside,
             prices=prices,
             growth="breadth",
             max_depth=settings.max_depth,
@@ -78,6 +81,7 @@ def _tree_grower(binned: BinnedData, rows: Rows, settings: TreeSettings, n_threa
             gradients,
             hessians,
             counts=counts,
+            rows=inside,
             prices=prices,
             growth="best",
             max_depth=settings.max_depth,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from costframe_adapt.settings import AdaptSettings, TreeSettings
     from costframe_adapt.tree_prices import PriceTable
 
-__all__ = ["EARLY", "Boosting", "alternate", "boost_alone"]
+__all__ = ["EARLY", "Boosting", "alternate", "boost_alone", "checkpoints"]
 
 _CHECKED = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)  # of all rounds, where models are looked at
 _PATIENCE = 2  # rounds of the alternation without a better model
@@ -82,15 +82,18 @@ class Boosting:
 
     def start(self) -> tuple[Candidate, NDArray[np.float64]]:
         """Return the cheap model that stands alone, and the shares that the expensive one should have beside it."""
+        prices, tradeoff = self.prepared.data.prices, self.settings.tradeoff
+        monitor = Monitor(self.prepared.seen, self.loss, prices, tradeoff, EARLY, None)
+        candidate = self.alone(*boost_alone(self.prepared.binning, self.settings, self.trees, monitor))
+        return candidate, self.shares(candidate)
+
+    def alone(self, ensemble: Ensemble, n_rounds: int) -> Candidate:
+        """Look at a cheap model without a gate."""
         data, seen = self.prepared.data, self.prepared.seen
-        monitor = Monitor(seen, self.loss, data.prices, self.settings.tradeoff, EARLY, None)
-        ensemble, n_rounds = boost_alone(self.prepared.binning, self.settings, self.trees, monitor)
         front = _without_gate(ensemble, n_rounds, data.feature_names)
         train, held = (_scores(front, X) for X in (data.train.X, seen.X))
         account = Account.of(front.alone(), data.costs, seen.X, self.prepared.binning.n_threads)
-        nothing = Account.nothing(*account.acquired.shape)
-        candidate = self.candidate(front, train, held, (account, nothing))
-        return candidate, self.shares(candidate)
+        return self.candidate(front, train, held, (account, Account.nothing(*account.acquired.shape)))
 
     def shares(self, candidate: Candidate) -> NDArray[np.float64]:
         """Return q, float64 (n,), for a cheap model and a gate."""
@@ -113,15 +116,16 @@ class Boosting:
             self.trees.learning_rate,
             self.prepared.binning.n_threads,
         )
-        rounds = self.trees.n_estimators
-        checked, found = {max(1, int(rounds * share)) for share in _CHECKED}, []
+        return self.looked_at(growing)
+
+    def looked_at(self, growing: Growing) -> Candidate:
+        """Grow all rounds, and return the best of what is looked at on the way."""
+        rounds, names = self.trees.n_estimators, self.prepared.data.feature_names
+        checked, found = checkpoints(rounds), []
         for number in range(1, rounds + 1):
             idle = not growing.add_round()
             if number in checked or idle:
-                scores = growing.scores()
-                found.append(
-                    self.candidate(growing.front(self.prepared.data.feature_names), *scores, growing.accounts())
-                )
+                found.append(self.candidate(growing.front(names), *growing.scores(), growing.accounts()))
                 self.noted(found[-1])
             if idle:
                 break
@@ -194,6 +198,11 @@ def alternate(
     assert best is not None  # noqa: S101 - there is at least one round
     assert kept is not None  # noqa: S101
     return best, kept, history
+
+
+def checkpoints(rounds: int) -> set[int]:
+    """Return the rounds after which models are looked at."""
+    return {max(1, int(rounds * share)) for share in _CHECKED}
 
 
 def boost_alone(

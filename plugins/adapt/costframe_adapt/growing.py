@@ -81,6 +81,8 @@ class Growing:
     gate_seen: Watched
     n_threads: int = 1
 
+    frozen: bool = False
+
     @classmethod
     def begin(
         cls,
@@ -119,10 +121,11 @@ class Growing:
     def add_round(self) -> bool:
         """Add a tree an output to the cheap model, then one to the gate; False if none of them splits."""
         some = False
-        for boosted, rows, loss, prices, watched in (
+        both = (
             (self.cheap, self.rows, self.cheap_loss, self.table.cheap, self.cheap_seen),
             (self.gate, self.gate_rows, GateLoss(), self.table.gate, self.gate_seen),
-        ):
+        )
+        for boosted, rows, loss, prices, watched in both[1:] if self.frozen else both:
 
             def grow(
                 gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices = prices

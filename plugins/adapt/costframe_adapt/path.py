@@ -9,6 +9,7 @@ from attrs import define, evolve, field, frozen
 
 from costframe.core.model_path import MeasuredPath
 from costframe_adapt.boosted import Boosting, alternate
+from costframe_adapt.cheap_first import cheap_first
 from costframe_adapt.candidate import composed, stacked
 from costframe_adapt.measured import Predicted, scored, ways
 
@@ -208,8 +209,16 @@ def _fit(
     for _ in range(asked.n_stages):
         note = sweep.noting(asked.tradeoff, asked.full_share, full)
         task = Boosting(prepared, full, asked, trees, note)
-        start = q if first is None else None
-        best, shares, _ = alternate(task, start, _PATIENCE if start is None else _WARM_PATIENCE)
+        start = None
+        import os
+        mode=os.environ.get('MODE','first')
+        if mode=='first':
+            best, shares = cheap_first(task)
+        elif mode=='alt':
+            best, shares, _ = alternate(task, start, _PATIENCE if start is None else _WARM_PATIENCE)
+        else:
+            best, shares = cheap_first(task)
+            alternate(task, start, _PATIENCE if start is None else _WARM_PATIENCE)
         first = shares if first is None else first
         full = stacked(best, full, prepared.data, prepared.seen, prepared.binning.n_threads)
     assert first is not None  # noqa: S101 - there is at least one stage

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
-__all__ = ["KINDS", "VARIANTS", "AdaptSettings", "TreeSettings"]
+__all__ = ["KINDS", "USUAL_KINDS", "VARIANTS", "AdaptSettings", "TreeSettings"]
 
 VARIANTS = ("gbrt", "lin", "lstsq")
-KINDS = ("miser", "cegb")
+USUAL_KINDS = ("cegb", "coupled")
+KINDS = ("cegb", "coupled", "miser")
 
 
 @frozen
@@ -16,9 +17,9 @@ class TreeSettings:
 
     Attributes
     ----------
-    kind : {"miser", "cegb"}
-        First-order trees, breadth-first, at prices paid once by the model; or second-order ones, best-first, at prices
-        paid row by row.
+    kind : {"cegb", "coupled", "miser"}
+        Second-order trees, best-first, at prices paid row by row, or once by the model; or first-order ones,
+        breadth-first, at prices paid once by the model.
     """
 
     kind: str

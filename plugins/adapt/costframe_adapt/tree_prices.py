@@ -15,6 +15,7 @@ from costframe.trees.lazy_prices import LazyPrices
 from costframe.trees.prices import OncePrices, in_loss
 
 if TYPE_CHECKING:
+    from costframe.core.bank import WeakLearnerBank
     from numpy.typing import NDArray
 
     from costframe.core.price_arrays import PriceArrays
@@ -67,6 +68,9 @@ class PriceTable(Protocol):
     def gate(self) -> LinePrices:
         """What a tree of the gate pays."""
 
+    def assume(self, bank: WeakLearnerBank, X: NDArray[np.float64]) -> None:
+        """Take what trees of a cheap model that is there already read of the rows X as bought by them."""
+
     def settle(self) -> None:
         """Let each know what the other has bought; after every tree."""
 
@@ -104,6 +108,13 @@ class OnceTable:
         )
         return cls(cheap, gate, (of_features * prices.cost, of_resources * prices.resource_cost))
 
+    def assume(self, bank: WeakLearnerBank, X: NDArray[np.float64]) -> None:
+        """Take all features of these trees, and their resources, as bought."""
+        del X  # by every row
+        read = np.diff(bank.F.indptr) > 0
+        self.cheap.waive(read, self.cheap.needs[read].any(axis=0))
+        self.settle()
+
     def settle(self) -> None:
         """Take what the gate bought as paid for; of what the cheap model did, rows that go on have yet to pay."""
         cheap, gate = self.cheap, self.gate
@@ -134,6 +145,12 @@ class LazyTable:
         anyway = later / full if full > 0 else np.zeros(n)
         gate = LazyPrices(prices, tradeoff, n, payers.weight * (1 - (1 - payers.stays) * anyway))
         return cls(gate.weighing(payers.weight * payers.stays), gate)
+
+    def assume(self, bank: WeakLearnerBank, X: NDArray[np.float64]) -> None:
+        """Mark what each row reads on its ways through these trees."""
+        leaves, everyone = bank.leaves(X), np.arange(len(X), dtype=np.int32)
+        for tree in range(len(bank)):
+            self.gate.walked(bank.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
 
     def settle(self) -> None:
         """Do nothing: marks are shared."""
