@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import field, frozen
 
-from costframe_adapt.newton import minimize
+from costframe_adapt.newton import TURN, Effort, minimize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,14 +44,14 @@ class Turns:
     settled: bool = False
 
 
-def begin(division: Division, weights: F8, q: F8 | None = None) -> Turns:
+def begin(division: Division, weights: F8, q: F8 | None = None, effort: Effort = TURN) -> Turns:
     """Begin with weights, or with an M-step from them for given shares."""
     if q is None:
         return Turns(weights, np.zeros(len(division.Z)), 0.0)
-    return Turns(minimize(division, q, weights), q, 0.0)
+    return Turns(minimize(division, q, weights, effort), q, 0.0)
 
 
-def alternate(division: Division, turns: Turns, most: int) -> Turns:
+def alternate(division: Division, turns: Turns, most: int, effort: Effort = TURN) -> Turns:
     """Go on for some rounds: until accuracy changes by < 1e-5 and q by < 1e-4 a row, or `most` are done."""
     weights, q, shift, bounds, settled = turns.weights, turns.q, turns.shift, turns.bounds.tolist(), False
     scores = division.scores(weights)
@@ -60,7 +60,7 @@ def alternate(division: Division, turns: Turns, most: int) -> Turns:
         shares = division.share_out(scores)
         moved = division.problem.mean(np.abs(shares.q - q))
         q, shift = shares.q, shares.shift
-        weights = minimize(division, q, weights)
+        weights = minimize(division, q, weights, effort)
         scores = division.scores(weights)
         before, accuracy = accuracy, division.accuracy(scores)
         bounds.append(division.bound(weights, scores, q))

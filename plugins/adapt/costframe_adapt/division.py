@@ -110,8 +110,8 @@ class Division:
     def slopes(self, scores: F8, q: F8) -> tuple[F8, F8]:
         """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each.
 
-        The curvatures are exact but for the scores of three classes and more, where those that do not see each other
-        are twice the diagonal of the exact ones, diag(p) - pp': not less than these in any direction.
+        The curvatures are exact but for the scores of three classes and more, where each row has the smaller of two
+        diagonals that are not below diag(p) - pp' in any direction: p, and, as that is diagonally dominant, 2 p (1 - p).
         """
         slope, curvature = np.zeros_like(scores), np.zeros_like(scores)
         share = self.problem.weight / len(q)
@@ -124,7 +124,10 @@ class Division:
         chance = expit(scores[1:]) if two else softmax(scores[1:], axis=0)
         right = self.problem.y == (np.ones((1, 1)) if two else np.arange(len(chance))[:, np.newaxis])
         slope[1:] = share * (1 - q) * (chance - right)
-        curvature[1:] = share * (1 - q) * (chance * (1 - chance) * (1 if two else 2))
+        bent = chance * (1 - chance)
+        if not two:
+            bent = np.where(bent.sum(axis=0) < 1 / 2, 2 * bent, chance)
+        curvature[1:] = share * (1 - q) * bent
         return slope, curvature
 
     def accuracy(self, scores: F8) -> float:

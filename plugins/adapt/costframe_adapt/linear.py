@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from costframe.core.errors import DataError
 from costframe_adapt.alternation import Turns, alternate, begin
 from costframe_adapt.division import Division
-from costframe_adapt.newton import minimize
+from costframe_adapt.newton import TIGHT, TURN, minimize
 from costframe_adapt.penalty import GroupPenalty
 from costframe_adapt.problem import SURE, Problem
 from costframe_adapt.starts import best_start
@@ -147,7 +147,7 @@ def _plain(division: Division, weights: F8 | None) -> F8:
     alone = evolve(division, problem=evolve(division.problem, full_share=0.0))
     weights = division.nothing if weights is None else weights.copy()
     weights[0] = 0.0
-    return minimize(alone, np.zeros(len(division.Z)), weights)
+    return minimize(alone, np.zeros(len(division.Z)), weights, TURN if division.gated else TIGHT)
 
 
 def refit(H: F8, problem: Problem, model: Linear, *, distance: Literal["kl", "squares"]) -> Linear:

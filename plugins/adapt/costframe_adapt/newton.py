@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -13,16 +14,28 @@ if TYPE_CHECKING:
 
     F8 = NDArray[np.float64]
 
-__all__ = ["minimize"]
+__all__ = ["ROUGH", "TIGHT", "TURN", "Effort", "minimize"]
 
-_STEPS = 60
 _ENOUGH = 1e-11  # foreseen decrease, relative to the objective
 _LEAST = 1e-4  # of the foreseen decrease that a step must bring
 _SHORTEST = 2.0**-30
-_INNER = (3000, 1e-5)  # steps and relative tolerance within a quadratic
 
 
-def minimize(division: Division, q: F8, weights: F8, most: int = _STEPS) -> F8:
+@frozen
+class Effort:
+    """How far an M-step goes: Newton's steps, those within each quadratic, and the latter's relative tolerance."""
+
+    steps: int
+    inner: int
+    tolerance: float
+
+
+ROUGH = Effort(3, 200, 1e-2)  # to see which starts are worth more
+TURN = Effort(8, 3000, 1e-5)  # enough for two classes; for more, further rounds bring more than further steps
+TIGHT = Effort(100, 3000, 1e-5)
+
+
+def minimize(division: Division, q: F8, weights: F8, effort: Effort = TIGHT) -> F8:
     """Minimize over the weights of gate and f1; the result is never worse than the start.
 
     Parameters
@@ -31,14 +44,13 @@ def minimize(division: Division, q: F8, weights: F8, most: int = _STEPS) -> F8:
     q : float64 (n,)
     weights : float64 (1 + K, C + 1)
         Where to begin.
-    most : int
-        Steps.
+    effort : Effort
     """
     scores = division.scores(weights)
     value, charge = division.smooth(scores, q), division.charge(weights)
     dual = np.zeros((len(weights), len(division.penalty.member)))
-    for _ in range(most):
-        gradient, target = _aim(division, scores, q, weights, dual)
+    for _ in range(effort.steps):
+        gradient, target = _aim(division, scores, q, weights, dual, effort)
         way = target - weights
         promised = float((gradient * way).sum()) + division.penalty.value(target[:, :-1])
         promised -= division.penalty.value(weights[:, :-1])
@@ -58,7 +70,7 @@ def minimize(division: Division, q: F8, weights: F8, most: int = _STEPS) -> F8:
     return weights
 
 
-def _aim(division: Division, scores: F8, q: F8, weights: F8, dual: F8) -> tuple[F8, F8]:
+def _aim(division: Division, scores: F8, q: F8, weights: F8, dual: F8, effort: Effort) -> tuple[F8, F8]:
     """Return the gradient, without penalty, and the minimizer of the quadratic around the weights."""
     from costframe_adapt.prox_kernels import minimize_quadratic
 
@@ -76,4 +88,6 @@ def _aim(division: Division, scores: F8, q: F8, weights: F8, dual: F8) -> tuple[
     penalty = division.penalty
     scale = np.append(penalty.scale, 1.0)
     groups = (penalty.first, penalty.member, penalty.radius, dual, penalty.disjoint)
-    return gradient, minimize_quadratic(hessian, gradient, weights, lipschitz, scale, *groups, *_INNER)
+    return gradient, minimize_quadratic(
+        hessian, gradient, weights, lipschitz, scale, *groups, effort.inner, effort.tolerance
+    )

@@ -37,9 +37,7 @@ class GroupPenalty:
     scale: NDArray[np.float64]
 
     @classmethod
-    def of_groups(
-        cls, groups: PricedGroups, columns: NDArray[np.int64], scale: NDArray[np.float64]
-    ) -> GroupPenalty:
+    def of_groups(cls, groups: PricedGroups, columns: NDArray[np.int64], scale: NDArray[np.float64]) -> GroupPenalty:
         """Keep some columns, in the given order, and add up the prices of groups that hold the same ones."""
         prices: dict[tuple[int, ...], float] = {}
         member = groups.restrict(columns).member

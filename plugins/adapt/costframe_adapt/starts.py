@@ -8,6 +8,7 @@ import numpy as np
 
 from costframe.core.sampled_prices import drawn_rows
 from costframe_adapt.alternation import Turns, alternate, begin
+from costframe_adapt.newton import ROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["best_start", "extreme_shares"]
 
 _ROWS = 2000
-_ROUNDS = 2  # of each start, before the worse half of them is given up
+_SEEN = 8  # starts that get more than one round
+_ROUNDS = 2  # of each of them, before the worse half is given up
 _HIGH, _LOW = 0.95, 0.05
 
 
@@ -41,7 +43,7 @@ def best_start(division: Division, plain: F8) -> F8:
     """Return the weights from which a sample of rows ends lowest.
 
     Tried are a plain f1 with a gate of zero, and for each column and direction the M-step of a q that sends its
-    extreme rows to f0. After every two rounds the worse half is given up.
+    extreme rows to f0. After one round the best eight are kept, and after every two more the better half.
 
     Parameters
     ----------
@@ -52,12 +54,17 @@ def best_start(division: Division, plain: F8) -> F8:
     sample = _sample(division)
     share = division.problem.full_share
     part = 0.5 if share is None or share == 1 else share
-    tried = [begin(sample, plain), *(begin(sample, plain, q) for q in _sides(sample, part))]
+    begun = [begin(sample, plain), *(begin(sample, plain, q, ROUGH) for q in _sides(sample, part))]
+    tried = _lowest([alternate(sample, turns, 1, ROUGH) for turns in begun], _SEEN)
     while len(tried) > 1:
         tried = [turns if turns.settled else alternate(sample, turns, _ROUNDS) for turns in tried]
-        ends = np.array([turns.bounds[-1] for turns in tried])
-        tried = [tried[i] for i in np.argsort(ends, kind="stable")[: len(tried) // 2]]
+        tried = _lowest(tried, len(tried) // 2)
     return tried[0].weights
+
+
+def _lowest(tried: list[Turns], most: int) -> list[Turns]:
+    """Keep those of the lowest bounds; of equals the first."""
+    return [tried[i] for i in np.argsort([turns.bounds[-1] for turns in tried], kind="stable")[:most]]
 
 
 def _sides(sample: Division, share: float) -> Iterator[F8]:
