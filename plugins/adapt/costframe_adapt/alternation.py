@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from costframe_adapt.newton import TURN, Effort, minimize
+from costframe_adapt.newton import TIGHT, TURN, Effort, minimize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     F8 = NDArray[np.float64]
 
-__all__ = ["Turns", "alternate", "begin"]
+__all__ = ["Turns", "alternate", "begin", "finish"]
 
 _ACCURACY = 1e-5
 _SHARES = 1e-4
@@ -68,3 +68,10 @@ def alternate(division: Division, turns: Turns, most: int, effort: Effort = TURN
         if settled:
             break
     return Turns(weights, q, shift, np.array(bounds), settled)
+
+
+def finish(division: Division, turns: Turns) -> Turns:
+    """End with an M-step that is not cut short; the last bound is the one after it."""
+    weights = minimize(division, turns.q, turns.weights, TIGHT)
+    bound = division.bound(weights, division.scores(weights), turns.q)
+    return evolve(turns, weights=weights, bounds=np.append(turns.bounds[:-1], bound))

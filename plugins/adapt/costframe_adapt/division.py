@@ -111,7 +111,8 @@ class Division:
         """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each.
 
         The curvatures are exact but for the scores of three classes and more, where each row has the smaller of two
-        diagonals that are not below diag(p) - pp' in any direction: p, and, as that is diagonally dominant, 2 p (1 - p).
+        diagonals that are not below diag(p) - pp' in any direction: p, and, as that is diagonally dominant,
+        2 p (1 - p).
         """
         slope, curvature = np.zeros_like(scores), np.zeros_like(scores)
         share = self.problem.weight / len(q)

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import DataError
-from costframe_adapt.alternation import Turns, alternate, begin
+from costframe_adapt.alternation import Turns, alternate, begin, finish
 from costframe_adapt.division import Division
-from costframe_adapt.newton import TIGHT, TURN, minimize
+from costframe_adapt.newton import TURN, minimize
 from costframe_adapt.penalty import GroupPenalty
 from costframe_adapt.problem import SURE, Problem
 from costframe_adapt.starts import best_start
@@ -139,7 +139,8 @@ def fit_linear(
         weights = _plain(division, None if start is None else columns.weights(start))
         if division.gated and starts and start is None:
             weights = best_start(division, weights)
-    return columns.model(alternate(division, begin(division, weights), max_rounds), H.shape[1])
+    turns = alternate(division, begin(division, weights), max_rounds)
+    return columns.model(finish(division, turns), H.shape[1])
 
 
 def _plain(division: Division, weights: F8 | None) -> F8:
@@ -147,7 +148,7 @@ def _plain(division: Division, weights: F8 | None) -> F8:
     alone = evolve(division, problem=evolve(division.problem, full_share=0.0))
     weights = division.nothing if weights is None else weights.copy()
     weights[0] = 0.0
-    return minimize(alone, np.zeros(len(division.Z)), weights, TURN if division.gated else TIGHT)
+    return minimize(alone, np.zeros(len(division.Z)), weights, TURN)
 
 
 def refit(H: F8, problem: Problem, model: Linear, *, distance: Literal["kl", "squares"]) -> Linear:
@@ -168,7 +169,9 @@ def refit(H: F8, problem: Problem, model: Linear, *, distance: Literal["kl", "sq
     nothing = np.zeros(len(H))
     division = Division(columns.standardize(H[:, used]), problem, nothing, penalty, distance, _REFIT)
     weights = columns.weights(kept)
-    weights = minimize(division, model.q, weights) if division.gated else _plain(division, weights)
+    if not division.gated:
+        weights[0] = 0.0
+    weights = minimize(division, model.q, weights)
     found = columns.model(Turns(weights, model.q, model.shift, model.bounds), len(used))
     gate, cheap = np.zeros_like(model.gate), np.zeros_like(model.cheap)
     gate[used], cheap[used] = found.gate, found.cheap

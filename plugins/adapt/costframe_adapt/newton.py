@@ -31,8 +31,8 @@ class Effort:
 
 
 ROUGH = Effort(3, 200, 1e-2)  # to see which starts are worth more
-TURN = Effort(8, 3000, 1e-5)  # enough for two classes; for more, further rounds bring more than further steps
-TIGHT = Effort(100, 3000, 1e-5)
+TURN = Effort(8, 500, 1e-4)  # enough for two classes; for more, further rounds bring more than further steps
+TIGHT = Effort(100, 1000, 1e-5)
 
 
 def minimize(division: Division, q: F8, weights: F8, effort: Effort = TIGHT) -> F8:

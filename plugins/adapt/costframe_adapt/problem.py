@@ -1,4 +1,4 @@
-"""What is to be divided between a cheap model and the expensive one: the rows, and what the expensive one loses there."""
+"""What is to be divided between a cheap model and the expensive one: the rows, and the expensive one's losses."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["minimize_quadratic", "shrink"]
 
 HALVED = 100  # steps of the secular equation, of which a handful are needed
-PASSES = 400  # over all groups in one proximal map
+PASSES = 30  # over all groups in one proximal map; nested groups need two, and the next map goes on from here
 SETTLED = 1e-11  # change of a group's dual, relative to its radius
 
 

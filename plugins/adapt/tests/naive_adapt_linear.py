@@ -9,8 +9,8 @@ def norms(weights, groups):
     return sum(price * np.sqrt((weights[:, list(held)] ** 2).sum()) for held, price in groups)
 
 
-def proximal(a, metric, groups, steps=4000):
-    """Minimize sum metric/2 (u - a)^2 + norms(u) by ADMM, with a copy of u for each group."""
+def proximal(a, metric, groups, steps=2000):
+    """Minimize sum metric/2 (u - a)^2 + norms(u) by ADMM, with a copy of u for each group; return zero columns too."""
     rho = float(np.median(metric))
     copies = [a[:, list(held)] * 0 for held, _ in groups]
     duals = [copy.copy() for copy in copies]
@@ -26,7 +26,10 @@ def proximal(a, metric, groups, steps=4000):
             size = np.sqrt((moved**2).sum())
             copies[j] = moved * max(0.0, 1 - price / rho / size) if size > 0 else moved
             duals[j] = moved - copies[j]
-    return u
+    zero = np.zeros(a.shape[1], bool)
+    for (held, _), copy in zip(groups, copies, strict=True):
+        zero[list(held)] |= not copy.any()
+    return u, zero
 
 
 def loss(scores, label):

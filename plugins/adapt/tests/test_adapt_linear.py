@@ -13,7 +13,7 @@ from costframe.core.groups import PricedGroups
 from costframe_adapt.linear import fit_linear, refit
 from costframe_adapt.penalty import GroupPenalty
 from costframe_adapt.problem import Problem
-from costframe_adapt.prox_kernels import minimize_quadratic, shrink
+from costframe_adapt.prox_kernels import PASSES, minimize_quadratic, shrink
 from costframe_adapt.starts import extreme_shares
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -43,11 +43,12 @@ def proximal(a, metric, groups, once=False):
     residual = metric * a
     scratch = np.empty_like(a), np.empty_like(a)
     arrays = (penalty.first, penalty.member, penalty.radius, dual)
-    shrink(residual, metric, *arrays, once, zero, *scratch)
+    while shrink(residual, metric, *arrays, once, zero, *scratch) == PASSES:
+        pass  # a map that is cut short goes on where it stood
     return np.where(zero, 0.0, residual / metric), dual, penalty
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=20)
 @given(SEEDS, st.integers(1, 3), st.booleans())
 def test_the_proximal_map_of_overlapping_groups(seed, n_outputs, equal):
     rng = np.random.default_rng(seed)
@@ -55,14 +56,14 @@ def test_the_proximal_map_of_overlapping_groups(seed, n_outputs, equal):
     metric = np.ones_like(a) if equal else rng.uniform(0.2, 3, a.shape)
     groups = some_groups(rng, 5, [0, 0.05, 0.2, 0.5])
     found, _, _ = proximal(a, metric, groups)
-    wanted = naive.proximal(a, metric, [(held, price) for held, price in groups if price])
+    wanted, zero = naive.proximal(a, metric, [(held, price) for held, price in groups if price])
     assert np.allclose(found, wanted, atol=1e-5)
-    assert ((found == 0) | (np.abs(wanted) > 0)).all()
-    assert (found[np.abs(wanted) < 1e-12] == 0).all()
+    assert (found[:, zero] == 0).all()
+    assert (found[np.abs(wanted) > 1e-5] != 0).all()
 
 
 @settings(deadline=None, max_examples=50)
-@given(SEEDS, st.integers(1, 3), st.floats(0, 5))
+@given(SEEDS, st.integers(1, 3), st.floats(0, 1))
 def test_no_point_is_nearer_by_duality(seed, n_outputs, decades):
     rng = np.random.default_rng(seed)
     metric = np.repeat(10 ** rng.uniform(-decades, decades, (1, 6)), n_outputs, axis=0)
@@ -80,12 +81,16 @@ def test_no_point_is_nearer_by_duality(seed, n_outputs, decades):
 
 
 def test_one_pass_is_enough_for_equal_metrics_and_nested_groups():
-    a = np.random.default_rng(1).normal(size=(2, 6))
-    groups = [*(((c,), 0.3) for c in range(6)), ((0, 1), 0.4), ((2, 3, 4), 0.2), (tuple(range(6)), 0.5)]
+    a = 2 * np.random.default_rng(1).normal(size=(2, 6))
+    groups = [
+        *(((c,), 3.0 if c == 1 else 0.3) for c in range(6)),
+        ((0, 1), 0.4),
+        ((2, 3, 4), 0.2),
+        (tuple(range(6)), 0.5),
+    ]
     once, _, _ = proximal(a, np.full_like(a, 0.7), groups, once=True)
     assert np.allclose(once, proximal(a, np.full_like(a, 0.7), groups)[0], atol=1e-12)
-    assert (once == 0).any()
-    assert (once != 0).any()
+    assert ((once == 0) == (np.arange(6) == 1)).all()
 
 
 @settings(deadline=None, max_examples=15)
@@ -147,9 +152,9 @@ def of_rows(problem, rows, weight=None):
 def test_the_bound_does_not_rise_and_is_what_it_says(seed, n_classes, full_share, standardize, distance):
     H, problem, groups, full_price = table(seed, n_classes=n_classes, full_share=full_share)
     model = fit_linear(
-        H, problem, priced(groups, 4), full_price, distance=distance, standardize=standardize, max_rounds=15
+        H, problem, priced(groups, 4), full_price, distance=distance, standardize=standardize, max_rounds=6
     )
-    assert 1 <= len(model.bounds) <= 15
+    assert 1 <= len(model.bounds) <= 6
     if distance == "kl":
         assert (np.diff(model.bounds) <= 1e-11).all()
     spread = np.sqrt(
@@ -318,9 +323,7 @@ def test_a_refit_keeps_columns_and_shares_and_undoes_shrinkage():
     assert not used.all()
     assert ((larger.cheap[:, 0] != 0) == used).all()
     assert larger.q is model.q
-    assert np.linalg.norm((larger.cheap[:, 0] * H.std(axis=0))) > 1.1 * np.linalg.norm(
-        model.cheap[:, 0] * H.std(axis=0)
-    )
+    assert np.linalg.norm(larger.cheap[:, 0] * H.std(axis=0)) > 1.1 * np.linalg.norm(model.cheap[:, 0] * H.std(axis=0))
     assert naive.bound(
         H, problem, [], full_price, larger, distance="kl", scale=1, spread=H.std(axis=0), ridge=0
     ) < naive.bound(H, problem, [], full_price, model, distance="kl", scale=1, spread=H.std(axis=0), ridge=0)
