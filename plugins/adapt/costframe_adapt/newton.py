@@ -30,7 +30,7 @@ class Effort:
     tolerance: float
 
 
-ROUGH = Effort(3, 200, 1e-2)  # to see which starts are worth more
+ROUGH = Effort(3, 60, 1e-2)  # to see which starts are worth more
 TURN = Effort(8, 500, 1e-4)  # enough for two classes; for more, further rounds bring more than further steps
 TIGHT = Effort(100, 1000, 1e-5)
 
