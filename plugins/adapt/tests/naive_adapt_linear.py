@@ -1,0 +1,66 @@
+"""Linear models of Adapt in the obvious way: sums over rows, splitting methods of many steps, smoothed norms."""
+
+import numpy as np
+from scipy.optimize import minimize
+
+
+def norms(weights, groups):
+    """Return the sum of price * norm over groups, (columns, price), for weights (M, C)."""
+    return sum(price * np.sqrt((weights[:, list(held)] ** 2).sum()) for held, price in groups)
+
+
+def proximal(a, metric, groups, steps=2000):
+    """Minimize sum metric/2 (u - a)^2 + norms(u) by ADMM, with a copy of u for each group; return zero columns too."""
+    rho = float(np.median(metric))
+    copies = [a[:, list(held)] * 0 for held, _ in groups]
+    duals = [copy.copy() for copy in copies]
+    u = a.copy()
+    for _ in range(steps):
+        top, bottom = metric * a, metric.copy()
+        for (held, _), copy, dual in zip(groups, copies, duals, strict=True):
+            top[:, list(held)] += rho * (copy - dual)
+            bottom[:, list(held)] += rho
+        u = top / bottom
+        for j, (held, price) in enumerate(groups):
+            moved = u[:, list(held)] + duals[j]
+            size = np.sqrt((moved**2).sum())
+            copies[j] = moved * max(0.0, 1 - price / rho / size) if size > 0 else moved
+            duals[j] = moved - copies[j]
+    zero = np.zeros(a.shape[1], bool)
+    for (held, _), copy in zip(groups, copies, strict=True):
+        zero[list(held)] |= not copy.any()
+    return u, zero
+
+
+def loss(scores, label):
+    """Return -log of the probability of a label: of one score, the log odds of label 1, or of a score per label."""
+    scores = np.array([0.0, scores[0]]) if len(scores) == 1 else scores
+    return float(np.log(np.exp(scores - scores.max()).sum()) + scores.max() - scores[label])
+
+
+def bound(H, problem, groups, full_price, model, *, distance, scale, spread, ridge=1e-6):
+    """Return J of a model: row by row."""
+    total = 0.0
+    for i, q in enumerate(model.q):
+        gate = H[i] @ model.gate + model.gate_intercept
+        cheap = loss(H[i] @ model.cheap + model.cheap_intercept, problem.y[i])
+        full = problem.loss0[i] + full_price[i]
+        row = (1 - q) * cheap + q * full + q * np.log(q) + (1 - q) * np.log(1 - q)
+        if distance == "kl":
+            row += (1 - q) * np.log1p(np.exp(gate)) + q * np.log1p(np.exp(-gate))
+        else:
+            row += (gate - np.log(q / (1 - q))) ** 2 / 2
+        total += problem.weight[i] * row
+    weights = np.column_stack([model.gate, model.cheap]).T
+    share = problem.weight / problem.weight.sum()
+    centers = np.append(model.gate_intercept, model.cheap_intercept) + weights @ (share @ H)
+    squares = ((weights * spread) ** 2).sum() + (centers**2).sum()
+    return total / len(H) + norms(weights * scale, groups) + ridge / 2 * squares
+
+
+def smallest(function, start, tries=3):
+    """Minimize a smooth function by quasi-Newton steps with differences for derivatives; return the lowest value."""
+    x = start
+    for _ in range(tries):
+        x = minimize(function, x, method="BFGS", options={"gtol": 1e-9}).x
+    return function(x)
