@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.errors import ParameterError
 from costframe.core.threads import thread_count
 from costframe.core.training import check_flag, check_number, given_or
-from costframe_adapt.settings import KINDS, USUAL_KINDS, VARIANTS, AdaptSettings, TreeSettings
+from costframe_adapt.settings import ALTERNATIONS, KINDS, USUAL_KINDS, VARIANTS, AdaptSettings, TreeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,9 @@ __all__ = ["adapt_settings", "asked_grid"]
 CHARGES, THRESHOLDS = ("routed", "all"), ("placed", "zero")
 _OF_TREES = (
     "trees", "n_estimators", "learning_rate", "max_depth", "max_leaves", "min_samples_leaf", "l2_regularization",
-    "max_bins", "charge",
+    "max_bins", "charge", "alternation",
 )  # fmt: skip
-_OF_GATES = ("n_stages", "max_rounds", "charge", "threshold")
+_OF_GATES = ("n_stages", "max_rounds", "alternation", "charge", "threshold")
 _ROUNDS_ALONE, _ROUNDS, _ROUNDS_SECOND_ORDER = 300, 100, 200
 
 
@@ -51,6 +51,7 @@ def adapt_settings(asked: Any, data: TrainingData) -> AdaptSettings:
         variant=variant,
         trees=_trees(asked, data, alone=full_share == 0) if variant == "gbrt" else (),
         n_stages=given_or("n_stages", asked.n_stages, 1, low=1, whole=True),
+        alternations=_alternations(asked),
         max_rounds=given_or("max_rounds", asked.max_rounds, 10 if variant == "gbrt" else 50, low=1, whole=True),
         charge_all=_one_of("charge", asked.charge, CHARGES) == "all",
         zero_threshold=_one_of("threshold", asked.threshold, THRESHOLDS) == "zero",
@@ -89,6 +90,10 @@ def _refuse(asked: Any, names: Sequence[str], reason: str) -> None:
     for name in names:
         if getattr(asked, name) is not None:
             raise ParameterError(f"{name}: has no effect {reason}")
+
+
+def _alternations(asked: Any) -> tuple[str, ...]:
+    return ALTERNATIONS if asked.alternation is None else (_one_of("alternation", asked.alternation, ALTERNATIONS),)
 
 
 def _trees(asked: Any, data: TrainingData, *, alone: bool) -> tuple[TreeSettings, ...]:

@@ -9,8 +9,7 @@ from attrs import frozen
 
 from costframe.core.links import apply_link
 from costframe.core.report import squeezed
-from costframe_adapt.accounts import Account
-from costframe_adapt.full import Full, FullOn, log_losses
+from costframe_adapt.expensive.full import Full, FullOn, log_losses
 from costframe_adapt.sides import BOTH, CHEAP, FULL
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictor import StageTree
     from costframe.core.training import Rows, TrainingData
+    from costframe_adapt.accounts import Account
     from costframe_adapt.front import Front
     from costframe_adapt.sides import Placed, Sides
 
@@ -81,7 +81,7 @@ def said(cheap: NDArray[np.float64], full: NDArray[np.float64], goes: NDArray[np
 def stacked(candidate: Candidate, full: Full, data: TrainingData, seen: Rows, n_jobs: int | None) -> Full:
     """Let a candidate and what stands behind it serve as the expensive model."""
     front, placed = candidate.front, candidate.placed
-    accounts = tuple(Account.of(tree, data.costs, data.train.X, n_jobs) for tree in (front.alone(), front.gate_alone()))
+    accounts = front.accounts(data.costs, data.train.X, n_jobs)
     goes = np.full(len(data.train), placed.kind == FULL)
     if placed.kind == BOTH:
         goes = candidate.train.gate > placed.threshold

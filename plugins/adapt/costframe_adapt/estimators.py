@@ -13,10 +13,10 @@ from costframe.core.training import check_number, check_weights
 from costframe.trees.monitor import scorer
 from costframe.trees.scaling import check_sizes
 from costframe_adapt.asked import adapt_settings, asked_grid
-from costframe_adapt.expensive import Expensive, Finding, find_expensive
+from costframe_adapt.expensive.finding import Expensive, Finding, find_expensive
 from costframe_adapt.path import Grid, sweep_grid, usual_tradeoffs
 from costframe_adapt.prepared import Prepared
-from costframe_adapt.training import train_adapt, train_cheap
+from costframe_adapt.training import train_adapt, train_without_gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,19 +58,23 @@ class AdaptClassifier(CostAwareClassifier):
     full_share : float, optional
         P_full in [0, 1]: the largest mean of q, the share of rows that the expensive model gets. By default its price
         decides: what it costs a row beyond the cheap model and the gate counts against it. With 0 there is no gate.
-    trees : {"miser", "cegb"}, optional
-        For "gbrt": trees at prices paid once by the model, as in the paper, or at prices paid row by row. By default
-        both are tried, and that with less loss + tradeoff * cost on rows held out is kept; with full_share=0 it is
-        "miser", and the model Greedy Miser's.
+    trees : {"cegb", "coupled", "miser"}, optional
+        For "gbrt": second-order trees at prices paid row by row, or once by the model; or the paper's, first-order
+        ones at prices paid once. By default the first two are tried, and that with less loss + tradeoff * cost on rows
+        held out is kept; with full_share=0 it is "miser", and the model Greedy Miser's.
     n_stages : int, optional
         Gates, one by default: each further one stands in front of all before it.
     cv : int, optional
         Folds for the probabilities of an expensive model that is fitted inside, 5 by default.
     n_estimators, learning_rate, max_depth, max_leaves, min_samples_leaf, l2_regularization
         Of the trees of the cheap model, and of those of the gate. Miser's: 100 (300 with full_share=0), 0.3, 3, as many
-        as the depth allows, 10, 0. CEGB's: 200, 0.2, any, 31, 20, 1.
+        as the depth allows, 10, 0. The others': 200, 0.2, any, 31, 20, 1.
     max_bins : int, optional
         Distinct values a feature is cut into, 255 by default (and at most).
+    alternation : {"gates", "joint"}, optional
+        For "gbrt": leave a cheap model that was grown for all rows as it is, and fit gates to where it fails, as told
+        by copies out of fold; or grow both models for new shares in each round, as in the paper. By default both are
+        tried, and that with less loss + tradeoff * cost on rows held out is kept.
     max_rounds : int, optional
         Of the alternation between shares and models, 10 by default (50 for linear ones); the best is kept.
     charge : {"routed", "all"}, optional
@@ -119,6 +123,7 @@ class AdaptClassifier(CostAwareClassifier):
     min_samples_leaf: int | None = field(default=None, kw_only=True)
     l2_regularization: float | None = field(default=None, kw_only=True)
     max_bins: int | None = field(default=None, kw_only=True)
+    alternation: str | None = field(default=None, kw_only=True)
     max_rounds: int | None = field(default=None, kw_only=True)
     charge: str | None = field(default=None, kw_only=True)
     threshold: str | None = field(default=None, kw_only=True)
@@ -224,9 +229,9 @@ class AdaptClassifier(CostAwareClassifier):
         if settings.full_share == 0:
             self.expensive_, self.n_iter_, self.objective_ = None, 0, np.zeros(0)
             self.__dict__.pop("expensive_predictor_", None)  # an earlier fit's
-            return train_cheap(data, settings)
+            return train_without_gate(data, settings)
         trained = train_adapt(self._prepare(data, settings, proba), settings)
-        self.n_iter_, self.objective_ = trained.rounds, np.array(trained.objective)
+        self.n_iter_, self.objective_ = len(trained.objective), np.array(trained.objective)
         return trained.tree
 
     def _prepare(self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None) -> Prepared:

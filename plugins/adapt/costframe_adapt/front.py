@@ -10,10 +10,12 @@ from attrs import evolve, frozen
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer, Route
+from costframe_adapt.accounts import Account
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.costs import CostModel
     from costframe.core.stages import Stage
 
 __all__ = ["Front", "behind"]
@@ -63,6 +65,16 @@ class Front:
         return StageTree(
             self.bank.restrict(used), (Answer(np.arange(len(used)), self.gate[used], self.gate_intercept),)
         )
+
+    @property
+    def gated(self) -> bool:
+        """Whether the gate tells rows apart."""
+        return bool((self.gate != 0).any())
+
+    def accounts(self, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> tuple[Account, Account]:
+        """Return what the cheap model and the gate do on rows."""
+        cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.alone(), self.gate_alone()))
+        return cheap, gate
 
     def before(self, full: StageTree, threshold: float) -> StageTree:
         """Return the composite: rows whose gate is above the threshold go on to `full`."""

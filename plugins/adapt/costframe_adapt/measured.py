@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.core.training import Rows
     from costframe_adapt.candidate import Candidate
-    from costframe_adapt.full import Full
+    from costframe_adapt.expensive.full import Full
     from costframe_adapt.sides import Placed
 
 __all__ = ["Predicted", "scored", "ways"]
@@ -38,7 +38,7 @@ def ways(candidate: Candidate, tradeoff: float, full_share: float | None) -> Ite
     """Yield the candidate's own threshold and others, as far as the share allows, and the cheap model alone."""
     sides = candidate.sides
     found: list[Placed | None] = [candidate.placed, sides.one(CHEAP)]
-    if (candidate.front.gate != 0).any():
+    if candidate.front.gated:
         found += [sides.divided(tradeoff * times, full_share) for times in _AROUND]
         found += [sides.sharing(share) for share in _SHARES if full_share is None or share <= full_share]
     seen = set()

@@ -8,10 +8,10 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.model_path import MeasuredPath
-from costframe_adapt.boosted import Boosting, alternate
-from costframe_adapt.cheap_first import cheap_first
 from costframe_adapt.candidate import composed, stacked
+from costframe_adapt.judge import Judge
 from costframe_adapt.measured import Predicted, scored, ways
+from costframe_adapt.training import fit_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from costframe.core.costs import CostModel
     from costframe.core.predictor import StageTree
     from costframe_adapt.candidate import Candidate
+    from costframe_adapt.expensive.full import Full
     from costframe_adapt.front import Front
-    from costframe_adapt.full import Full
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import AdaptSettings, TreeSettings
     from costframe_adapt.sides import Placed
+    from costframe_adapt.training import Warm
 
 __all__ = ["AdaptPath", "AdaptPoint", "Grid", "sweep_grid", "usual_tradeoffs"]
 
 _LEVELS = 12
 _LOWEST = 3e-3  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
 _HIGHEST = 30.0
-_PATIENCE, _WARM_PATIENCE = 2, 1  # rounds of an alternation without a better model, from nothing and from shares
 
 
 @frozen
@@ -184,16 +184,15 @@ def _front(kept: list[_Kept], name: str) -> set[int]:
 
 
 def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> AdaptPath:
-    """Fit at each share with each kind of trees down the tradeoffs, each fit from the shares q of the one before."""
+    """Fit at each share with each kind of trees down the tradeoffs, each fit from where the one before ended."""
     sweep = _Sweep(prepared, settings, grid)
     sweep.begin()
-    lines = [(share, trees) for share in grid.full_shares for trees in settings.trees]
+    lines = [(share, trees) for share in grid.full_shares for trees in settings.trees or (None,)]
     done, total = 0, len(lines) * len(grid.tradeoffs)
     for share, trees in lines:
-        q = None
+        warm = None
         for tradeoff in grid.tradeoffs.tolist():
-            asked = evolve(settings, tradeoff=tradeoff, full_share=share)
-            q = _fit(sweep, asked, trees, q)
+            warm = _fit(sweep, evolve(settings, tradeoff=tradeoff, full_share=share), trees, warm)
             sweep.settle()
             done += 1
             if grid.told is not None:
@@ -201,28 +200,17 @@ def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> Adapt
     return sweep.path()
 
 
-def _fit(
-    sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings, q: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Fit all stages at one tradeoff, and return the shares of the first."""
-    prepared, full, first = sweep.prepared, sweep.prepared.full, None
-    for _ in range(asked.n_stages):
-        note = sweep.noting(asked.tradeoff, asked.full_share, full)
-        task = Boosting(prepared, full, asked, trees, note)
-        start = None
-        import os
-        mode=os.environ.get('MODE','first')
-        if mode=='first':
-            best, shares = cheap_first(task)
-        elif mode=='alt':
-            best, shares, _ = alternate(task, start, _PATIENCE if start is None else _WARM_PATIENCE)
-        else:
-            best, shares = cheap_first(task)
-            alternate(task, start, _PATIENCE if start is None else _WARM_PATIENCE)
-        first = shares if first is None else first
-        full = stacked(best, full, prepared.data, prepared.seen, prepared.binning.n_threads)
-    assert first is not None  # noqa: S101 - there is at least one stage
-    return first
+def _fit(sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings | None, warm: Warm | None) -> Warm:
+    """Fit all stages at one tradeoff, and return where the first ended."""
+    prepared, full, ended = sweep.prepared, sweep.prepared.full, None
+    for number in range(asked.n_stages):
+        judge = Judge(prepared, full, asked, sweep.noting(asked.tradeoff, asked.full_share, full))
+        stage = fit_stage(judge, trees, warm if number == 0 else None)
+        ended = ended or stage.warm
+        if number + 1 < asked.n_stages:
+            full = stacked(stage.best, full, prepared.data, prepared.seen, prepared.n_threads)
+    assert ended is not None  # noqa: S101 - there is at least one stage
+    return ended
 
 
 def usual_tradeoffs(prepared: Prepared, levels: int = _LEVELS) -> NDArray[np.float64]:

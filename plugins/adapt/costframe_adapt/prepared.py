@@ -9,14 +9,14 @@ from attrs import evolve, frozen
 
 from costframe.linear.held_out import held_out
 from costframe_adapt.accounts import Account
-from costframe_adapt.binning import Binning
-from costframe_adapt.full import Full, FullOn, log_losses
+from costframe_adapt.boosted.binning import Binning
+from costframe_adapt.expensive.full import Full, FullOn, log_losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.training import Rows, TrainingData
-    from costframe_adapt.expensive import Expensive
+    from costframe_adapt.expensive.finding import Expensive
 
 __all__ = ["Prepared"]
 
@@ -58,3 +58,8 @@ class Prepared:
 
         left = evolve(data, train=rows)
         return cls(left, seen, Full(tree, on(rows, proba), on(seen, seen_proba)), Binning(left, n_threads))
+
+    @property
+    def n_threads(self) -> int:
+        """Does not change results."""
+        return self.binning.n_threads

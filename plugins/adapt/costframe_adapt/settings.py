@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-__all__ = ["KINDS", "USUAL_KINDS", "VARIANTS", "AdaptSettings", "TreeSettings"]
+__all__ = ["ALTERNATIONS", "KINDS", "USUAL_KINDS", "VARIANTS", "AdaptSettings", "TreeSettings"]
 
+ALTERNATIONS = ("gates", "joint")
 VARIANTS = ("gbrt", "lin", "lstsq")
 USUAL_KINDS = ("cegb", "coupled")
 KINDS = ("cegb", "coupled", "miser")
@@ -44,6 +45,8 @@ class AdaptSettings:
     trees : tuple of TreeSettings
         All are tried.
     n_stages : int
+    alternations : tuple of {"gates", "joint"}
+        How shares and boosted models are fitted in turns; all are tried.
     max_rounds : int
     charge_all : bool
         Every row pays for all features, as in the paper.
@@ -59,6 +62,7 @@ class AdaptSettings:
     variant: str
     trees: tuple[TreeSettings, ...]
     n_stages: int
+    alternations: tuple[str, ...]
     max_rounds: int
     charge_all: bool
     zero_threshold: bool

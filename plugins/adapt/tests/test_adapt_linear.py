@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError
-from costframe_adapt.linear import fit_linear, refit
-from costframe_adapt.penalty import GroupPenalty
+from costframe_adapt.linear.models import fit_linear, refit
+from costframe_adapt.linear.penalty import GroupPenalty
+from costframe_adapt.linear.starts import extreme_shares
 from costframe_adapt.problem import Problem
-from costframe_adapt.starts import extreme_shares
 
 SEEDS = st.integers(0, 2**32 - 1)
 

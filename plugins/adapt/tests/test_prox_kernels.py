@@ -6,8 +6,8 @@ from adapt_groups import priced, some_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe_adapt.penalty import GroupPenalty
-from costframe_adapt.prox_kernels import PASSES, minimize_quadratic, shrink
+from costframe_adapt.linear.penalty import GroupPenalty
+from costframe_adapt.linear.prox_kernels import PASSES, minimize_quadratic, shrink
 
 SEEDS = st.integers(0, 2**32 - 1)
 

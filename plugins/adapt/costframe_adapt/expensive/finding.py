@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictor import Predictor
 from costframe.linear.held_out import split_off
-from costframe_adapt.default_model import boost_plainly
-from costframe_adapt.foreign import Columns, as_tree, check_outputs
-from costframe_adapt.out_of_fold import out_of_fold, refit
+from costframe_adapt.expensive.default_model import boost_plainly
+from costframe_adapt.expensive.foreign import Columns, as_tree, check_outputs
+from costframe_adapt.expensive.out_of_fold import out_of_fold, refit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

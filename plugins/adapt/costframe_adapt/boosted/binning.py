@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from costframe.trees.binning import BinnedData
     from costframe.trees.grow import GrownTree
     from costframe.trees.line import LinePrices
-    from costframe_adapt.growing import GrowPriced
+    from costframe_adapt.boosted.growing import GrowPriced
     from costframe_adapt.settings import TreeSettings
 
 __all__ = ["Binning"]

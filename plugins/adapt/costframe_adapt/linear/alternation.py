@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe_adapt.newton import TIGHT, TURN, Effort, minimize
+from costframe_adapt.linear.newton import TIGHT, TURN, Effort, minimize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe_adapt.division import Division
+    from costframe_adapt.linear.division import Division
 
     F8 = NDArray[np.float64]
 

@@ -8,12 +8,12 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import DataError
-from costframe_adapt.alternation import Turns, alternate, begin, finish
-from costframe_adapt.division import Division
-from costframe_adapt.newton import TURN, minimize
-from costframe_adapt.penalty import GroupPenalty
+from costframe_adapt.linear.alternation import Turns, alternate, begin, finish
+from costframe_adapt.linear.division import Division
+from costframe_adapt.linear.newton import TURN, minimize
+from costframe_adapt.linear.penalty import GroupPenalty
+from costframe_adapt.linear.starts import best_start
 from costframe_adapt.problem import SURE, Problem
-from costframe_adapt.starts import best_start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

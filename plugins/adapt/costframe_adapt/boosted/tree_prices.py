@@ -15,9 +15,9 @@ from costframe.trees.lazy_prices import LazyPrices
 from costframe.trees.prices import OncePrices, in_loss
 
 if TYPE_CHECKING:
-    from costframe.core.bank import WeakLearnerBank
     from numpy.typing import NDArray
 
+    from costframe.core.bank import WeakLearnerBank
     from costframe.core.price_arrays import PriceArrays
     from costframe.trees.line import LinePrices
 
@@ -112,7 +112,7 @@ class OnceTable:
         """Take all features of these trees, and their resources, as bought."""
         del X  # by every row
         read = np.diff(bank.F.indptr) > 0
-        self.cheap.waive(read, self.cheap.needs[read].any(axis=0))
+        self.cheap.waive(read, np.asarray(self.cheap.needs[read].any(axis=0)))
         self.settle()
 
     def settle(self) -> None:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.sampled_prices import drawn_rows
-from costframe_adapt.alternation import Turns, alternate, begin
-from costframe_adapt.newton import ROUGH
+from costframe_adapt.linear.alternation import Turns, alternate, begin
+from costframe_adapt.linear.newton import ROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from costframe_adapt.division import Division
+    from costframe_adapt.linear.division import Division
 
     F8 = NDArray[np.float64]
 

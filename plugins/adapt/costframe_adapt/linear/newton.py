@@ -10,7 +10,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe_adapt.division import Division
+    from costframe_adapt.linear.division import Division
 
     F8 = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def minimize(division: Division, q: F8, weights: F8, effort: Effort = TIGHT) -> 
 
 def _aim(division: Division, scores: F8, q: F8, weights: F8, dual: F8, effort: Effort) -> tuple[F8, F8]:
     """Return the gradient, without penalty, and the minimizer of the quadratic around the weights."""
-    from costframe_adapt.prox_kernels import minimize_quadratic
+    from costframe_adapt.linear.prox_kernels import minimize_quadratic
 
     slope, curvature = division.slopes(scores, q)
     width = weights.shape[1]
@@ -84,7 +84,7 @@ def _aim(division: Division, scores: F8, q: F8, weights: F8, dual: F8, effort: E
         columns = np.column_stack([division.Z * root[:, np.newaxis], root])
         hessian[k] = columns.T @ columns
     hessian[:, np.arange(width), np.arange(width)] += division.ridges
-    lipschitz = np.linalg.eigvalsh(hessian)[:, -1] * (1 + 1e-9)
+    lipschitz = np.asarray(np.linalg.eigvalsh(hessian)[:, -1], np.float64) * (1 + 1e-9)
     penalty = division.penalty
     scale = np.append(penalty.scale, 1.0)
     groups = (penalty.first, penalty.member, penalty.radius, dual, penalty.disjoint)

@@ -11,10 +11,11 @@ from costframe.core.bank import WeakLearnerBank
 from costframe.core.prefix import PrefixCost
 from costframe.core.tree_table import TreeTable
 from costframe.trees.boosting import Boosted, Ensemble
+from costframe.trees.losses import loss_for
 from costframe_adapt.accounts import Account
+from costframe_adapt.boosted.side_losses import GateLoss, StayingLoss
 from costframe_adapt.candidate import Scores
 from costframe_adapt.front import Front
-from costframe_adapt.side_losses import GateLoss, StayingLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.price_arrays import PriceArrays
-    from costframe.core.training import Rows
+    from costframe.core.training import Rows, TrainingData
     from costframe.trees.grow import GrownTree
     from costframe.trees.line import LinePrices
-    from costframe.trees.losses import Loss
-    from costframe_adapt.tree_prices import PriceTable
+    from costframe_adapt.boosted.binning import Binning
+    from costframe_adapt.boosted.tree_prices import PriceTable
+    from costframe_adapt.settings import TreeSettings
 
     GrowPriced = Callable[[NDArray[np.floating], NDArray[np.floating], LinePrices], GrownTree]
 
@@ -44,6 +46,10 @@ class Watched:
     def begin(cls, rows: Rows, prices: PriceArrays, intercept: NDArray[np.float64]) -> Self:
         """Start from a constant, float64 (K,)."""
         return cls(np.tile(intercept, (len(rows), 1)), PrefixCost(rows.X, rows.weight, prices))
+
+    def fork(self) -> Watched:
+        """Return a copy that goes its own way."""
+        return Watched(self.scores.copy(), self.paid.fork())
 
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
         """Add a round's trees, each with the output it adds to."""
@@ -68,6 +74,9 @@ class Growing:
     table : PriceTable
     cheap_seen, gate_seen : Watched
         On rows held out.
+    n_threads : int
+    cheap_grows : bool
+        Whether the cheap model has more trees coming.
     """
 
     rows: Rows
@@ -80,43 +89,41 @@ class Growing:
     cheap_seen: Watched
     gate_seen: Watched
     n_threads: int = 1
-
-    frozen: bool = False
+    cheap_grows: bool = True
 
     @classmethod
     def begin(
         cls,
-        parts: tuple[Rows, Rows],
+        data: TrainingData,
+        seen: Rows,
         q: NDArray[np.float64],
-        loss: Loss,
-        grow: GrowPriced,
         table: PriceTable,
-        prices: PriceArrays,
-        step: float,
-        n_threads: int = 1,
+        binning: Binning,
+        trees: TreeSettings,
     ) -> Self:
-        """Begin for shares q, float64 (n,); parts are the training rows and the rows held out."""
-        rows, seen = parts
-        stays = 1 - q
-        cheap = Boosted.constant(evolve(rows, weight=rows.weight * np.maximum(stays, 1e-12)), loss, step)
+        """Begin for shares q, float64 (n,), that are neither all 0 nor all 1."""
+        rows, loss, step = data.train, loss_for(data.n_classes), trees.learning_rate
+        cheap = Boosted.constant(evolve(rows, weight=rows.weight * (1 - q)), loss, step)
         share = float(rows.weight @ q / rows.weight.sum())
         start = np.array([np.log(share) - np.log1p(-share)])
-        gate_rows = evolve(rows, y=q)
-        ensemble = Ensemble(start, step, "sigmoid")
-        gate = Boosted(ensemble, np.tile(start[:, np.newaxis], len(rows)).T)
-        cheap_seen, gate_seen = (Watched.begin(seen, prices, one.ensemble.intercept) for one in (cheap, gate))
+        gate = Boosted(Ensemble(start, step, "sigmoid"), np.tile(start[:, np.newaxis], len(rows)).T)
         return cls(
             rows,
-            gate_rows,
+            evolve(rows, y=q),
             cheap,
             gate,
-            StayingLoss(loss.for_rows(rows), stays),
-            grow,
+            StayingLoss(loss.for_rows(rows), 1 - q),
+            binning.grower(trees),
             table,
-            cheap_seen,
-            gate_seen,
-            n_threads,
+            Watched.begin(seen, data.prices, cheap.ensemble.intercept),
+            Watched.begin(seen, data.prices, gate.ensemble.intercept),
+            binning.n_threads,
         )
+
+    def keep_cheap(self, ensemble: Ensemble, scores: NDArray[np.float64], watched: Watched) -> None:
+        """Take a cheap model that is not to grow, with its scores (n, K) of the training rows."""
+        self.cheap, self.cheap_seen = Boosted(ensemble, scores.copy(order="F")), watched
+        self.cheap_grows = False
 
     def add_round(self) -> bool:
         """Add a tree an output to the cheap model, then one to the gate; False if none of them splits."""
@@ -125,7 +132,7 @@ class Growing:
             (self.cheap, self.rows, self.cheap_loss, self.table.cheap, self.cheap_seen),
             (self.gate, self.gate_rows, GateLoss(), self.table.gate, self.gate_seen),
         )
-        for boosted, rows, loss, prices, watched in both[1:] if self.frozen else both:
+        for boosted, rows, loss, prices, watched in both if self.cheap_grows else both[1:]:
 
             def grow(
                 gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices = prices

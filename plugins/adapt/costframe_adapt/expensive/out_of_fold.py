@@ -47,7 +47,7 @@ def out_of_fold(rows: Rows, data: TrainingData, count: int, fit: Fit, told: Call
     DataError
         If a class has no rows in some fold's training part.
     """
-    from costframe_adapt.foreign import check_outputs
+    from costframe_adapt.expensive.foreign import check_outputs
 
     fold = folds(rows, data, count)
     found: NDArray[np.float64] | None = None

@@ -14,7 +14,7 @@ from costframe_adapt.shares import Shares, share_out
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe_adapt.penalty import GroupPenalty
+    from costframe_adapt.linear.penalty import GroupPenalty
 
     F8 = NDArray[np.float64]
 

@@ -1,0 +1,139 @@
+"""The cheap model that stands alone, and how models like it do on rows that they were not grown on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.core.stages import Answer
+from costframe.trees.boosting import Boosted, boost
+from costframe.trees.losses import loss_for
+from costframe.trees.monitor import Monitor
+from costframe_adapt.boosted.growing import Watched
+from costframe_adapt.boosted.tree_prices import Payers, price_table
+from costframe_adapt.candidate import Scores
+from costframe_adapt.expensive.out_of_fold import folds
+from costframe_adapt.front import Front
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.predictor import StageTree
+    from costframe.core.training import Rows, TrainingData
+    from costframe.trees.boosting import Ensemble
+    from costframe_adapt.boosted.binning import Binning
+    from costframe_adapt.candidate import Candidate
+    from costframe_adapt.judge import Judge
+    from costframe_adapt.settings import TreeSettings
+
+__all__ = ["Alone", "train_cheap"]
+
+_EARLY = 30  # rounds without a better one
+_FOLDS = 3
+
+
+@frozen(eq=False)
+class Alone:
+    """A cheap model grown for all rows.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Of its best round.
+    tree : StageTree
+    candidate : Candidate
+        The same without a gate.
+    unseen : float64 (n, K)
+        Scores of the training rows out of fold.
+    watched : Watched
+        What it says of the rows held out, and costs them.
+    """
+
+    ensemble: Ensemble
+    tree: StageTree
+    candidate: Candidate
+    unseen: NDArray[np.float64]
+    watched: Watched
+
+    @classmethod
+    def train(cls, judge: Judge, trees: TreeSettings) -> Self:
+        """Boost it with early stopping by the rows held out, and copies out of fold."""
+        prepared, tradeoff, names = judge.prepared, judge.settings.tradeoff, judge.data.feature_names
+        monitor = Monitor(judge.seen, loss_for(judge.data.n_classes), judge.data.prices, tradeoff, _EARLY, None)
+        ensemble, n_rounds = _boosted(prepared.binning, trees, tradeoff, monitor)
+        ensemble, tree = _prefix(ensemble, n_rounds), ensemble.finish(names, n_rounds)
+        watched = Watched.begin(judge.seen, judge.data.prices, ensemble.intercept)
+        for number in range(n_rounds):
+            watched.add(ensemble.of_round(number), ensemble.step)
+        train = tree.decision_function(judge.rows.X).reshape(len(judge.rows), -1)
+        seen = Scores(watched.scores.copy(), np.zeros(len(judge.seen)))
+        candidate = judge.candidate(_without_gate(tree), Scores(train, np.zeros(len(train))), seen)
+        return cls(ensemble, tree, candidate, _out_of_fold(judge, trees, n_rounds), watched)
+
+
+def train_cheap(data: TrainingData, binning: Binning, trees: TreeSettings, tradeoff: float) -> StageTree:
+    """Train the cheap model as where no row may go on: on all training rows, stopped early by validation rows."""
+    monitor = None
+    if data.valid is not None:
+        monitor = Monitor(data.valid, loss_for(data.n_classes), data.prices, tradeoff, _EARLY, None)
+    ensemble, n_rounds = _boosted(binning, trees, tradeoff, monitor)
+    return ensemble.finish(data.feature_names, n_rounds)
+
+
+def _boosted(
+    binning: Binning,
+    trees: TreeSettings,
+    tradeoff: float,
+    monitor: Monitor | None,
+    inside: NDArray[np.bool_] | None = None,
+    boosted: Boosted | None = None,
+) -> tuple[Ensemble, int]:
+    """Boost with q = 0 on all rows or on those inside, bool (n,); Miser's trees make it Greedy Miser."""
+    data, rows = binning.data, binning.data.train
+    weight = rows.weight if inside is None else rows.weight * inside
+    payers = Payers(weight, np.ones(len(rows)), np.zeros(rows.X.shape, np.bool_))
+    prices = price_table(trees.kind, data.prices, payers, tradeoff, rows.uneven_weight).cheap
+    grow = binning.grower(trees, None if inside is None else np.flatnonzero(inside))
+    return boost(
+        rows,
+        loss_for(data.n_classes),
+        lambda gradients, hessians: grow(gradients, hessians, prices),
+        n_rounds=trees.n_estimators,
+        step=trees.learning_rate,
+        monitor=monitor,
+        boosted=boosted,
+        n_threads=binning.n_threads,
+    )
+
+
+def _out_of_fold(judge: Judge, trees: TreeSettings, n_rounds: int) -> NDArray[np.float64]:
+    """Return the scores, (n, K), of models like the cheap one of rows that they were not grown on."""
+    rows, loss = judge.rows, loss_for(judge.data.n_classes)
+    fold, found = folds(rows, judge.data, _FOLDS), np.zeros((len(rows), loss.n_outputs))
+    for number in range(_FOLDS):
+        inside = fold != number
+        boosted = Boosted.constant(_weighing(rows, inside), loss, trees.learning_rate)
+        if n_rounds and inside.any():
+            few = evolve(trees, n_estimators=n_rounds)
+            _boosted(judge.prepared.binning, few, judge.settings.tradeoff, None, inside, boosted)
+        found[~inside] = boosted.scores[~inside]
+    return found
+
+
+def _weighing(rows: Rows, inside: NDArray[np.bool_]) -> Rows:
+    """Let the rows outside weigh next to nothing."""
+    return evolve(rows, weight=rows.weight * np.where(inside, 1.0, 1e-12))
+
+
+def _prefix(ensemble: Ensemble, n_rounds: int) -> Ensemble:
+    count = ensemble.rounds[n_rounds - 1] if n_rounds else 0
+    tables, outputs = ensemble.tables[:count], ensemble.outputs[:count]
+    return evolve(ensemble, tables=tables, outputs=outputs, rounds=ensemble.rounds[:n_rounds])
+
+
+def _without_gate(tree: StageTree) -> Front:
+    answer = tree.stages[0]
+    assert isinstance(answer, Answer)  # noqa: S101 - boosting makes one answer
+    return Front(tree.bank, answer.weights, answer.intercept, np.zeros(len(tree.bank)), 0.0)

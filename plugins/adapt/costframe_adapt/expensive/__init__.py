@@ -1,0 +1,1 @@
+"""The expensive model: what it may be, and what training knows of it."""
