@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["AdaptPath", "AdaptPoint", "Grid", "sweep_grid", "usual_tradeoffs"]
 
 _LEVELS = 12
-_LOWEST = 3e-3  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
-_HIGHEST = 30.0
+_LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
+_HIGHEST = (1.0, 30.0)
 
 
 @frozen
@@ -214,10 +214,17 @@ def _fit(sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings | None, warm: 
 
 
 def usual_tradeoffs(prepared: Prepared, levels: int = _LEVELS) -> NDArray[np.float64]:
-    """Return descending tradeoffs in units of the best constant's loss per cost of the expensive model."""
-    seen, full = prepared.seen, prepared.full.seen
+    """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
+
+    They begin where the cheapest feature that is not free is hardly worth its price.
+    """
+    seen, full, prices = prepared.seen, prepared.full.seen, prepared.data.prices
     share = np.bincount(seen.y, seen.weight, prepared.data.n_classes) / seen.weight.sum()
     share = share[share > 0]
-    cost = float(np.average(full.account.cost(prepared.data.prices), weights=seen.weight))
+    cost = float(np.average(full.account.cost(prices), weights=seen.weight))
     loss = float(-share @ np.log(share))
-    return np.geomspace(_HIGHEST, _LOWEST, levels) * (loss / cost) if cost > 0 and loss > 0 else np.zeros(1)
+    if not (cost > 0 and loss > 0):
+        return np.zeros(1)
+    each = prices.cost + prices.needs @ prices.resource_cost
+    high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
+    return np.geomspace(high, _LOWEST, levels) * (loss / cost)
