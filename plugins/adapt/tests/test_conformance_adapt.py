@@ -10,6 +10,8 @@ def test_laws(check):
     check()
 
 
-@parametrize_algorithm("adapt", settings={"variant": "lin", "cv": 3, "max_rounds": 5, "n_estimators": None, "min_samples_leaf": None})
+@parametrize_algorithm(
+    "adapt", settings={"variant": "lin", "cv": 3, "max_rounds": 5, "n_estimators": None, "min_samples_leaf": None}
+)
 def test_laws_of_linear_models(check):
     check()
