@@ -54,7 +54,9 @@ class JudgedColumns:
         bank = find_bank("columns", data, {})
         H, held = (outputs_on(bank, part.X, settings.n_threads).dense for part in (rows, judge.seen))
         weight, n = rows.weight, rows.total_weight
-        problem = Problem(rows.y, data.n_classes, weight * (len(weight) / n), judge.full.train.loss, settings.full_share)
+        problem = Problem(
+            rows.y, data.n_classes, weight * (len(weight) / n), judge.full.train.loss, settings.full_share
+        )
         priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n)
         return cls(judge, bank, H, held, problem, priced)
 
