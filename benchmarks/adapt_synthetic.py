@@ -34,7 +34,7 @@ from costframe_adapt import AdaptClassifier
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from costframe.datasets import Dataset
+    from costframe.datasets import Dataset, Part
 
 EQUAL, USUAL = (0.25, 0.25, 0.25, 0.25), (0.26, 0.26, 0.24, 0.24)
 TRADEOFFS, WIDER = (0.005, 0.01, 0.02), (0.005, 0.02, 0.1)
@@ -97,11 +97,12 @@ def main() -> None:
         curves = curves or [Curve(name, BUDGETS, *found[name]) for name in DRAWN]
     first = Table.of(_islands(EQUAL, 0))
     gates = {name: first.fitted(tradeoff, **VARIANTS[name], full_share=share) for name, tradeoff, share in SHOWN}
+    test = first.data.part("test")
     regions = [
-        Region(f"{name} at tradeoff {model.tradeoff:g}", model.predict, partial(goes_on, model))
+        Region(f"{name} at tradeoff {model.tradeoff:g}\n{said_of(model, test)}", model.predict, partial(goes_on, model))
         for name, model in gates.items()
     ]
-    draw_islands(options.output, first.data.part("test"), regions, curves)
+    draw_islands(options.output, test, regions, curves)
     print(f"\npictures in {options.output}")
 
 
@@ -115,13 +116,22 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def said_of(model: AdaptClassifier, test: Part) -> str:
+    """Return a model's accuracy and mean cost in words."""
+    return f"{np.mean(model.predict(test.X) == test.y):.1%} right, {model.cost(test.X).mean:.2f} a row"
+
+
 def coast(output: Path) -> None:
     """Fit models to Synthetic-1 without prices, print what they do, and draw it."""
     table = Table.of(cf.datasets.make_coast(n_test=10_000))
     test = table.data.part("test")
     print("| Synthetic-1 | rounds | accuracy | sent on |\n| --- | --- | --- | --- |")
-    print(f"| RBF-SVM | | {np.mean(table.svm.predict(test.X) == test.y):.4f} | 1 |")
-    regions = {"data": Region("Synthetic-1, test rows"), "svm": Region("the RBF-SVM", table.svm.predict)}
+    strong = np.mean(table.svm.predict(test.X) == test.y)
+    print(f"| RBF-SVM | | {strong:.4f} | 1.000 |")
+    regions = {
+        "data": Region("Synthetic-1, test rows"),
+        "svm": Region(f"the RBF-SVM\n{strong:.1%} right", table.svm.predict),
+    }
     for name, asked in COAST.items():
         for rounds in (1, 10):
             model = table.fitted(0.0, threshold="zero", max_rounds=rounds, **asked)

@@ -95,7 +95,7 @@ def _cmap() -> ListedColormap:
 
 def _curves(axes: Axes, curves: Sequence[Curve]) -> None:
     for curve, color, dash in zip(curves, COLORS, DASHES, strict=False):
-        axes.plot(curve.budget, curve.accuracy, color=color, ls=dash, lw=1.8, drawstyle="steps-post")
+        axes.plot(curve.budget, curve.accuracy, label=curve.name, color=color, ls=dash, lw=1.8, drawstyle="steps-post")
         low, high = curve.accuracy - curve.error, curve.accuracy + curve.error
         axes.fill_between(curve.budget, low, high, color=color, alpha=0.12, lw=0, step="post")
     for cost in (1.5, 1.75, 2.0):
@@ -109,4 +109,4 @@ def _curves(axes: Axes, curves: Sequence[Curve]) -> None:
     axes.grid(visible=True, color="#e9e9e9", lw=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend([curve.name for curve in curves], loc="lower right", frameon=False, fontsize=8.5)
+    axes.legend(loc="upper left", frameon=False, fontsize=8.5, handlelength=3)

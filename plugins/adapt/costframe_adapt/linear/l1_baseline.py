@@ -36,7 +36,9 @@ def fit_l1(judge: Judge) -> tuple[list[Candidate], list[float]]:
     """
     settings, columns = judge.settings, JudgedColumns.of(judge)
     H, problem, nothing = columns.H, columns.alone, np.zeros(len(columns.H))
-    found, objective, chosen = [], [], None
+    found: list[Candidate] = []
+    objective: list[float] = []
+    chosen: Linear | None = None
     for penalty in PENALTIES[:1] if settings.zero_threshold else PENALTIES:
         chosen = fit_linear(
             H,
