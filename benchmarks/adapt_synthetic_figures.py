@@ -100,7 +100,7 @@ def _curves(axes: Axes, curves: Sequence[Curve]) -> None:
         axes.fill_between(curve.budget, low, high, color=color, alpha=0.12, lw=0, step="post")
     for cost in (1.5, 1.75, 2.0):
         axes.axvline(cost, color=PALE, lw=1, ls=(0, (2, 2)), zorder=1)
-    axes.set_xlim(0.9, 2.05)
+    axes.set_xlim(0.95, 2.05)
     axes.set_ylim(0.7, 1.005)
     axes.set_xticks([1.0, 1.25, 1.5, 1.75, 2.0])
     axes.set_title("Accuracy against cost", loc="left", fontsize=9.5, fontweight="bold")
