@@ -222,7 +222,7 @@ def one_curve(table: Table, asked: dict[str, Any]) -> tuple[np.ndarray, tuple[fl
     paid = path.predictor(point).cost(test.X).mean
     used, place = np.unique(chosen, return_inverse=True)
     constant = max(np.mean(test.y == label) for label in (-1, 1))  # where none is that cheap
-    curve = np.where(BUDGETS < cost.min(), constant, accuracy_at(used)[place])
+    curve = np.where(cost.min() > BUDGETS, constant, accuracy_at(used)[place])
     return curve, (float(accuracy_at(near)), paid)
 
 
