@@ -8,24 +8,22 @@ import numpy as np
 
 from costframe.core.groups import PricedGroups
 from costframe.linear.banks import find_bank, outputs_on
-from costframe_adapt.candidate import Scores
-from costframe_adapt.front import Front
+from costframe_adapt.linear.judged_columns import JudgedColumns, linear_front
 from costframe_adapt.linear.models import Linear, fit_linear, refit
 from costframe_adapt.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.bank import WeakLearnerBank
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptSettings
 
-__all__ = ["fit_linearly", "linear_alone"]
+__all__ = ["PENALTIES", "fit_linearly", "linear_alone"]
 
-_PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
+PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
 
 
 def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candidate], Linear, list[float]]:
@@ -39,23 +37,17 @@ def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candida
     list of Candidate, Linear, list of float
         All that was looked at; the solution at the tradeoff; and its bound after each round.
     """
-    settings, data = judge.settings, judge.data
-    bank = find_bank("columns", data, {})
-    H, held = (outputs_on(bank, rows.X, settings.n_threads).dense for rows in (judge.rows, judge.seen))
-    weight, n = judge.rows.weight, judge.rows.total_weight
-    problem = Problem(
-        judge.rows.y, data.n_classes, weight * (len(weight) / n), judge.full.train.loss, settings.full_share
-    )
-    priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n)
+    settings, columns = judge.settings, JudgedColumns.of(judge)
+    H, problem = columns.H, columns.problem
     price = _full_price(judge)
     distance: Literal["kl", "squares"] = "kl" if settings.variant == "lin" else "squares"
     found: list[Candidate] = []
     first = model = warm
-    for penalty in _PENALTIES[:1] if settings.zero_threshold else _PENALTIES:
+    for penalty in PENALTIES[:1] if settings.zero_threshold else PENALTIES:
         model = fit_linear(
             H,
             problem,
-            priced.times(settings.tradeoff * penalty),
+            columns.priced.times(settings.tradeoff * penalty),
             price,
             distance=distance,
             standardize=settings.standardize,
@@ -64,13 +56,13 @@ def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candida
         )
         first = model if penalty == 1 else first
         refitted = () if settings.zero_threshold else (refit(H, problem, model, distance=distance),)
-        found += [_looked_at(judge, bank, one, H, held) for one in (model, *refitted)]
+        found += [columns.look_at(one) for one in (model, *refitted)]
     assert first is not None  # noqa: S101 - there is at least one penalty
     return found, first, first.bounds.tolist()
 
 
 def linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
-    """Fit the cheap model alone: logistic regression with the penalty."""
+    """Fit the cheap model alone: logistic regression with the penalty; for "l1" it only chooses the columns."""
     rows = data.train
     bank = find_bank("columns", data, {})
     H, n = outputs_on(bank, rows.X, settings.n_threads).dense, rows.total_weight
@@ -78,7 +70,9 @@ def linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
     problem = Problem(rows.y, data.n_classes, rows.weight * (len(rows) / n), nothing, 0.0)
     priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n).times(settings.tradeoff)
     model = fit_linear(H, problem, priced, nothing, distance="kl", standardize=settings.standardize)
-    return _front(bank, model).alone()
+    if settings.variant == "l1":
+        model = refit(H, problem, model, distance="kl")
+    return linear_front(bank, model).alone()
 
 
 def _full_price(judge: Judge) -> NDArray[np.float64]:
@@ -87,17 +81,3 @@ def _full_price(judge: Judge) -> NDArray[np.float64]:
     if judge.settings.full_share is not None:
         return np.zeros(len(judge.rows))
     return judge.settings.tradeoff * (account.cost(prices) + account.batch(prices) / judge.rows.total_weight)
-
-
-def _looked_at(
-    judge: Judge, bank: WeakLearnerBank, model: Linear, H: NDArray[np.float64], held: NDArray[np.float64]
-) -> Candidate:
-    train, seen = (
-        Scores(rows @ model.cheap + model.cheap_intercept, rows @ model.gate + model.gate_intercept)
-        for rows in (H, held)
-    )
-    return judge.candidate(_front(bank, model), train, seen)
-
-
-def _front(bank: WeakLearnerBank, model: Linear) -> Front:
-    return Front(bank, model.cheap, model.cheap_intercept, model.gate, model.gate_intercept)
