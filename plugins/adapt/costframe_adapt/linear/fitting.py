@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from attrs import evolve, frozen
 
 from costframe.core.groups import PricedGroups
 from costframe.linear.banks import find_bank, outputs_on
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PENALTIES", "fit_linearly", "linear_alone"]
 
+_LIMITS = (0.3, 0.6)  # of the share, tried where the price decides it
 PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
 
 
 def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candidate], Linear, list[float]]:
-    """Fit at the tradeoff from several starts, or from a solution nearby, and from there at other penalties.
+    """Fit at the tradeoff from several starts, and from a solution nearby, and from the better one at other penalties.
 
-    Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. With
-    the paper's threshold there is one solution, as it is.
+    Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. Where
+    the price decides the share, some shares are tried as limits too: a gate that is sharp enough costs more norm than
+    it saves, and a limit finds it nevertheless. With the paper's threshold there is one solution, as it is.
 
     Returns
     -------
@@ -38,27 +41,60 @@ def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candida
         All that was looked at; the solution at the tradeoff; and its bound after each round.
     """
     settings, columns = judge.settings, JudgedColumns.of(judge)
-    H, problem = columns.H, columns.problem
-    price = _full_price(judge)
-    distance: Literal["kl", "squares"] = "kl" if settings.variant == "lin" else "squares"
+    paper = settings.zero_threshold
+    shares = (None, *_LIMITS) if settings.full_share is None and not paper else (settings.full_share,)
     found: list[Candidate] = []
-    first = model = warm
-    for penalty in PENALTIES[:1] if settings.zero_threshold else PENALTIES:
-        model = fit_linear(
-            H,
-            problem,
-            columns.priced.times(settings.tradeoff * penalty),
-            price,
-            distance=distance,
+    solutions: list[Linear] = []
+    for share in shares:
+        task = _Linear(columns, judge, share)
+        begun = [task.fit(1.0)] + ([] if warm is None else [task.fit(1.0, warm)])
+        model = min(begun, key=lambda one: float(one.bounds[-1]))
+        solutions.append(model)
+        for penalty in (1.0,) if paper else PENALTIES:
+            model = model if penalty == 1 else task.fit(penalty, model)
+            found += [columns.look_at(one) for one in (model, *(() if paper else (task.refit(model),)))]
+    return found, solutions[0], solutions[0].bounds.tolist()
+
+
+@frozen(eq=False)
+class _Linear:
+    """The fits of one limit of the share."""
+
+    columns: JudgedColumns
+    judge: Judge
+    full_share: float | None
+
+    @property
+    def problem(self) -> Problem:
+        return evolve(self.columns.problem, full_share=self.full_share)
+
+    @property
+    def distance(self) -> Literal["kl", "squares"]:
+        return "kl" if self.judge.settings.variant == "lin" else "squares"
+
+    def fit(self, penalty: float, start: Linear | None = None) -> Linear:
+        settings = self.judge.settings
+        return fit_linear(
+            self.columns.H,
+            self.problem,
+            self.columns.priced.times(settings.tradeoff * penalty),
+            self._full_price(),
+            distance=self.distance,
             standardize=settings.standardize,
-            start=model,
+            start=start,
             max_rounds=settings.max_rounds,
         )
-        first = model if penalty == 1 else first
-        refitted = () if settings.zero_threshold else (refit(H, problem, model, distance=distance),)
-        found += [columns.look_at(one) for one in (model, *refitted)]
-    assert first is not None  # noqa: S101 - there is at least one penalty
-    return found, first, first.bounds.tolist()
+
+    def refit(self, model: Linear) -> Linear:
+        return refit(self.columns.H, self.problem, model, distance=self.distance)
+
+    def _full_price(self) -> NDArray[np.float64]:
+        """Return what the expensive model's cost is worth in loss, (n,); nothing where its share is limited instead."""
+        judge = self.judge
+        account, prices = judge.full.train.account, judge.data.prices
+        if self.full_share is not None:
+            return np.zeros(len(judge.rows))
+        return judge.settings.tradeoff * (account.cost(prices) + account.batch(prices) / judge.rows.total_weight)
 
 
 def linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
@@ -73,11 +109,3 @@ def linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
     if settings.variant == "l1":
         model = refit(H, problem, model, distance="kl")
     return linear_front(bank, model).alone()
-
-
-def _full_price(judge: Judge) -> NDArray[np.float64]:
-    """Return what the expensive model's cost is worth in loss, (n,); nothing where its share is limited instead."""
-    account, prices = judge.full.train.account, judge.data.prices
-    if judge.settings.full_share is not None:
-        return np.zeros(len(judge.rows))
-    return judge.settings.tradeoff * (account.cost(prices) + account.batch(prices) / judge.rows.total_weight)
