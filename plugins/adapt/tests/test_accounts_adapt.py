@@ -170,7 +170,7 @@ def test_both_sides_of_a_gate_cost_what_the_composite_does(case, threshold):
 @settings(max_examples=40)
 @given(fronts(), st.sampled_from((0.0, 1e-3, 0.1, 1e300)), st.sampled_from((None, 0.0, 0.3, 0.5, 1.0)))
 def test_the_best_place_is_the_best_of_all_places(case, tradeoff, full_share):
-    front, full, costs, X, losses, weight = case
+    *_, weight = case
     sides, scores = sides_of(*case)
     best = sides.best(tradeoff, full_share)
     share = weight / weight.sum()
