@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from adapt_cases import EVERY_PRICE, FEATURES, three_classes, table, uneven
+from adapt_cases import EVERY_PRICE, FEATURES, table, three_classes, uneven
 
 import costframe as cf
 from costframe_adapt import AdaptClassifier
