@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from costframe_adapt.expensive.full import Full
     from costframe_adapt.sides import Placed
 
-__all__ = ["Predicted", "scored", "ways"]
+__all__ = ["Said", "scored", "ways"]
 
 _AROUND = (0.25, 1.0, 4.0)  # times the tradeoff that trees were grown at
 _SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)
 
 
 @frozen(eq=False)
-class Predicted:
+class Said:
     """Rows held out, and what a model says of them."""
 
     rows: Rows
@@ -48,6 +48,6 @@ def ways(candidate: Candidate, tradeoff: float, full_share: float | None) -> Ite
             yield placed
 
 
-def scored(candidate: Candidate, placed: Placed, full: Full, rows: Rows) -> Predicted:
+def scored(candidate: Candidate, placed: Placed, full: Full, rows: Rows) -> Said:
     """Return what a model that divides there says."""
-    return Predicted(rows, said(candidate.seen.cheap, full.seen.proba, candidate.sides.goes(placed)))
+    return Said(rows, said(candidate.seen.cheap, full.seen.proba, candidate.sides.goes(placed)))

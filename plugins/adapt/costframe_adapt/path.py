@@ -8,10 +8,13 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.model_path import MeasuredPath
+from costframe_adapt.boosted.alone import prefix, without_gate
+from costframe_adapt.boosted.annealed import anneal_cheap
 from costframe_adapt.candidate import composed, stacked
 from costframe_adapt.judge import Judge
-from costframe_adapt.measured import Predicted, scored, ways
-from costframe_adapt.training import fit_stage
+from costframe_adapt.measured import Said, scored, ways
+from costframe_adapt.sides import CHEAP, Placed
+from costframe_adapt.training import Warm, fit_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,19 +23,20 @@ if TYPE_CHECKING:
 
     from costframe.core.costs import CostModel
     from costframe.core.predictor import StageTree
+    from costframe.trees.boosting import Ensemble
+    from costframe.trees.monitor import Predicted
+    from costframe.trees.path import AnnealedPath
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.expensive.full import Full
     from costframe_adapt.front import Front
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import AdaptSettings, TreeSettings
-    from costframe_adapt.sides import Placed
-    from costframe_adapt.training import Warm
 
 __all__ = ["AdaptPath", "AdaptPoint", "Grid", "sweep_grid", "usual_tradeoffs"]
 
 _LEVELS = 12
-_LOWEST = 3e-3  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
-_HIGHEST = 30.0
+_LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
+_HIGHEST = (1.0, 30.0)
 
 
 @frozen
@@ -139,7 +143,7 @@ class _Sweep:
         full, seen = self.prepared.full, self.prepared.seen
         weight = seen.weight / seen.weight.sum()
         cost, loss = float(weight @ full.seen.account.cost(self.prepared.data.prices)), float(weight @ full.seen.loss)
-        score = self._score(Predicted(seen, full.seen.proba), loss)
+        score = self._score(Said(seen, full.seen.proba), loss)
         self.kept = [_Kept(AdaptPoint(0.0, None, 0, loss, cost, score, 0), None, None, full)]
 
     def noting(self, tradeoff: float, full_share: float | None, full: Full) -> Callable[[Candidate], None]:
@@ -155,6 +159,19 @@ class _Sweep:
 
         return note
 
+    def cheap_models(self, trees: TreeSettings) -> AnnealedPath:
+        """Anneal cheap models of all tradeoffs, and note the best of them."""
+        path = anneal_cheap(self.prepared, trees, self.grid.score)
+        wanted = [*path.frontier(), *(path.at(tradeoff) for tradeoff in self.grid.tradeoffs.tolist())]
+        for found in dict.fromkeys(wanted):
+            front = without_gate(path.branches[found.branch].finish(path.feature_names, found.n_rounds))
+            rounds, measured = len(front.bank), (found.loss, found.cost, found.score)
+            placed = Placed(CHEAP, np.inf, found.loss, found.cost, 0.0)
+            self.count += 1
+            point = AdaptPoint(found.tradeoff, 0.0, rounds, *measured, self.count)
+            self._waiting.append(_Kept(point, front, placed, self.prepared.full))
+        return path
+
     def settle(self) -> None:
         """Let go of what is dominated."""
         everything = self.kept + self._waiting
@@ -166,7 +183,7 @@ class _Sweep:
         points = tuple(evolve(one.point, number=number) for number, one in enumerate(self.kept))
         return AdaptPath(points, tuple(one.model() for one in self.kept), self.prepared.data.costs)
 
-    def _score(self, said: Predicted, loss: float) -> float:
+    def _score(self, said: Said, loss: float) -> float:
         return -loss if self.grid.score is None else self.grid.score(said)
 
 
@@ -189,15 +206,22 @@ def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> Adapt
     sweep.begin()
     lines = [(share, trees) for share in grid.full_shares for trees in settings.trees or (None,)]
     done, total = 0, len(lines) * len(grid.tradeoffs)
+    cheap = {trees: sweep.cheap_models(trees) for trees in settings.trees}
     for share, trees in lines:
         warm = None
         for tradeoff in grid.tradeoffs.tolist():
+            warm = evolve(warm or Warm(), cheap=None if trees is None else _best_at(cheap[trees], tradeoff))
             warm = _fit(sweep, evolve(settings, tradeoff=tradeoff, full_share=share), trees, warm)
             sweep.settle()
             done += 1
             if grid.told is not None:
                 grid.told(done / total)
     return sweep.path()
+
+
+def _best_at(path: AnnealedPath, tradeoff: float) -> Ensemble:
+    point = path.at(tradeoff)
+    return prefix(path.branches[point.branch], point.n_rounds)
 
 
 def _fit(sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings | None, warm: Warm | None) -> Warm:
@@ -214,10 +238,17 @@ def _fit(sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings | None, warm: 
 
 
 def usual_tradeoffs(prepared: Prepared, levels: int = _LEVELS) -> NDArray[np.float64]:
-    """Return descending tradeoffs in units of the best constant's loss per cost of the expensive model."""
-    seen, full = prepared.seen, prepared.full.seen
+    """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
+
+    They begin where the cheapest feature that is not free is hardly worth its price.
+    """
+    seen, full, prices = prepared.seen, prepared.full.seen, prepared.data.prices
     share = np.bincount(seen.y, seen.weight, prepared.data.n_classes) / seen.weight.sum()
     share = share[share > 0]
-    cost = float(np.average(full.account.cost(prepared.data.prices), weights=seen.weight))
+    cost = float(np.average(full.account.cost(prices), weights=seen.weight))
     loss = float(-share @ np.log(share))
-    return np.geomspace(_HIGHEST, _LOWEST, levels) * (loss / cost) if cost > 0 and loss > 0 else np.zeros(1)
+    if not (cost > 0 and loss > 0):
+        return np.zeros(1)
+    each = prices.cost + prices.needs @ prices.resource_cost
+    high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
+    return np.geomspace(high, _LOWEST, levels) * (loss / cost)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
+    from costframe.trees.boosting import Ensemble
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.linear.models import Linear
     from costframe_adapt.prepared import Prepared
@@ -29,9 +30,10 @@ __all__ = ["Stage", "Trained", "Warm", "fit_stage", "train_adapt", "train_withou
 
 @frozen(eq=False)
 class Warm:
-    """Where a fit may begin that is near one done before: at its shares, or at its linear models."""
+    """Where a fit may begin that is near one done before: at its shares, at a cheap model, or at its linear models."""
 
     q: NDArray[np.float64] | None = None
+    cheap: Ensemble | None = None
     linear: Linear | None = None
 
 
@@ -85,7 +87,7 @@ def fit_stage(judge: Judge, trees: TreeSettings | None, warm: Warm | None = None
     if trees is None:
         found, linear, objective = fit_linearly(judge, warm.linear)
         return Stage(min(found, key=judge.total), objective, Warm(linear=linear))
-    boosting, shares = Boosting.begin(judge, trees), warm.q
+    boosting, shares = Boosting.begin(judge, trees, warm.cheap), warm.q
     found, objective = [boosting.alone.candidate], []
     if judge.settings.full_share != 0:
         if "gates" in judge.settings.alternations:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import TreeSettings
 
-__all__ = ["Alone", "train_cheap"]
+__all__ = ["Alone", "prefix", "train_cheap", "without_gate"]
 
 _EARLY = 30  # rounds without a better one
 _FOLDS = 3
@@ -60,17 +60,28 @@ class Alone:
     @classmethod
     def train(cls, judge: Judge, trees: TreeSettings) -> Self:
         """Boost it with early stopping by the rows held out, and copies out of fold."""
-        prepared, tradeoff, names = judge.prepared, judge.settings.tradeoff, judge.data.feature_names
+        prepared, tradeoff = judge.prepared, judge.settings.tradeoff
         monitor = Monitor(judge.seen, loss_for(judge.data.n_classes), judge.data.prices, tradeoff, _EARLY, None)
-        ensemble, n_rounds = _boosted(prepared.binning, trees, tradeoff, monitor)
-        ensemble, tree = _prefix(ensemble, n_rounds), ensemble.finish(names, n_rounds)
+        return cls.of(judge, trees, prefix(*_boosted(prepared.binning, trees, tradeoff, monitor)))
+
+    @classmethod
+    def of(cls, judge: Judge, trees: TreeSettings, ensemble: Ensemble) -> Self:
+        """Look at an ensemble, and boost copies out of fold on the features that it reads."""
+        n_rounds, tree = len(ensemble.rounds), ensemble.finish(judge.data.feature_names)
         watched = Watched.begin(judge.seen, judge.data.prices, ensemble.intercept)
         for number in range(n_rounds):
             watched.add(ensemble.of_round(number), ensemble.step)
         train = tree.decision_function(judge.rows.X).reshape(len(judge.rows), -1)
         seen = Scores(watched.scores.copy(), np.zeros(len(judge.seen)))
-        candidate = judge.candidate(_without_gate(tree), Scores(train, np.zeros(len(train))), seen)
-        return cls(ensemble, tree, candidate, _out_of_fold(judge, trees, n_rounds), watched)
+        candidate = judge.candidate(without_gate(tree), Scores(train, np.zeros(len(train))), seen)
+        return cls(ensemble, tree, candidate, _out_of_fold(judge, trees, tree, n_rounds), watched)
+
+
+def prefix(ensemble: Ensemble, n_rounds: int) -> Ensemble:
+    """Return the first rounds of an ensemble."""
+    count = ensemble.rounds[n_rounds - 1] if n_rounds else 0
+    tables, outputs = ensemble.tables[:count], ensemble.outputs[:count]
+    return evolve(ensemble, tables=tables, outputs=outputs, rounds=ensemble.rounds[:n_rounds])
 
 
 def train_cheap(data: TrainingData, binning: Binning, trees: TreeSettings, tradeoff: float) -> StageTree:
@@ -88,14 +99,20 @@ def _boosted(
     tradeoff: float,
     monitor: Monitor | None,
     inside: NDArray[np.bool_] | None = None,
+    read: NDArray[np.bool_] | None = None,
     boosted: Boosted | None = None,
 ) -> tuple[Ensemble, int]:
-    """Boost with q = 0 on all rows or on those inside, bool (n,); Miser's trees make it Greedy Miser."""
+    """Boost with q = 0 on all rows or on those inside, bool (n,); Miser's trees make it Greedy Miser.
+
+    Where it is said which features may be read, bool (d,), prices paid once by the model are taken as paid for them.
+    """
     data, rows = binning.data, binning.data.train
     weight = rows.weight if inside is None else rows.weight * inside
     payers = Payers(weight, np.ones(len(rows)), np.zeros(rows.X.shape, np.bool_))
     prices = price_table(trees.kind, data.prices, payers, tradeoff, rows.uneven_weight).cheap
-    grow = binning.grower(trees, None if inside is None else np.flatnonzero(inside))
+    if read is not None and trees.kind != "cegb":
+        prices.waive(read, np.asarray(data.prices.needs[read].any(axis=0)))
+    grow = binning.grower(trees, None if inside is None else np.flatnonzero(inside), read)
     return boost(
         rows,
         loss_for(data.n_classes),
@@ -108,8 +125,9 @@ def _boosted(
     )
 
 
-def _out_of_fold(judge: Judge, trees: TreeSettings, n_rounds: int) -> NDArray[np.float64]:
+def _out_of_fold(judge: Judge, trees: TreeSettings, tree: StageTree, n_rounds: int) -> NDArray[np.float64]:
     """Return the scores, (n, K), of models like the cheap one of rows that they were not grown on."""
+    read = np.diff(tree.bank.F.indptr) > 0
     rows, loss = judge.rows, loss_for(judge.data.n_classes)
     fold, found = folds(rows, judge.data, _FOLDS), np.zeros((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
@@ -117,7 +135,7 @@ def _out_of_fold(judge: Judge, trees: TreeSettings, n_rounds: int) -> NDArray[np
         boosted = Boosted.constant(_weighing(rows, inside), loss, trees.learning_rate)
         if n_rounds and inside.any():
             few = evolve(trees, n_estimators=n_rounds)
-            _boosted(judge.prepared.binning, few, judge.settings.tradeoff, None, inside, boosted)
+            _boosted(judge.prepared.binning, few, judge.settings.tradeoff, None, inside, read, boosted)
         found[~inside] = boosted.scores[~inside]
     return found
 
@@ -127,13 +145,8 @@ def _weighing(rows: Rows, inside: NDArray[np.bool_]) -> Rows:
     return evolve(rows, weight=rows.weight * np.where(inside, 1.0, 1e-12))
 
 
-def _prefix(ensemble: Ensemble, n_rounds: int) -> Ensemble:
-    count = ensemble.rounds[n_rounds - 1] if n_rounds else 0
-    tables, outputs = ensemble.tables[:count], ensemble.outputs[:count]
-    return evolve(ensemble, tables=tables, outputs=outputs, rounds=ensemble.rounds[:n_rounds])
-
-
-def _without_gate(tree: StageTree) -> Front:
+def without_gate(tree: StageTree) -> Front:
+    """Return a model of one answer as a cheap model, with a gate that tells no rows apart."""
     answer = tree.stages[0]
     assert isinstance(answer, Answer)  # noqa: S101 - boosting makes one answer
     return Front(tree.bank, answer.weights, answer.intercept, np.zeros(len(tree.bank)), 0.0)

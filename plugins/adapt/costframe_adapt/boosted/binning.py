@@ -39,19 +39,29 @@ class Binning:
     n_threads: int
     _binned: dict[int, BinnedData] = field(factory=dict, init=False)
 
-    def grower(self, settings: TreeSettings, inside: NDArray[np.int64] | None = None) -> GrowPriced:
-        """Return what grows one tree on the training rows, or on those inside; the others pass through it."""
+    def grower(
+        self, settings: TreeSettings, inside: NDArray[np.int64] | None = None, features: NDArray[np.bool_] | None = None
+    ) -> GrowPriced:
+        """Return what grows one tree on the training rows, or on those inside; the others pass through it.
+
+        Of features, bool (d,), others are not read.
+        """
         rows = self.data.train
         if settings.max_bins not in self._binned:
             mapper = BinMapper.fit(
                 rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, n_threads=self.n_threads
             )
             self._binned[settings.max_bins] = mapper.transform(rows.X, n_threads=self.n_threads)
-        return _tree_grower(self._binned[settings.max_bins], rows, settings, self.n_threads, inside)
+        return _tree_grower(self._binned[settings.max_bins], rows, settings, self.n_threads, inside, features)
 
 
 def _tree_grower(
-    binned: BinnedData, rows: Rows, settings: TreeSettings, n_threads: int, inside: NDArray[np.int64] | None
+    binned: BinnedData,
+    rows: Rows,
+    settings: TreeSettings,
+    n_threads: int,
+    inside: NDArray[np.int64] | None,
+    features: NDArray[np.bool_] | None,
 ) -> GrowPriced:
     """Return what grows a tree from weighted gradients and hessians, at prices."""
     weight, counts = rows.uneven_weight, rows.counts
@@ -64,6 +74,7 @@ def _tree_grower(
             gradients,
             weight,  # the hessians of the squared distance to the negative gradients
             rows=inside,
+            features=features,
             prices=prices,
             growth="breadth",
             max_depth=settings.max_depth,
@@ -82,6 +93,7 @@ def _tree_grower(
             hessians,
             counts=counts,
             rows=inside,
+            features=features,
             prices=prices,
             growth="best",
             max_depth=settings.max_depth,

@@ -16,6 +16,7 @@ from costframe_adapt.candidate import Scores
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.trees.boosting import Ensemble
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import TreeSettings
@@ -45,9 +46,10 @@ class Boosting:
     alone: Alone
 
     @classmethod
-    def begin(cls, judge: Judge, trees: TreeSettings) -> Boosting:
-        """Grow the cheap model that stands alone."""
-        return cls(judge, trees, Alone.train(judge, trees))
+    def begin(cls, judge: Judge, trees: TreeSettings, cheap: Ensemble | None = None) -> Boosting:
+        """Grow the cheap model that stands alone, unless there is one."""
+        alone = Alone.train(judge, trees) if cheap is None else Alone.of(judge, trees, cheap)
+        return cls(judge, trees, alone)
 
     def jointly(self, q: NDArray[np.float64] | None = None) -> tuple[list[Candidate], NDArray[np.float64], list[float]]:
         """Rebuild both models from nothing for new shares in each round, as in the paper.

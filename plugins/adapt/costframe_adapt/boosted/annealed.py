@@ -1,0 +1,55 @@
+"""Cheap models for a whole grid from one annealed fit, which looks ahead for resources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from costframe.trees.anneal import Annealer, bundles
+from costframe.trees.annealed import Annealing, Start, anneal
+from costframe.trees.lazy_prices import LazyPrices
+from costframe.trees.losses import loss_for
+from costframe.trees.prices import once_prices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.trees.grow import GrownTree
+    from costframe.trees.line import LinePrices
+    from costframe.trees.monitor import Predicted
+    from costframe.trees.path import AnnealedPath
+    from costframe_adapt.prepared import Prepared
+    from costframe_adapt.settings import TreeSettings
+
+__all__ = ["anneal_cheap"]
+
+
+def anneal_cheap(prepared: Prepared, trees: TreeSettings, score: Callable[[Predicted], float] | None) -> AnnealedPath:
+    """Anneal trees of one kind from nothing bought to hardly any price, judged on the rows held out."""
+    data, rows, binning = prepared.data, prepared.data.train, prepared.binning
+    grow = binning.grower(trees)
+
+    def grow_at(
+        gradients: NDArray[np.floating],
+        hessians: NDArray[np.floating],
+        prices: LinePrices,
+        _random: np.random.Generator,
+    ) -> GrownTree:
+        return grow(gradients, hessians, prices)
+
+    prices: LinePrices = once_prices(data.prices, rows)
+    if trees.kind == "cegb":
+        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
+    start = Start(grow_at, prices, plain=True, ahead=bundles(data.prices))
+    return anneal(
+        evolve(data, valid=prepared.seen),
+        loss_for(data.n_classes),
+        [start],
+        Annealing(Annealer(trees.n_estimators, score)),
+        step=trees.learning_rate,
+        n_threads=binning.n_threads,
+    )
