@@ -14,8 +14,10 @@ from costframe.testing import CountingSource
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.accounts import Account
+from costframe_adapt.candidate import Candidate, Scores
 from costframe_adapt.expensive.full import FullOn
 from costframe_adapt.front import Front
+from costframe_adapt.measured import ways
 from costframe_adapt.sides import BOTH, CHEAP, FULL, Placed, Sides
 
 LINEAR = {"variant": "lin", "n_estimators": None}
@@ -187,6 +189,22 @@ def test_the_best_place_is_the_best_of_all_places(case, tradeoff, full_share):
     assert best.total(tradeoff) == pytest.approx(least, rel=1e-9, abs=1e-9)
     again = sides.at(best.threshold) if best.kind == BOTH else best
     assert again == best
+
+
+@settings(max_examples=40)
+@given(fronts(), st.sampled_from((0.0, 1e-3, 0.1)), st.sampled_from((None, 0.0, 0.1, 0.3, 0.5, 1.0)))
+def test_all_places_that_a_grid_looks_at_meet_the_share(case, tradeoff, full_share):
+    """Also where a gate of few distinct scores can send on many rows or none."""
+    front, *_, weight = case
+    sides, scores = sides_of(*case)
+    nothing = Scores(np.zeros((len(scores), 1)), scores)
+    accounts = (Account.nothing(len(scores), 1),) * 2
+    candidate = Candidate(front, nothing, nothing, accounts, sides, sides.best(tradeoff, full_share))
+    places = list(ways(candidate, tradeoff, full_share))
+    assert CHEAP in [placed.kind for placed in places]
+    for placed in places:
+        assert placed.kind != FULL
+        assert full_share is None or weight @ sides.goes(placed) / weight.sum() <= full_share + 1e-12
 
 
 @settings(max_examples=40)
