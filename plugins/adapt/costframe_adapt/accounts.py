@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from costframe.core.expected import ExpectedCost
 
@@ -29,10 +29,17 @@ class Account:
     acquired : bool (n, d)
     computed : float64 (n,)
         Learners, comparisons and uses, in money.
+    shared : float64 (n,)
+        What of this the gate in front of the model computes too; zeros by default.
     """
 
     acquired: NDArray[np.bool_]
     computed: NDArray[np.float64]
+    shared: NDArray[np.float64] = field()
+
+    @shared.default
+    def _nothing_shared(self) -> NDArray[np.float64]:
+        return np.zeros_like(self.computed)
 
     @classmethod
     def nothing(cls, n_rows: int, n_features: int) -> Account:
@@ -53,19 +60,21 @@ class Account:
         return cls(prefix.acquired, prefix.computed)
 
     def __or__(self, other: Account) -> Account:
-        """Do both on the same rows; they share what they acquire, and no learner."""
-        return Account(self.acquired | other.acquired, self.computed + other.computed)
+        """Do both on the same rows, a model and the gate in front of it."""
+        computed = self.computed + other.computed - (self.shared + other.shared)
+        return Account(self.acquired | other.acquired, computed)
 
     def where(self, chosen: NDArray[np.bool_], other: Account) -> Account:
         """Take this one's rows where `chosen`, bool (n,), else the other's."""
         return Account(
             np.where(chosen[:, np.newaxis], self.acquired, other.acquired),
             np.where(chosen, self.computed, other.computed),
+            np.where(chosen, self.shared, other.shared),
         )
 
     def take(self, rows: NDArray[np.int64]) -> Account:
         """Put rows in this order."""
-        return Account(self.acquired[rows], self.computed[rows])
+        return Account(self.acquired[rows], self.computed[rows], self.shared[rows])
 
     def cost(self, prices: PriceArrays) -> NDArray[np.float64]:
         """Return what each row pays, without what is paid once a batch: float64 (n,)."""

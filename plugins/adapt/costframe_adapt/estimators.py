@@ -9,11 +9,14 @@ from attrs import define, field
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier
+from costframe.core.links import log_odds
+from costframe.core.predictor import StageTree
 from costframe.core.training import check_number, check_weights
 from costframe.trees.monitor import scorer
 from costframe.trees.scaling import check_sizes
 from costframe_adapt.asked import adapt_settings, asked_grid
 from costframe_adapt.expensive.finding import Expensive, Finding, find_expensive
+from costframe_adapt.expensive.foreign import check_sums
 from costframe_adapt.path import Grid, sweep_grid, usual_tradeoffs
 from costframe_adapt.prepared import Prepared
 from costframe_adapt.training import train_adapt, train_without_gate
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
     from costframe_adapt.path import AdaptPath
     from costframe_adapt.settings import AdaptSettings
@@ -167,6 +169,14 @@ class AdaptClassifier(CostAwareClassifier):
         self._keep(self._fit(data, proba), data.costs)
         return self
 
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
+        scores, tree = super().decision_function(X), self.predictor_
+        if not isinstance(tree, StageTree) or tree.links != ("identity",):
+            return scores
+        # An expensive model that stands alone answers with probabilities.
+        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
+
     def fit_path(
         self,
         X: Any,
@@ -265,6 +275,7 @@ class AdaptClassifier(CostAwareClassifier):
             raise DataError(f"expensive_proba: expected numbers, got {proba!r:.100}") from None
         n_classes = len(self.classes_)
         if values.shape == (n_rows, 2) and n_classes == 2:
+            check_sums(values, "expensive_proba: expected rows that sum to one")
             values = values[:, 1]
         if values.shape != ((n_rows,) if n_classes == 2 else (n_rows, n_classes)):
             raise DataError(
@@ -272,4 +283,5 @@ class AdaptClassifier(CostAwareClassifier):
             )
         if not ((values >= -_NEARLY) & (values <= 1 + _NEARLY)).all():
             raise DataError("expensive_proba: expected probabilities from 0 to 1, got others")
+        check_sums(values, "expensive_proba: expected rows that sum to one")
         return np.clip(values, 0.0, 1.0)[check_weights(sample_weight, n_rows, "sample_weight") > 0]

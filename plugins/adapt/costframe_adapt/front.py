@@ -61,7 +61,11 @@ class Front:
 
     def gate_alone(self) -> StageTree:
         """Return a model that answers with the gate's score."""
-        used = np.flatnonzero(self.gate != 0)
+        return self._gate_of(self.gate != 0)
+
+    def _gate_of(self, learners: NDArray[np.bool_]) -> StageTree:
+        """Return the gate's score, or its part that these learners make."""
+        used = np.flatnonzero(learners)
         return StageTree(
             self.bank.restrict(used), (Answer(np.arange(len(used)), self.gate[used], self.gate_intercept),)
         )
@@ -72,8 +76,11 @@ class Front:
         return bool((self.gate != 0).any())
 
     def accounts(self, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> tuple[Account, Account]:
-        """Return what the cheap model and the gate do on rows."""
+        """Return what the cheap model and the gate do on rows; a learner that both use is computed once."""
         cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.alone(), self.gate_alone()))
+        of_both = (self.gate != 0) & (self.cheap != 0).any(axis=1)
+        if of_both.any():
+            cheap = evolve(cheap, shared=Account.of(self._gate_of(of_both), costs, X, n_jobs).computed)
         return cheap, gate
 
     def before(self, full: StageTree, threshold: float) -> StageTree:

@@ -40,7 +40,7 @@ def ways(candidate: Candidate, tradeoff: float, full_share: float | None) -> Ite
     found: list[Placed | None] = [candidate.placed, sides.one(CHEAP)]
     if candidate.front.gated:
         found += [sides.divided(tradeoff * times, full_share) for times in _AROUND]
-        found += [sides.sharing(share) for share in _SHARES if full_share is None or share <= full_share]
+        found += [sides.sharing(share, full_share) for share in _SHARES if full_share is None or share <= full_share]
     seen = set()
     for placed in found:
         if placed is not None and placed.kind != FULL and (placed.kind, placed.threshold) not in seen:

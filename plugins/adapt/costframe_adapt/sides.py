@@ -129,12 +129,15 @@ class Sides:
             possible &= 1 - np.cumsum(self.weight)[:-1] <= full_share + _ROUNDING
         return self.at(self._between(int(np.where(possible, totals, np.inf).argmin()))) if possible.any() else None
 
-    def sharing(self, share: float) -> Placed | None:
-        """Divide so that about this share of the rows goes on."""
+    def sharing(self, share: float, full_share: float | None) -> Placed | None:
+        """Divide so that about this share of the rows goes on, and at most `full_share`; None if the gate cannot."""
         possible = np.flatnonzero(np.diff(self.gate) > 0)
+        above = 1 - np.cumsum(self.weight)[possible]
+        if full_share is not None:
+            meets = above <= full_share + _ROUNDING
+            possible, above = possible[meets], above[meets]
         if not len(possible):
             return None
-        above = 1 - np.cumsum(self.weight)[possible]
         return self.at(self._between(int(possible[np.abs(above - share).argmin()])))
 
     def goes(self, placed: Placed) -> NDArray[np.bool_]:

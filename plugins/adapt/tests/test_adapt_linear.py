@@ -156,7 +156,7 @@ def test_a_row_of_weight_two_is_two_rows_and_the_order_does_not_matter(n_classes
 
 
 def test_the_order_of_rows_does_not_matter_where_starts_see_a_sample(monkeypatch):
-    monkeypatch.setattr("costframe_adapt.starts._ROWS", 30)
+    monkeypatch.setattr("costframe_adapt.linear.starts._ROWS", 30)
     H, problem, groups, full_price = table(2, n=90, full_share=0.3)
     rows = np.random.default_rng(0).permutation(90)
     options = {"distance": "kl", "standardize": True}

@@ -103,6 +103,7 @@ def find_expensive(data: TrainingData, asked: Finding) -> Expensive:
         if asked.features is not None:
             raise ParameterError("expensive_features: has no effect without an expensive model")
         return _boosted(data, asked)
+    _check_probabilities(given)
     if _is_unfitted(given):
         return _refitted(data, asked, columns)
     if callable(given) and asked.features is None and not (hasattr(given, "predict") or isinstance(given, Predictor)):
@@ -117,9 +118,18 @@ def find_expensive(data: TrainingData, asked: Finding) -> Expensive:
     return _with_validation(given, tree, proba, data)
 
 
-def _is_unfitted(model: Any) -> bool:
+def _check_probabilities(model: Any) -> None:
+    """Refuse estimators that have none, also those whose trees could be adopted."""
     if isinstance(model, type):
         raise ParameterError(f"expensive: expected a model, got the class {model.__name__}; call it")
+    if hasattr(model, "fit") and hasattr(model, "get_params") and not hasattr(model, "predict_proba"):
+        raise ParameterError(
+            f"expensive: expected a classifier with predict_proba, {type(model).__name__} has none"
+            "; scikit-learn's CalibratedClassifierCV gives it one"
+        )
+
+
+def _is_unfitted(model: Any) -> bool:
     if isinstance(model, Predictor) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
         return False
     try:
@@ -145,11 +155,6 @@ def _boosted(data: TrainingData, asked: Finding) -> Expensive:
 
 def _refitted(data: TrainingData, asked: Finding, columns: Columns) -> Expensive:
     """Fit copies of a classifier: one on all training rows, and one a fold on the others."""
-    if not hasattr(asked.given, "predict_proba"):
-        raise ParameterError(
-            f"expensive: expected a classifier with predict_proba, {type(asked.given).__name__} has none"
-            "; scikit-learn's CalibratedClassifierCV gives it one"
-        )
     names = columns.given_names
 
     def fitted(rows: Rows) -> Any:
@@ -182,5 +187,7 @@ def _check_classes(model: Any, classes: NDArray[Any]) -> None:
     unknown = [one for one in classes.tolist() if one not in set(known.tolist())]
     if unknown:
         raise DataError(f"y: has the class {unknown[0]!r}, which the expensive model does not know: {known.tolist()}")
-    if len(known) != len(classes):
-        raise DataError(f"expensive: knows the classes {known.tolist()}, expected those of y: {classes.tolist()}")
+    if known.tolist() != classes.tolist():
+        raise DataError(
+            f"expensive: knows the classes {known.tolist()}, expected those of y in ascending order: {classes.tolist()}"
+        )

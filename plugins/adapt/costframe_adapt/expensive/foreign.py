@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
     from costframe.core.stages import Stage
 
-__all__ = ["NAME", "Columns", "as_tree", "check_outputs", "probability_function"]
+__all__ = ["NAME", "Columns", "as_tree", "check_outputs", "check_sums", "probability_function"]
 
 NAME = "expensive"  # what a saved model calls the opaque learner
 _NEARLY = 1e-6  # by which probabilities may leave [0, 1]: forests sum up in single precision
+_ONE = 1e-3  # by which those of all classes may miss a sum of one
 
 
 @frozen
@@ -52,10 +54,14 @@ class Columns:
         """
         if wanted is None:
             return cls(names, tuple(range(len(names))))
-        if isinstance(wanted, str) or not all(isinstance(name, str) for name in wanted):
+        if (
+            isinstance(wanted, str)
+            or not isinstance(wanted, Iterable)
+            or not all(isinstance(one, str) for one in wanted)
+        ):
             raise ParameterError(f"expensive_features: expected a list of names, got {wanted!r}")
         listed = list(dict.fromkeys(wanted))
-        _check_priced("expensive_features", listed, names)
+        _check_priced("expensive_features: names", listed, names)
         if not listed:
             raise ParameterError("expensive_features: expected at least one name, got none")
         return cls(names, tuple(names.index(name) for name in listed))
@@ -64,6 +70,20 @@ class Columns:
     def given_names(self) -> tuple[str, ...]:
         """Names of the columns that a model is given."""
         return tuple(self.names[f] for f in self.given)
+
+    def read_by(self, own: Sequence[str]) -> Columns:
+        """Return those that a model names itself.
+
+        Raises
+        ------
+        DataError
+            If the data have not all of them, or it is not to be given them.
+        """
+        _check_priced("expensive: it reads", own, self.names)
+        further = [name for name in own if name not in set(self.given_names)]
+        if further:
+            raise DataError(f"expensive: it reads {further[0]!r}, which expensive_features does not name")
+        return Columns(self.names, tuple(self.names.index(name) for name in own))
 
     def of_model(self, model: Any) -> Columns:
         """Return those that a fitted model names itself, else these, if it has as many.
@@ -75,8 +95,7 @@ class Columns:
         """
         own = getattr(model, "feature_names_in_", None)
         if own is not None and all(isinstance(name, str) for name in own):
-            _check_priced("expensive: it reads", [str(name) for name in own], self.names)
-            return Columns(self.names, tuple(self.names.index(str(name)) for name in own))
+            return self.read_by([str(name) for name in own])
         count = getattr(model, "n_features_in_", len(self.given))
         if count != len(self.given):
             raise DataError(
@@ -122,8 +141,7 @@ def as_tree(model: Any, columns: Columns, n_classes: int) -> StageTree:
     if tree is not None:
         return _of_columns(_two_sided(tree, n_classes), columns)
     if isinstance(model, Predictor):
-        names = Columns.chosen(columns.names, model.feature_names)
-        return _opaque(model.predict, names, n_classes)
+        return _opaque(model.predict, columns.read_by(model.feature_names), n_classes)
     if hasattr(model, "predict_proba"):
         own = columns.of_model(model)
         return _opaque(probability_function(model, own.given_names), own, n_classes)
@@ -161,8 +179,8 @@ def _of_columns(tree: StageTree, columns: Columns) -> StageTree:
     given = columns.given_names
     if unknown and tree.feature_names == tuple(f"f{f}" for f in range(len(given))):
         tree = _renamed(tree, given)
-    elif unknown:
-        _check_priced("expensive: it reads", unknown, names)
+    else:
+        columns.read_by([tree.feature_names[f] for f in read])
     return StageTree(tree.bank.with_features(names), tree.stages)
 
 
@@ -225,4 +243,20 @@ def check_outputs(tree: StageTree, X: NDArray[np.float64], whose: str) -> NDArra
     wrong = ~((values >= -_NEARLY) & (values <= 1 + _NEARLY))
     if wrong.any():
         raise DataError(f"expensive: expected probabilities from 0 to 1 for {whose}, got {values[wrong][0]:g}")
+    check_sums(values, f"expensive: expected probabilities that sum to one for {whose}")
     return np.clip(values, 0.0, 1.0)
+
+
+def check_sums(values: NDArray[np.float64], expected: str) -> None:
+    """Refuse probabilities of all classes, (n, M), that do not sum to one; those of class 1 alone, (n,), are any.
+
+    Raises
+    ------
+    DataError
+        That says what was expected, and what they sum to.
+    """
+    if values.ndim == 2:
+        sums = values.sum(axis=1)
+        wrong = ~(np.abs(sums - 1) <= _ONE)
+        if wrong.any():
+            raise DataError(f"{expected}, got a sum of {sums[wrong][0]:g}")

@@ -59,7 +59,8 @@ def out_of_fold(rows: Rows, data: TrainingData, count: int, fit: Fit, told: Call
         absent = np.setdiff1d(rows.y, left.y)
         if len(absent):
             raise DataError(
-                f"y: class number {int(absent[0])} has too few different rows for {count} folds; give fewer in cv"
+                f"y: class number {int(absent[0])} has too few different rows for {count} folds; give fewer in cv, or "
+                "the probabilities as expensive_proba"
             )
         values = check_outputs(fit(left), rows.X[inside], "rows out of fold")
         if found is None:

@@ -1,0 +1,261 @@
+"""What a composite is said to cost is what is fetched for it, and training's own accounts agree, on both branches."""
+
+import naive
+import naive_costs
+import numpy as np
+import pytest
+from adapt_cases import EVERY_PRICE, FEATURES, NAMES, fitted, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import costframe as cf
+from costframe.core.prefix import PrefixCost
+from costframe.testing import CountingSource
+from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
+from costframe_adapt import AdaptClassifier
+from costframe_adapt.accounts import Account
+from costframe_adapt.candidate import Candidate, Scores
+from costframe_adapt.expensive.full import FullOn
+from costframe_adapt.front import Front
+from costframe_adapt.measured import ways
+from costframe_adapt.sides import BOTH, CHEAP, FULL, Placed, Sides
+
+LINEAR = {"variant": "lin", "n_estimators": None}
+JOINTLY = {"alternation": "joint", "threshold": "zero"}
+# Settings of each, and the branches where the gate reads, of some row, what its branch does not.
+KINDS = {
+    "forest": ({"trees": "miser"}, ()),
+    "xgboost": ({"charge": "all"}, ()),
+    "logistic": ({}, (1, 2)),
+    "cegb": (JOINTLY, (2,)),
+    "stepped": ({}, (1,)),
+    "callable": (JOINTLY, (1, 2)),
+    "logistic-linear": (LINEAR, (2,)),
+    "forest-linear": (LINEAR, ()),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def composite(request):
+    """A fitted composite, rows of which some go either way, and the branches where the gate reads more."""
+    settings, more = KINDS[request.param]
+    model, X = fitted(request.param.removesuffix("-linear"), **settings), table(7, 60)[0]
+    assert 0.05 < model.predictor_.cost(X).by_stage[2] < 0.95
+    return model, X, more
+
+
+def sets_read(tree, row):
+    """What the gate reads of a row, and what its branch does: names, one row in plain Python."""
+    (_, branch, *later), _ = naive.route_taken(tree, row)
+    gate, *rest = (naive.path_cost(tree, row, [at], FEATURES, "path")[1] for at in (0, branch, *later))
+    return gate, set().union(*rest), branch
+
+
+def test_the_cost_reported_is_what_is_fetched(composite):
+    model, X, _ = composite
+    for acquisition in ("path", "learner"):
+        paid = cf.ExpectedCost(acquisition=acquisition).evaluate(model.predictor_, X[:30]).per_row
+        for row, cost in zip(X[:30], paid, strict=True):
+            source = CountingSource(dict(zip(NAMES, row.tolist(), strict=True)), FEATURES)
+            inquiry = model.predictor_.inquire(acquisition=acquisition)
+            while inquiry.needs:
+                inquiry.supply(source(inquiry.needs))
+            assert source.charged == pytest.approx(cost, rel=1e-12)
+            assert inquiry.answer.cost == pytest.approx(cost, rel=1e-12)
+
+
+def test_the_gates_features_are_charged_on_both_branches(composite):
+    """Row by row in plain Python; and without the gate's features the numbers would be others, on either branch."""
+    model, X, more = composite
+    report, forgotten = model.predictor_.cost(X), {1: 0, 2: 0}
+    for row, cost, acquired in zip(X, report.per_row, report.acquired, strict=True):
+        gate, branch, way = sets_read(model.predictor_, row)
+        assert {name for name, bought in zip(NAMES, acquired, strict=True) if bought} == gate | branch
+        assert cost == pytest.approx(naive_costs.full_cost(FEATURES, gate | branch), rel=1e-12)
+        forgotten[way] += not gate <= branch
+    assert all(forgotten[way] > 0 for way in more)
+
+
+@pytest.mark.parametrize("settings", [{"trees": "miser"}, {"trees": "cegb"}, LINEAR], ids=str)
+def test_an_expensive_model_that_reads_other_features_does_not_pay_for_the_gates(settings):
+    """The gate reads what the expensive model does not: forgetting it, as the authors do, gives another number."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 3))
+    y = np.where(X[:, 0] > 0, X[:, 1] > 0, X[:, 2] > 0).astype(int)
+    costs = {"features": {"which": 1.0, "left": 2.0, "right": 7.0}}
+
+    def full(rows):
+        return np.where(rows[:, 0] > 0, 0.999, 0.001)
+
+    model = AdaptClassifier(
+        costs,
+        1e-3,
+        expensive=full,
+        expensive_features=["right"],
+        full_share=0.6,
+        **({"n_estimators": 20, "max_rounds": 3} | settings),
+    ).fit(X, y, expensive_proba=full(X[:, [2]]))
+    report = model.predictor_.cost(X)
+    goes = model.predictor_.exits(X) == 2
+    assert 0.3 < goes.mean() < 0.7
+    assert report.acquired[goes][:, 0].all()
+    assert report.per_row[goes] == pytest.approx(report.acquired[goes] @ [1.0, 2.0, 7.0])
+    assert report.per_row[goes].min() >= 8.0
+    alone = model.expensive_predictor_.cost(X[goes]).per_row
+    assert alone == pytest.approx(7.0)
+
+
+@st.composite
+def fronts(draw, shared=False):
+    """Draw a gate and a cheap model over trees, what stands behind them, prices, rows, losses and weights."""
+    names = draw(feature_names(4))
+    d, n_outputs = len(names), draw(st.sampled_from((1, 3)))
+    bank = cf.WeakLearnerBank.from_trees(draw(tree_tables(d, widths=(1,))), names)
+    size = st.sampled_from((0.0, 1.0, -0.5, 2.0))
+    T = len(bank)
+    gate = np.array(draw(st.lists(size, min_size=T, max_size=T)), float)
+    cheap = np.array(draw(st.lists(size, min_size=T * n_outputs, max_size=T * n_outputs)), float).reshape(T, n_outputs)
+    if not shared:  # a tree of boosting is either's
+        cheap[gate != 0] = 0
+    front = Front(bank, cheap, np.zeros(n_outputs), gate, draw(size))
+    trees = cf.WeakLearnerBank.from_trees(draw(tree_tables(d, widths=(1, 2))), names)
+    full = draw(stage_trees(trees, 2, n_outputs).filter(lambda tree: "ranked" not in tree.links))
+    n = draw(st.integers(1, 7))
+    values = st.sampled_from((-1.0, 0.0, 0.5, 1.0, 2.0, 1e300, np.nan, np.inf))
+    X = np.array(draw(st.lists(st.lists(values, min_size=d, max_size=d), min_size=n, max_size=n)))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    return front, full, draw(cost_models(names)), X, rng.exponential(size=(2, n)), rng.choice([0.5, 1.0, 3.0], n)
+
+
+def sides_of(front, full, costs, X, losses, weight):
+    """Do as the judge does."""
+    on = FullOn(np.zeros(len(X)), losses[1], Account.of(full, costs, X))
+    scores = front.gate_alone().decision_function(X)
+    return Sides.of(scores, losses[0], on, front.accounts(costs, X), weight, costs.select(full.feature_names)), scores
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-9, abs=1e-6)  # prices go up to a million
+
+
+@settings(max_examples=70)
+@given(
+    st.booleans().flatmap(lambda shared: fronts(shared=shared)),
+    st.sampled_from((-np.inf, -1.0, 0.0, 0.5, 1.0, 3.0, np.inf)),
+)
+def test_both_sides_of_a_gate_cost_what_the_composite_does(case, threshold):
+    front, full, costs, X, losses, weight = case
+    sides, scores = sides_of(*case)
+    tree = front.before(full, threshold) if np.isfinite(threshold) else None
+    placed = sides.at(threshold)
+    goes = scores > threshold
+    assert placed.loss == pytest.approx(np.average(np.where(goes, losses[1], losses[0]), weights=weight))
+    np.testing.assert_array_equal(sides.goes(placed), goes)
+    if tree is not None:
+        report = tree.cost(X, costs, sample_weight=weight)
+        assert placed.cost == close(report.mean)
+        for row, paid in zip(X, report.per_row, strict=True):  # and what is held against is no mistake itself
+            assert paid == close(naive.hard_cost(tree, row, costs, "path")[0])
+        np.testing.assert_array_equal(tree.exits(X) >= 2, goes)
+    for kind, alone in ((CHEAP, front.alone()), (FULL, full)):
+        one = sides.one(kind)
+        report = alone.cost(X, costs, sample_weight=weight)
+        assert one.cost == close(report.mean)
+        assert one.loss == pytest.approx(np.average(losses[int(kind == FULL)], weights=weight))
+        once = costs.select(full.feature_names).once
+        assert one.batch == close(float(weight @ report.acquired @ once) / weight.sum() ** 2)
+        assert sides.goes(one).all() == (kind == FULL)
+        if report.acquired.all(axis=0).sum() == report.acquired.any(axis=0).sum():  # all rows acquire the same
+            assert one.batch * weight.sum() == close(report.fixed)
+
+
+@settings(max_examples=40)
+@given(fronts(), st.sampled_from((0.0, 1e-3, 0.1, 1e300)), st.sampled_from((None, 0.0, 0.3, 0.5, 1.0)))
+def test_the_best_place_is_the_best_of_all_places(case, tradeoff, full_share):
+    *_, weight = case
+    sides, scores = sides_of(*case)
+    best = sides.best(tradeoff, full_share)
+    share = weight / weight.sum()
+
+    def allowed(placed):
+        going = float(share @ sides.goes(placed))
+        if placed.kind == BOTH and not 0 < going < 1:
+            return False
+        return full_share is None or going <= full_share + 1e-12
+
+    every = [sides.at(score) for score in scores] + [sides.one(CHEAP), sides.one(FULL)]
+    assert allowed(best)
+    least = min(placed.total(tradeoff) for placed in every if allowed(placed))
+    assert best.total(tradeoff) == pytest.approx(least, rel=1e-9, abs=1e-9)
+    again = sides.at(best.threshold) if best.kind == BOTH else best
+    assert again == best
+
+
+@settings(max_examples=40)
+@given(fronts(), st.sampled_from((0.0, 1e-3, 0.1)), st.sampled_from((None, 0.0, 0.1, 0.3, 0.5, 1.0)))
+def test_all_places_that_a_grid_looks_at_meet_the_share(case, tradeoff, full_share):
+    """Also where a gate of few distinct scores can send on many rows or none."""
+    front, *_, weight = case
+    sides, scores = sides_of(*case)
+    nothing = Scores(np.zeros((len(scores), 1)), scores)
+    accounts = (Account.nothing(len(scores), 1),) * 2
+    candidate = Candidate(front, nothing, nothing, accounts, sides, sides.best(tradeoff, full_share))
+    places = list(ways(candidate, tradeoff, full_share))
+    assert CHEAP in [placed.kind for placed in places]
+    for placed in places:
+        assert placed.kind != FULL
+        assert full_share is None or weight @ sides.goes(placed) / weight.sum() <= full_share + 1e-12
+
+
+@settings(max_examples=40)
+@given(fronts())
+def test_what_trees_did_that_were_added_one_by_one(case):
+    front, _, costs, X, _, weight = case
+    tree = front.alone()
+    prices = costs.select(tree.feature_names)
+    prefix = PrefixCost(X, weight, prices)
+    used = np.flatnonzero((front.cheap != 0).any(axis=1))
+    prefix.add(front.bank.restrict(used).trees)
+    one, other = Account.of_prefix(prefix), Account.of(tree, costs, X)
+    np.testing.assert_array_equal(one.acquired, other.acquired)
+    np.testing.assert_allclose(one.cost(prices), other.cost(prices), rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(one.cost(prices), tree.cost(X, costs).per_row, rtol=1e-9, atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(st.booleans().flatmap(lambda shared: fronts(shared=shared)), st.sampled_from((0.0, 1.0)))
+def test_an_account_is_a_choice_of_rows_and_a_union(case, threshold):
+    """As in a stage that stands behind another one."""
+    front, full, costs, X, _, _ = case
+    prices = costs.select(full.feature_names)
+    cheap, gate = front.accounts(costs, X)
+    goes = front.gate_alone().decision_function(X) > threshold
+    both = Account.of(full, costs, X).where(goes, cheap) | gate
+    composed = Account.of(front.before(full, threshold), costs, X)
+    np.testing.assert_array_equal(both.acquired, composed.acquired)
+    np.testing.assert_allclose(both.cost(prices), composed.cost(prices), rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(both.batch(prices), composed.batch(prices), rtol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{}, {"trees": "cegb"}, {"trees": "miser"}, {"trees": "coupled"}, LINEAR], ids=str)
+@pytest.mark.parametrize("kind", ["cegb", "logistic"])
+def test_the_objective_is_that_of_the_model_on_the_rows_held_out(kind, settings, monkeypatch):
+    """With prices of all kinds: what was chosen by is what the chosen model loses and costs."""
+    from costframe_adapt import training
+
+    seen = []
+    stacked = training.stacked
+
+    def noted(best, *more):
+        seen.append((best, more[2]))
+        return stacked(best, *more)
+
+    monkeypatch.setattr(training, "stacked", noted)
+    model = fitted(kind, EVERY_PRICE, **settings)
+    ((best, rows),) = seen
+    report = model.predictor_.cost(rows.X, EVERY_PRICE, sample_weight=rows.weight)
+    assert best.placed.cost == pytest.approx(report.mean, rel=1e-9)
+    chance = model.predictor_.predict(rows.X)
+    lost = -np.log(np.clip(np.where(rows.y == 1, chance, 1 - chance), 1e-6, 1 - 1e-6))
+    assert best.placed.loss == pytest.approx(np.average(lost, weights=rows.weight), rel=1e-6)
+    assert isinstance(best.placed, Placed)

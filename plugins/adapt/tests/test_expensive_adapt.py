@@ -1,0 +1,374 @@
+"""What the expensive model may be, what training goes by, and what is refused by name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from adapt_cases import COSTS, FEATURES, NAMES, QUICK, PrefittedWarning, chance, steps, table, three_classes, uneven
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import costframe as cf
+from costframe.core.errors import CostframeError, DataError, ParameterError
+from costframe_adapt import AdaptClassifier
+from costframe_cegb import CEGBClassifier, CEGBRegressor
+
+X, Y = table(1, 300)
+OTHER = table(99, 600)
+FRAME = pd.DataFrame(X, columns=list(NAMES))
+READ = [0, 1, 4, 5]  # a, b, e, f
+
+
+def asked(expensive=None, costs=FEATURES, tradeoff=2e-3, **settings):
+    return AdaptClassifier(costs, tradeoff, expensive=expensive, **QUICK | settings)
+
+
+def found(expensive, X, y, weight=None, *, proba=None, **settings):
+    """Return what training knows of an expensive model."""
+    estimator = asked(expensive, **settings)
+    data = estimator._prepared(X, y, weight, None, None, None, None, None)
+    return estimator._find(data, estimator._given(proba, weight, len(y)))
+
+
+def linear(rows, **named):
+    return LogisticRegression().fit(rows, OTHER[1], **named)
+
+
+def frame(rows=OTHER[0], columns=NAMES):
+    return pd.DataFrame(rows, columns=list(NAMES))[list(columns)]
+
+
+FITTED = {
+    "forest": lambda: (RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), {}),
+    "adopted": lambda: (cf.adopt(RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), NAMES), {}),
+    "xgboost": lambda: (xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(*OTHER), {}),
+    "booster": lambda: (xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(*OTHER).get_booster(), {}),
+    "pipeline": lambda: (make_pipeline(StandardScaler(), LogisticRegression()).fit(*OTHER), {}),
+    "calibrated": lambda: (CalibratedClassifierCV(SVC(), cv=2).fit(*OTHER), {}),
+    "frame": lambda: (LogisticRegression().fit(frame(columns="fbea"), OTHER[1]), {}),
+    "frozen": lambda: (FrozenEstimator(RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER)), {}),
+    "some": lambda: (linear(OTHER[0][:, READ]), {"expensive_features": list("abef")}),
+    "cegb": lambda: (CEGBClassifier(COSTS, 1e-4, n_estimators=10).fit(*OTHER), {}),
+    "stepped": lambda: (cf.SteppedPredictor(NAMES, steps), {}),
+    "function": lambda: (chance, {"expensive_features": list("abef")}),
+}
+
+
+def says(model, rows):
+    """What the expensive model itself says of rows, (n,)."""
+    if isinstance(model, xgboost.Booster):
+        return model.predict(xgboost.DMatrix(rows))
+    if model is chance:
+        return chance(rows[:, READ])
+    if not hasattr(model, "predict_proba"):
+        said = model.predict(rows)
+        return said if said.ndim == 1 else said[:, 1]
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and not isinstance(model, CEGBClassifier):
+        return model.predict_proba(frame(rows, names))[:, 1]
+    return model.predict_proba(rows[:, READ] if model.n_features_in_ == 4 else rows)[:, 1]
+
+
+@pytest.mark.parametrize("kind", FITTED)
+def test_fitted_models_of_all_kinds(kind):
+    """It says what the model says, reads what the model reads, and stands behind the gate as it is."""
+    model, more = FITTED[kind]()
+    with pytest.warns(PrefittedWarning, match="is fitted already"):
+        fit = asked(model, full_share=0.6, tradeoff=1e-4, **more).fit(X, Y)
+    assert fit.expensive_ is model
+    rows = table(5, 80)[0]
+    np.testing.assert_allclose(fit.expensive_predictor_.predict(rows), says(model, rows), rtol=1e-5, atol=1e-6)
+    goes = fit.predictor_.exits(rows) >= 2
+    assert 0 < goes.mean() < 1
+    np.testing.assert_array_equal(fit.predict_proba(rows)[goes, 1], fit.expensive_predictor_.predict(rows[goes]))
+    np.testing.assert_array_equal(fit.decision_function(rows) > 0, fit.predict(rows) == 1)
+    read = fit.expensive_predictor_.cost(rows).acquired
+    if kind in ("some", "frame", "function"):
+        np.testing.assert_array_equal(read, np.isin(NAMES, list("abef"))[np.newaxis].repeat(80, axis=0))
+    elif kind in ("pipeline", "calibrated", "stepped"):
+        assert read.all()
+    else:  # on its paths
+        assert read.any()
+        assert not read.all()
+
+
+def test_probabilities_silence_the_warning_and_are_what_training_goes_by():
+    model = linear(OTHER[0])
+    told = found(model, X, Y, proba=model.predict_proba(X))
+    np.testing.assert_array_equal(told.proba, model.predict_proba(X)[:, 1])
+    worse = np.where(Y == 1, 0.3, 0.7)
+    assert (found(model, X, Y, proba=worse).proba == worse).all()
+    useless = asked(model, tradeoff=1e-3).fit(X, Y, expensive_proba=worse)
+    assert (useless.predictor_.exits(X) == (1 if len(useless.predictor_.stages) > 1 else 0)).all()  # none goes on
+
+
+@pytest.mark.parametrize("shape", ["one", "two", "list"])
+def test_probabilities_may_be_of_class_one_or_of_both(shape):
+    model = linear(OTHER[0])
+    one = model.predict_proba(X)[:, 1]
+    given = {"one": one, "two": np.column_stack([1 - one, one]), "list": one.tolist()}[shape]
+    weight = np.arange(300) % 4 / 2.0
+    np.testing.assert_array_equal(found(model, X, Y, weight, proba=given).proba, one[weight > 0])
+
+
+def test_probabilities_of_rows_of_weight_zero_are_left_out():
+    weight, rng = np.ones(300), np.random.default_rng(0)
+    weight[rng.choice(300, 60, replace=False)] = 0
+    model, kept = linear(OTHER[0]), weight > 0
+    proba = model.predict_proba(X)
+    spoiled = proba.copy()
+    spoiled[~kept] = [1.0, 0.0]
+    one = asked(model).fit(X, Y, weight, expensive_proba=spoiled)
+    other = asked(model).fit(X[kept], Y[kept], expensive_proba=proba[kept])
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_an_unfitted_model_is_asked_out_of_fold():
+    """One that knows its rows by heart is never asked for one of them, nor for one like it."""
+    same = np.repeat(X[:100], 3, axis=0)
+    labels = np.random.default_rng(0).integers(0, 2, 100).repeat(3)
+    told = found(KNeighborsClassifier(1), same, labels)
+    known = told.model.predict_proba(same)[:, 1]
+    np.testing.assert_array_equal(known, labels)  # of the rows it was trained on
+    assert 0.3 < (told.proba == labels).mean() < 0.7  # labels are noise: of others there is nothing to know
+    assert (told.proba.reshape(100, 3).std(axis=1) == 0).all()
+    assert told.model is not asked().expensive
+
+
+def test_a_model_that_knows_by_heart_gets_no_rows_it_cannot_answer():
+    labels = np.random.default_rng(0).integers(0, 2, 300)
+    fit = asked(KNeighborsClassifier(1), tradeoff=1e-3).fit(X, labels)
+    assert fit.cost(X).mean < 0.5 * fit.expensive_predictor_.cost(X).mean
+
+
+def test_the_unfitted_model_is_cloned_and_fitted_on_all_rows_with_its_weights():
+    model, weight = LogisticRegression(C=0.3), uneven(300)
+    fit = asked(model, expensive_features=["e", "a"]).fit(X, Y, weight)
+    assert not hasattr(model, "coef_")
+    again = LogisticRegression(C=0.3).fit(X[:, [4, 0]], Y, weight)
+    np.testing.assert_allclose(fit.expensive_.coef_, again.coef_)
+    np.testing.assert_allclose(fit.expensive_predictor_.predict(X), again.predict_proba(X[:, [4, 0]])[:, 1])
+
+
+def test_a_model_that_takes_no_weights_gets_rows_as_often_as_they_count():
+    counts = np.arange(300) % 3 + 1.0
+    told = found(KNeighborsClassifier(3), X, Y, counts)
+    rows = np.repeat(np.arange(300), counts.astype(int))
+    again = KNeighborsClassifier(3).fit(X[rows], Y[rows])
+    np.testing.assert_array_equal(told.tree.predict(X), again.predict_proba(X)[:, 1])
+    with pytest.raises(ParameterError, match="KNeighborsClassifier takes no sample weights"):
+        asked(KNeighborsClassifier(3)).fit(X, Y, uneven(300))
+
+
+def test_what_is_random_and_unset_is_fixed():
+    forest = RandomForestClassifier(4, max_depth=3)
+    one, two, other = (asked(forest, random_state=seed).fit(X, Y) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.expensive_predictor_.predict(X), two.expensive_predictor_.predict(X))
+    assert (one.expensive_predictor_.predict(X) != other.expensive_predictor_.predict(X)).any()
+    assert one.expensive_.random_state == 0
+    assert forest.random_state is None
+
+
+def test_a_costframe_estimator_is_fitted_at_the_same_prices():
+    fit = asked(CEGBClassifier(tradeoff=1e-3, n_estimators=5), costs=COSTS).fit(FRAME, Y)
+    assert fit.expensive_.costs.to_dict() == COSTS.to_dict()
+    few = asked(CEGBClassifier(n_estimators=5), costs=COSTS, expensive_features=["a", "e"]).fit(FRAME, Y)
+    assert set(few.expensive_.costs.names) == {"a", "e"}
+    assert set(np.flatnonzero(few.expensive_predictor_.cost(FRAME).acquired.any(axis=0))) <= {0, 4}
+
+
+@pytest.mark.parametrize("kind", ["frame", "forest", "cegb"])
+def test_columns_may_come_in_any_order(kind):
+    """As a frame, to a model that was fitted on one of another order."""
+    model = FITTED[kind]()[0]
+    if kind == "forest":
+        model = RandomForestClassifier(5, max_depth=4, random_state=0).fit(frame(), OTHER[1])
+    order = list("hcafbgde")
+    fits = [asked(model, full_share=0.5).fit(rows, Y, expensive_proba=says(model, X)) for rows in (FRAME, FRAME[order])]
+    rows = frame(table(5, 60)[0])
+    np.testing.assert_allclose(fits[1].predict_proba(rows[order]), fits[0].predict_proba(rows), atol=1e-12)
+    np.testing.assert_allclose(fits[1].predict_proba(rows), fits[0].predict_proba(rows), atol=1e-12)
+    assert fits[1].cost(rows[order]).mean == pytest.approx(fits[0].cost(rows).mean)
+
+
+def test_labels_that_are_texts():
+    texts, other = np.where(Y == 1, "yes", "no"), np.where(OTHER[1] == 1, "yes", "no")
+    for model in (LogisticRegression(), RandomForestClassifier(4, max_depth=4, random_state=0)):
+        fresh = asked(model).fit(X, texts)
+        assert set(fresh.predict(X)) == {"no", "yes"}
+        assert fresh.score(X, texts) > 0.85
+        model.fit(OTHER[0], other)
+        kept = asked(model).fit(X, texts, expensive_proba=model.predict_proba(X))
+        assert kept.score(X, texts) > 0.85
+
+
+@pytest.mark.parametrize("variant", ["gbrt", "lin", "lstsq"])
+def test_three_classes(variant):
+    rows, y = three_classes(2, 300)
+    given = {"variant": variant, "full_share": 0.6} | ({} if variant == "gbrt" else {"n_estimators": None})
+    others = three_classes(99, 600)
+    forest = RandomForestClassifier(8, max_depth=5, random_state=0).fit(*others)
+    models = [
+        (forest, {"expensive_proba": forest.predict_proba(rows)}),
+        (LogisticRegression(), {}),
+        (LogisticRegression().fit(*others), {"expensive_proba": LogisticRegression().fit(*others).predict_proba(rows)}),
+    ]
+    for model, proba in models:
+        fit = asked(model, tradeoff=1e-4, **given).fit(rows, y, **proba)
+        said = fit.predict_proba(rows)
+        assert said.shape == (300, 3)
+        np.testing.assert_allclose(said.sum(axis=1), 1, atol=1e-6)
+        assert fit.score(rows, y) > 0.85
+        goes = fit.predictor_.exits(rows) >= 2
+        np.testing.assert_allclose(said[goes], fit.expensive_predictor_.predict(rows)[goes])
+        np.testing.assert_array_equal(fit.decision_function(rows).argmax(axis=1), fit.predict(rows))
+
+
+def test_an_expensive_model_that_stands_alone_scores_as_it_predicts():
+    """Its answers are probabilities, whose scores are their log odds."""
+    sure = (X[:, 0] > 0).astype(int)
+
+    def full(rows):
+        return np.where(rows[:, 0] > 0, 0.99, 0.01)
+
+    fit = asked(full, tradeoff=0.0, expensive_features=["a"]).fit(X, sure, expensive_proba=full(X))
+    assert len(fit.predictor_.stages) == 1
+    np.testing.assert_array_equal(fit.decision_function(X) > 0, fit.predict(X) == 1)
+    np.testing.assert_allclose(fit.decision_function(X), np.where(sure, 1, -1) * np.log(99))
+
+
+class Flipped:
+    """A classifier with its classes in another order."""
+
+    classes_ = np.array([1, 0])
+
+    def predict_proba(self, rows):
+        return np.column_stack([chance(rows[:, READ]), 1 - chance(rows[:, READ])])
+
+
+REFUSED = {
+    "no probabilities": (SVC, {}, "expected a classifier with predict_proba, SVC has none"),
+    "no probabilities, fitted": (lambda: SVC().fit(*OTHER), {}, "expected a classifier with predict_proba, SVC has"),
+    "regressor": (lambda: RandomForestRegressor(3), {}, "predict_proba, RandomForestRegressor has none"),
+    "regressor, fitted": (lambda: RandomForestRegressor(3).fit(*OTHER), {}, "RandomForestRegressor has none"),
+    "regressor of costframe": (lambda: CEGBRegressor(n_estimators=3).fit(*OTHER), {}, "CEGBRegressor has none"),
+    "class": (lambda: LogisticRegression, {}, "expected a model, got the class LogisticRegression; call it"),
+    "text": (lambda: "forest", {}, "expected a model with class probabilities, str has no predict_proba"),
+    "unknown class": (lambda: linear(OTHER[0]), {"y": np.where(Y == 1, "yes", "no")}, "y: has the class 'no', which"),
+    "further class": (lambda: LogisticRegression().fit(*three_classes(1, 90)), {}, r"knows the classes \[0, 1, 2\]"),
+    "order of classes": (Flipped, {}, r"knows the classes \[1, 0\], expected those of y in ascending order: \[0, 1\]"),
+    "not priced": (
+        lambda: linear(frame().rename(columns={"a": "age"})), {}, "it reads 'age', which is none of the priced",
+    ),
+    "trees, not priced": (
+        lambda: CEGBClassifier(n_estimators=3).fit(frame().rename(columns={"e": "echo"}), OTHER[1]), {},
+        "it reads 'echo', which is none of the priced",
+    ),
+    "too few": (lambda: linear(OTHER[0][:, :3]), {}, "LogisticRegression reads 3 features, the data have 8"),
+    "not to be read": (
+        lambda: linear(frame()), {"expensive_features": ["a", "b"]}, "reads 'c', which expensive_features does not name"
+    ),
+    "stepped, not to be read": (
+        lambda: cf.SteppedPredictor(NAMES, steps), {"expensive_features": ["a"]}, "which expensive_features does not",
+    ),
+    "function": (lambda: chance, {}, "expensive_features: a function does not say what it reads"),
+    "ranks": (
+        lambda: cf.StageTree(cf.WeakLearnerBank.columns(NAMES, [0]), (cf.Answer([0], [1.0], 0.0, "ranked"),)), {},
+        "expected class probabilities, it gives ranks",
+    ),
+    "too many outputs": (
+        lambda: cf.adopt(RandomForestClassifier(3, max_depth=2).fit(*three_classes(1, 90)), NAMES), {},
+        r"probabilities of 2 classes, it has 3 output",
+    ),
+    "above one": (lambda: lambda rows: 1 + rows[:, 0] ** 2, {"expensive_features": ["a"]}, "from 0 to 1 for training"),
+    "no number": (lambda: lambda rows: rows[:, 0] * np.nan, {"expensive_features": ["a"]}, "from 0 to 1 .* got nan"),
+    "no shape": (lambda: lambda rows: np.ones((len(rows), 3)), {"expensive_features": ["a"]}, "expected shape"),
+    "no values": (lambda: lambda rows: ["x"] * len(rows), {"expensive_features": ["a"]}, "could not convert string"),
+    "features, unknown": (LogisticRegression, {"expensive_features": ["a", "q"]}, "expensive_features: names 'q'"),
+    "features, a text": (LogisticRegression, {"expensive_features": "a"}, "expected a list of names, got 'a'"),
+    "features, a number": (LogisticRegression, {"expensive_features": 3}, "expected a list of names, got 3"),
+    "features, numbers": (LogisticRegression, {"expensive_features": [0]}, r"expected a list of names, got \[0\]"),
+    "features, none": (LogisticRegression, {"expensive_features": []}, "expected at least one name, got none"),
+    "features of nothing": (lambda: None, {"expensive_features": ["a"]}, "has no effect without an expensive model"),
+    "fit fails": (lambda: LogisticRegression(C=-1), {}, "LogisticRegression cannot be fitted"),
+    "NaN": (LogisticRegression, {"X": np.where(X > 2, np.nan, X)}, "LogisticRegression cannot be fitted.*NaN"),
+    "cv": (LogisticRegression, {"cv": 1}, "cv: expected a whole number >= 2, got 1"),
+    "folds": (
+        LogisticRegression, {"X": X[[0, *np.flatnonzero(Y == 0)]], "y": [2, *np.zeros((Y == 0).sum())]},
+        "too few different rows for 2 folds",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.filterwarnings("ignore::costframe_adapt.expensive.finding.PrefittedWarning")
+def test_what_is_no_expensive_model_is_refused_by_name(name):
+    make, settings, message = REFUSED[name]
+    settings = dict(settings)
+    rows, y = settings.pop("X", FRAME), settings.pop("y", Y)
+    rows = pd.DataFrame(np.asarray(rows), columns=list(NAMES))
+    with pytest.raises(CostframeError, match=message):
+        asked(make(), **settings).fit(rows, y)
+
+
+@pytest.mark.parametrize(
+    ("proba", "message"),
+    [
+        (np.full(299, 0.5), r"expected shape \(300, 2\), one row a row of X, got \(299,\)"),
+        (np.full((300, 3), 1 / 3), "expected shape"),
+        (np.full(300, 1.2), "expected probabilities from 0 to 1"),
+        (np.full(300, np.nan), "expected probabilities from 0 to 1"),
+        (np.full((300, 2), 0.9), "expected rows that sum to one, got a sum of 1.8"),
+        (["x"] * 300, "expensive_proba: expected numbers"),
+        (0.5, "expected shape"),
+    ],
+)
+def test_what_are_no_probabilities_is_refused(proba, message):
+    with pytest.raises(DataError, match=message):
+        asked(linear(OTHER[0])).fit(X, Y, expensive_proba=proba)
+
+
+def test_probabilities_of_three_classes_sum_to_one():
+    rows, y = three_classes(1, 200)
+    with pytest.raises(DataError, match=r"expensive_proba: expected rows that sum to one, got a sum of 1\.5"):
+        asked(LogisticRegression()).fit(rows, y, expensive_proba=np.full((200, 3), 0.5))
+    with pytest.raises(DataError, match="expensive: expected probabilities that sum to one for validation rows, got"):
+        asked(lambda part: np.full((len(part), 3), 0.5), expensive_features=["a"]).fit(
+            rows, y, X_val=rows, y_val=y, expensive_proba=np.full((200, 3), 1 / 3)
+        )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        *[({"full_share": P}, "full_share: expected a number") for P in (-0.1, 1.1, np.nan, "half", True)],
+        ({"full_share": 0.0}, "max_rounds: has no effect with full_share=0"),
+        ({"full_share": 0.0, "max_rounds": None, "n_stages": 2}, "n_stages: has no effect with full_share=0"),
+        ({"full_share": 0.0, "max_rounds": None, "threshold": "zero"}, "threshold: has no effect with full_share=0"),
+        ({"variant": "lin"}, "n_estimators: has no effect on variant='lin'"),
+        ({"variant": "lin", "n_estimators": None, "trees": "cegb"}, "trees: has no effect on variant='lin'"),
+        ({"variant": "lstsq", "n_estimators": None, "charge": "all"}, "charge: has no effect on variant='lstsq'"),
+        ({"standardize": True}, "standardize: has no effect on boosted trees"),
+        ({"variant": "boosted"}, "variant: expected one of 'gbrt'"),
+        ({"trees": "lightgbm"}, "trees: expected one of"),
+        ({"alternation": "never"}, "alternation: expected one of"),
+        ({"charge": 1}, "charge: expected one of"),
+        ({"threshold": 0.5}, "threshold: expected one of"),
+        ({"n_stages": 0}, "n_stages: expected a whole number"),
+        ({"max_rounds": 0}, "max_rounds: expected a whole number"),
+        ({"random_state": None}, "random_state: expected a whole number"),
+        ({"tradeoff": -1.0}, "tradeoff: expected"),
+        ({"n_estimators": 0}, "n_estimators: expected"),
+        ({"max_bins": 256}, "max_bins: expected"),
+    ],
+    ids=str,
+)
+def test_settings_are_refused_by_name(settings, message):
+    with pytest.raises(CostframeError, match=message):
+        asked(LogisticRegression(), **settings).fit(X, Y)

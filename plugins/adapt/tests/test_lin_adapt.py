@@ -1,0 +1,137 @@
+"""Linear variants, and laws of weights and of rows, through the estimator."""
+
+import numpy as np
+import pytest
+from adapt_cases import EVERY_PRICE, FEATURES, NAMES, PrefittedWarning, expensive, table, three_classes, uneven
+from sklearn.linear_model import LogisticRegression
+
+from costframe_adapt import AdaptClassifier
+
+X, Y = table(1, 300)
+TREES = {"n_estimators": 8, "max_rounds": 2, "cv": 2, "min_samples_leaf": 5}
+LINEAR = {"variant": "lin", "max_rounds": 6, "cv": 2}
+SQUARES = LINEAR | {"variant": "lstsq"}
+BOTH = pytest.mark.parametrize("settings", [TREES, LINEAR, SQUARES], ids=["trees", "lin", "lstsq"])
+
+
+def fit(rows=X, labels=Y, weight=None, costs=FEATURES, tradeoff=1e-3, **settings):
+    return AdaptClassifier(costs, tradeoff, expensive=LogisticRegression(), **settings).fit(rows, labels, weight)
+
+
+@pytest.mark.parametrize("full_share", [None, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_bound_does_not_rise(n_classes, standardize, full_share):
+    rows, labels = (table if n_classes == 2 else three_classes)(3, 250)
+    weight = uneven(250)
+    given = LINEAR | {"full_share": full_share, "standardize": standardize, "max_rounds": 15}
+    model = fit(rows, labels, weight, **given)
+    assert 1 <= model.n_iter_ <= 15
+    assert model.objective_.shape == (model.n_iter_,)
+    assert (np.diff(model.objective_) <= 1e-10).all()
+    assert model.objective_[-1] < model.objective_[0] or model.n_iter_ == 1
+
+
+def test_the_objective_of_trees_is_that_of_their_rounds():
+    for trees in ("cegb", "miser"):
+        model = fit(**TREES | {"trees": trees, "alternation": "joint", "max_rounds": 4})
+        assert 1 <= model.n_iter_ == len(model.objective_) <= 4
+        assert np.isfinite(model.objective_).all()
+
+
+def test_the_best_round_of_trees_is_kept():
+    """Loss + tradeoff * cost on the rows that chose is no more than that of any round, nor of the models alone."""
+    rows, labels = table(4, 250)
+    model, _ = expensive("cegb")
+    asked = AdaptClassifier(EVERY_PRICE, 2e-3, expensive=model, **TREES)
+    asked.fit(X, Y, X_val=rows, y_val=labels, expensive_proba=model.predict_proba(X))
+    assert total(asked.predictor_, rows, labels, 2e-3) <= asked.objective_.min() * (1 + 1e-9)
+    assert total(asked.predictor_, rows, labels, 2e-3) <= total(asked.expensive_predictor_, rows, labels, 2e-3) + 1e-9
+
+
+def total(tree, rows, labels, tradeoff):
+    chance = tree.predict(rows)
+    lost = -np.log(np.clip(np.where(labels == 1, chance, 1 - chance), 1e-6, 1 - 1e-6)).mean()
+    report = tree.cost(rows, EVERY_PRICE)
+    once = EVERY_PRICE.select(NAMES).once / len(rows)
+    return lost + tradeoff * (report.mean + (report.acquired @ once).mean())
+
+
+def same(one, other, rows=X, tolerance=1e-6):
+    np.testing.assert_allclose(one.predict_proba(rows), other.predict_proba(rows), atol=tolerance)
+    assert one.cost(rows).mean == pytest.approx(other.cost(rows).mean)
+
+
+@BOTH
+@pytest.mark.parametrize("full_share", [None, 0.4])
+def test_a_row_of_weight_two_is_two_rows(settings, full_share):
+    counts = np.arange(300) % 3 + 1
+    rows = np.repeat(np.arange(300), counts)
+    # Rows in a leaf are counted as they are given, so they must not decide.
+    given = settings | {"full_share": full_share} | ({"min_samples_leaf": 1} if "min_samples_leaf" in settings else {})
+    weighted = AdaptClassifier(FEATURES, 1e-3, **given)
+    weighted.expensive, repeated = (LogisticRegression(tol=1e-10, max_iter=500) for _ in range(2))
+    again = AdaptClassifier(FEATURES, 1e-3, expensive=repeated, **given)
+    same(weighted.fit(X, Y, counts.astype(float)), again.fit(X[rows], Y[rows]), tolerance=1e-4)
+
+
+@BOTH
+def test_the_order_of_rows_is_free(settings):
+    order = np.random.default_rng(0).permutation(300)
+    same(fit(**settings), fit(X[order], Y[order], **settings), tolerance=1e-4)
+
+
+@BOTH
+def test_rows_of_weight_zero_are_none(settings):
+    weight = (np.arange(300) % 5 > 0).astype(float)
+    spoiled = X.copy()
+    spoiled[weight == 0] = 1e6
+    kept = weight > 0
+    one, other = fit(spoiled, Y, weight, **settings), fit(X[kept], Y[kept], **settings)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+@BOTH
+def test_the_unit_of_prices_is_free(settings):
+    times = {"features": {name: 1000 * (1.0 if name < "e" else 6.0) for name in NAMES}}
+    plain = {"features": {name: (1.0 if name < "e" else 6.0) for name in NAMES}}
+    one, other = fit(costs=plain, tradeoff=2e-3, **settings), fit(costs=times, tradeoff=2e-6, **settings)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
+    assert other.cost(X).mean == pytest.approx(1000 * one.cost(X).mean)
+
+
+@pytest.mark.parametrize("settings", [LINEAR, SQUARES], ids=["lin", "lstsq"])
+def test_zeros_are_exact_so_that_dear_columns_are_not_read(settings):
+    model, _ = expensive("logistic")
+    asked = AdaptClassifier(
+        FEATURES, 1e-2, expensive=model, expensive_features=list("abef"), full_share=0.3, **settings
+    ).fit(X, Y, expensive_proba=model.predict_proba(X[:, [0, 1, 4, 5]]))
+    tree = asked.predictor_
+    assert len(tree.stages) == 3
+    front = {name for stage in tree.stages[:2] for t in stage.learners for name in [NAMES[tree.bank.column_feature[t]]]}
+    assert front <= set("abcd")  # the lab is for the expensive model
+
+
+def test_the_papers_threshold_is_zero():
+    model, _ = expensive("cegb")
+    for settings in (TREES, LINEAR):
+        asked = AdaptClassifier(FEATURES, 1e-3, expensive=model, full_share=0.5, threshold="zero", **settings)
+        with pytest.warns(PrefittedWarning):
+            asked.fit(X, Y)
+        tree = asked.predictor_
+        assert len(tree.stages) > 1
+        assert tree.stages[0].threshold == 0.0
+
+
+def test_bought_shares_are_of_rows_held_out():
+    """At most P of the validation rows go on, whatever the gate's scores are."""
+    rows, labels = table(4, 200)
+    weight = uneven(200)
+    model, _ = expensive("cegb")
+    for settings in (TREES, LINEAR):
+        for full_share in (0.05, 0.3):
+            asked = AdaptClassifier(FEATURES, 1e-5, expensive=model, full_share=full_share, **settings)
+            asked.fit(X, Y, X_val=rows, y_val=labels, sample_weight_val=weight, expensive_proba=model.predict_proba(X))
+            tree = asked.predictor_
+            assert len(tree.stages) > 1
+            assert 0 < weight @ (tree.exits(rows) >= 2) / weight.sum() <= full_share + 1e-12

@@ -1,0 +1,112 @@
+"""The q-step: closed form, its share constraint, and that nothing does better."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import entr, expit
+
+from costframe_adapt.problem import SURE
+from costframe_adapt.shares import divergence, share_out
+
+SHARES = st.sampled_from([None, 0.0, 1e-9, 1e-6, 1e-3, 0.2, 0.5, 0.9, 1.0])
+LOSSES = st.one_of(st.floats(0, 20), st.sampled_from([0.0, 1.0, 700.0, 1e6]))
+
+
+@st.composite
+def steps(draw, most=12):
+    """Draw A, B, weights and P."""
+    n = draw(st.integers(1, most))
+    values = [np.array(draw(st.lists(LOSSES, min_size=n, max_size=n))) for _ in range(2)]
+    weight = np.array(draw(st.lists(st.sampled_from([1e-6, 0.5, 1.0, 2.0, 1e6]), min_size=n, max_size=n)))
+    return *values, weight, draw(SHARES)
+
+
+def mean_of(q, weight):
+    return float(q @ (weight / weight.sum()))
+
+
+@given(steps())
+def test_the_constraint_holds_exactly_and_binds_only_where_it_must(step):
+    below, above, weight, full_share = step
+    found = share_out(below, above, weight, full_share)
+    assert ((found.q >= 0) & (found.q <= 1 - SURE)).all()
+    free = np.clip(expit(below - above), SURE, 1 - SURE)
+    mean, unbound = mean_of(found.q, weight), mean_of(free, weight)
+    if full_share == 0:
+        assert not found.q.any()
+        assert found.shift == np.inf
+    elif full_share is None or unbound <= full_share:
+        assert found.shift == 0
+        np.testing.assert_array_equal(found.q, free)
+    else:
+        assert found.shift > 0
+        assert mean <= full_share * (1 + 1e-12)
+        assert mean == pytest.approx(full_share, rel=1e-9, abs=1e-12)
+
+
+@given(steps(), st.sampled_from([0.25, 4.0, 1e-3]))
+def test_only_ratios_of_weights_matter(step, factor):
+    below, above, weight, full_share = step
+    one, other = (share_out(below, above, w, full_share) for w in (weight, factor * weight))
+    np.testing.assert_allclose(other.q, one.q, rtol=1e-8, atol=1e-12)
+
+
+@given(steps())
+def test_a_share_that_is_larger_takes_nothing_from_any_row(step):
+    below, above, weight, full_share = step
+    if full_share is None:
+        return
+    smaller, larger = (share_out(below, above, weight, p).q for p in (full_share, min(1.0, 1.5 * full_share)))
+    assert (larger >= smaller * (1 - 1e-9)).all()
+
+
+def objective(q, below, above, weight):
+    entropy = entr(q) + entr(1 - q)
+    return float((weight / weight.sum()) @ ((1 - q) * below + q * above - entropy))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([None, 0.1, 0.4, 0.8]))
+def test_no_other_shares_do_better(seed, full_share):
+    rng = np.random.default_rng(seed)
+    below, above = 3 * rng.random(8), 3 * rng.random(8)
+    weight = rng.uniform(0.2, 3, 8)
+    q = share_out(below, above, weight, full_share).q
+    least = objective(q, below, above, weight)
+    for size in (1e-3, 0.05, 0.5):
+        for _ in range(20):
+            other = np.clip(q + size * rng.standard_normal(8), 1e-9, 1 - 1e-9)
+            if full_share is not None:  # back inside, where it went too far
+                other *= min(1.0, full_share / mean_of(other, weight))
+            assert objective(other, below, above, weight) >= least - 1e-12
+
+
+@pytest.mark.parametrize("full_share", [None, 0.05, 0.3, 1.0])
+def test_a_general_solver_finds_the_same(full_share):
+    rng = np.random.default_rng(3)
+    below, above, weight = 2 * rng.random(5), 2 * rng.random(5), rng.uniform(0.5, 2, 5)
+    q = share_out(below, above, weight, full_share).q
+    limits = [] if full_share is None else [{"type": "ineq", "fun": lambda q: full_share - mean_of(q, weight)}]
+    found = minimize(
+        objective,
+        np.full(5, 0.04),
+        (below, above, weight),
+        method="SLSQP",
+        bounds=[(1e-6, 1 - 1e-6)] * 5,
+        constraints=limits,
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    np.testing.assert_allclose(q, found.x, atol=2e-5)
+    assert objective(q, below, above, weight) <= found.fun + 1e-9
+
+
+@given(st.lists(st.floats(-30, 30), min_size=1, max_size=8), st.integers(0, 2**32 - 1))
+def test_the_divergence_is_that_of_two_coins(gate, seed):
+    gate = np.array(gate)
+    q = np.random.default_rng(seed).uniform(SURE, 1 - SURE, len(gate))
+    p, rest = expit(gate), expit(-gate)
+    naive = q * np.log(q / p) + (1 - q) * np.log((1 - q) / rest)
+    np.testing.assert_allclose(divergence(q, gate), naive, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(divergence(p, gate), 0, atol=1e-9)
+    assert (divergence(np.zeros(len(gate)), gate) >= 0).all()
