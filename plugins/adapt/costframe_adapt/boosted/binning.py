@@ -64,44 +64,26 @@ def _tree_grower(
     features: NDArray[np.bool_] | None,
 ) -> GrowPriced:
     """Return what grows a tree from weighted gradients and hessians, at prices."""
-    weight, counts = rows.uneven_weight, rows.counts
+    weight, counts, leaf = rows.uneven_weight, rows.counts, settings.min_samples_leaf
+    # A first-order tree's hessians are those of the squared distance to the negative gradients: the rows' weights.
+    first_order = settings.kind == "miser"
 
-    def grow_first_order(
-        gradients: NDArray[np.floating], _hessians: NDArray[np.floating], prices: LinePrices
-    ) -> GrownTree:
+    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices) -> GrownTree:
         return grow_tree(
             binned,
             gradients,
-            weight,  # the hessians of the squared distance to the negative gradients
+            weight if first_order else hessians,
+            counts=None if first_order else counts,
             rows=inside,
             features=features,
             prices=prices,
-            growth="breadth",
+            growth="breadth" if first_order else "best",
             max_depth=settings.max_depth,
             max_leaves=settings.max_leaves,
-            min_hessian_leaf=settings.min_samples_leaf,
+            min_samples_leaf=1 if first_order else leaf,
+            min_hessian_leaf=leaf if first_order else _LEAST_HESSIAN,
             l2=settings.l2_regularization,
             n_threads=n_threads,
         )
 
-    def grow_second_order(
-        gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices
-    ) -> GrownTree:
-        return grow_tree(
-            binned,
-            gradients,
-            hessians,
-            counts=counts,
-            rows=inside,
-            features=features,
-            prices=prices,
-            growth="best",
-            max_depth=settings.max_depth,
-            max_leaves=settings.max_leaves,
-            min_samples_leaf=settings.min_samples_leaf,
-            min_hessian_leaf=_LEAST_HESSIAN,
-            l2=settings.l2_regularization,
-            n_threads=n_threads,
-        )
-
-    return grow_first_order if settings.kind == "miser" else grow_second_order
+    return grow
