@@ -70,27 +70,43 @@ class AdaptPoint:
 
 
 @frozen(eq=False)
+class Parts:
+    """What makes a model: a front and where it divides, or nothing but what stands behind it."""
+
+    front: Front | None
+    placed: Placed | None
+    full: Full
+
+    def model(self) -> StageTree:
+        """Put it together."""
+        if self.front is None or self.placed is None:
+            return self.full.tree
+        return composed(self.front, self.placed, self.full)
+
+
+@frozen(eq=False)
 class AdaptPath(MeasuredPath[AdaptPoint]):
     """The models of a grid that are worth having.
 
     Attributes
     ----------
     points : tuple of AdaptPoint
-    models : tuple of StageTree
+    parts : tuple of Parts
+        What their models are put together from when they are asked for: each holds the whole expensive model.
     costs : CostModel
     """
 
     points: tuple[AdaptPoint, ...]
-    models: tuple[StageTree, ...]
+    parts: tuple[Parts, ...]
     costs: CostModel
 
     def predictor(self, point: AdaptPoint) -> StageTree:
         """Return the model of a point."""
-        return self.models[point.number].with_costs(self.costs)
+        return self.parts[point.number].model().with_costs(self.costs)
 
     def plain(self) -> AdaptPoint:
-        """Return the expensive model alone."""
-        return next(point for point in self.points if point.tradeoff == 0 and not point.n_rounds)
+        """Return the expensive model alone, which comes first."""
+        return self.points[0]
 
 
 @frozen(eq=False)
@@ -116,17 +132,8 @@ class Grid:
 
 @frozen(eq=False)
 class _Kept:
-    """A point, and what makes its model: a front and where it divides, or the expensive model alone."""
-
     point: AdaptPoint
-    front: Front | None
-    placed: Placed | None
-    full: Full
-
-    def model(self) -> StageTree:
-        if self.front is None or self.placed is None:
-            return self.full.tree
-        return composed(self.front, self.placed, self.full)
+    parts: Parts
 
 
 @define(eq=False)
@@ -146,7 +153,7 @@ class _Sweep:
         weight = seen.weight / seen.weight.sum()
         cost, loss = float(weight @ full.seen.account.cost(self.prepared.data.prices)), float(weight @ full.seen.loss)
         score = self._score(Said(seen, full.seen.proba), loss)
-        self.kept = [_Kept(AdaptPoint(0.0, None, 0, loss, cost, score, 0), None, None, full)]
+        self.kept = [_Kept(AdaptPoint(0.0, None, 0, loss, cost, score, 0), Parts(None, None, full))]
 
     def noting(self, tradeoff: float, full_share: float | None, full: Full) -> Callable[[Candidate], None]:
         """Return what notes the models of one fit."""
@@ -157,7 +164,7 @@ class _Sweep:
                 score = self._score(scored(candidate, placed, full, self.prepared.seen), placed.loss)
                 self.count += 1
                 point = AdaptPoint(tradeoff, full_share, rounds, placed.loss, placed.cost, score, self.count)
-                self._waiting.append(_Kept(point, candidate.front, placed, full))
+                self._waiting.append(_Kept(point, Parts(candidate.front, placed, full)))
 
         return note
 
@@ -171,7 +178,7 @@ class _Sweep:
             placed = Placed(CHEAP, np.inf, found.loss, found.cost, 0.0)
             self.count += 1
             point = AdaptPoint(found.tradeoff, 0.0, rounds, *measured, self.count)
-            self._waiting.append(_Kept(point, front, placed, self.prepared.full))
+            self._waiting.append(_Kept(point, Parts(front, placed, self.prepared.full)))
         return path
 
     def settle(self) -> None:
@@ -183,7 +190,7 @@ class _Sweep:
     def path(self) -> AdaptPath:
         """Return what is left."""
         points = tuple(evolve(one.point, number=number) for number, one in enumerate(self.kept))
-        return AdaptPath(points, tuple(one.model() for one in self.kept), self.prepared.data.costs)
+        return AdaptPath(points, tuple(one.parts for one in self.kept), self.prepared.data.costs)
 
     def _score(self, said: Said, loss: float) -> float:
         return -loss if self.grid.score is None else self.grid.score(said)

@@ -191,7 +191,7 @@ def test_three_classes_on_a_path():
 
 def test_a_path_holds_its_models_alone_and_takes_no_more_than_they_need(case):
     path = case[2]
-    assert len(path.models) == len(path.points) < 200
+    assert len(path.parts) == len(path.points) < 200
     if case[0] != "trees":
         return
     model = forest()
