@@ -108,6 +108,17 @@ def test_probabilities_silence_the_warning_and_are_what_training_goes_by():
     assert (useless.predictor_.exits(X) == (1 if len(useless.predictor_.stages) > 1 else 0)).all()  # none goes on
 
 
+def test_the_warning_tells_where_fit_was_called():
+    """So that Python shows it once for each such place."""
+    model = linear(OTHER[0])
+    with pytest.warns(PrefittedWarning) as told:
+        asked(model).fit(X, Y)
+    assert told[0].filename == __file__
+    with pytest.warns(PrefittedWarning) as told:
+        asked(model, trees="cegb").fit_path(X, Y, X_val=X, y_val=Y, tradeoffs=[0.1])
+    assert told[0].filename == __file__
+
+
 @pytest.mark.parametrize("shape", ["one", "two", "list"])
 def test_probabilities_may_be_of_class_one_or_of_both(shape):
     model = linear(OTHER[0])
