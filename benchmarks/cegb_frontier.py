@@ -45,7 +45,7 @@ def main() -> None:
         for split in range(asked.splits):
             table = common.Table(name, split or None)
             for side, points, seconds in _sides(table, greedy=asked.greedy):
-                found = common.figures(points, _full(table)) | {"seconds": seconds}
+                found = common.figures(points, full_cost(table)) | {"seconds": seconds}
                 sides.setdefault(side, []).append(found)
         for side, found in sides.items():
             say(name, side, found)
@@ -64,7 +64,7 @@ def shared_bench() -> ModuleType:
 
 
 def _sides(table: Any, *, greedy: bool) -> list[tuple[str, list[dict[str, float]], float]]:
-    kinds = [("LightGBM", _lightgbm, {}), ("CEGB's path", _path, {})]
+    kinds = [("LightGBM", lightgbm_points, {}), ("CEGB's path", _path, {})]
     if greedy and len(table.resource):
         kinds.append(("without looking ahead", _path, {"look_ahead": False}))
     out = []
@@ -74,15 +74,15 @@ def _sides(table: Any, *, greedy: bool) -> list[tuple[str, list[dict[str, float]
     return out
 
 
-def _full(table: Any) -> float:
+def full_cost(table: Any) -> float:
     return float(table.price(np.ones((1, len(table.features)), bool))[0])
 
 
-def _lightgbm(table: Any) -> list[dict[str, float]]:
+def lightgbm_points(table: Any) -> list[dict[str, float]]:
     """Fit plain, lazy and coupled, as ../shared/bench/peers.py does."""
     import peers
 
-    full, points = _full(table), []
+    full, points = full_cost(table), []
     for leaves in LEAVES:
         points.append(peers.run_lgb(table, "plain", 0, leaves, full))
         for tradeoff in np.geomspace(1e-4, 3, TRADEOFFS) / full:

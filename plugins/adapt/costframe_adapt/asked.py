@@ -43,6 +43,8 @@ def adapt_settings(asked: Any, data: TrainingData) -> AdaptSettings:
         _refuse(asked, ("standardize",), "on boosted trees")
     else:
         _refuse(asked, _OF_TREES, f"on variant={variant!r}")
+    if variant == "l1":
+        _refuse(asked, ("max_rounds",), "on variant='l1', which fits nothing in turns")
     if full_share == 0:
         _refuse(asked, _OF_GATES, "with full_share=0, which leaves no gate")
     return AdaptSettings(

@@ -55,8 +55,10 @@ class AdaptClassifier(CostAwareClassifier):
     expensive_features : list of str, optional
         What the expensive model is given: all features by default, or those that it names itself. A function must have
         it.
-    variant : {"gbrt", "lin", "lstsq"}, optional
-        Boosted trees, the default, or linear models; "lstsq" fits the gate to the log odds of q by squares.
+    variant : {"gbrt", "lin", "lstsq", "l1"}, optional
+        Boosted trees, the default, or linear models; "lstsq" fits the gate to the log odds of q by squares. "l1" is the
+        baseline of the paper: logistic regression with a penalty chooses columns, on these a cheap model is fitted to
+        all rows, and a gate to where that is wrong.
     full_share : float, optional
         P_full in [0, 1]: the largest mean of q, the share of rows that the expensive model gets. By default its price
         decides: what it costs a row beyond the cheap model and the gate counts against it. With 0 there is no gate.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.model_path import MeasuredPath
+from costframe.core.progress import track
 from costframe_adapt.boosted.alone import prefix, without_gate
 from costframe_adapt.boosted.annealed import anneal_cheap
 from costframe_adapt.candidate import composed, stacked
@@ -202,20 +204,18 @@ def _front(kept: list[_Kept], name: str) -> set[int]:
 
 def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> AdaptPath:
     """Fit at each share with each kind of trees down the tradeoffs, each fit from where the one before ended."""
-    sweep = _Sweep(prepared, settings, grid)
+    sweep = _Sweep(prepared, evolve(settings, verbose=0), grid)
     sweep.begin()
-    lines = [(share, trees) for share in grid.full_shares for trees in settings.trees or (None,)]
-    done, total = 0, len(lines) * len(grid.tradeoffs)
     cheap = {trees: sweep.cheap_models(trees) for trees in settings.trees}
-    for share, trees in lines:
-        warm = None
-        for tradeoff in grid.tradeoffs.tolist():
-            warm = evolve(warm or Warm(), cheap=None if trees is None else _best_at(cheap[trees], tradeoff))
-            warm = _fit(sweep, evolve(settings, tradeoff=tradeoff, full_share=share), trees, warm)
-            sweep.settle()
-            done += 1
-            if grid.told is not None:
-                grid.told(done / total)
+    fits = list(product(grid.full_shares, settings.trees or (None,), enumerate(grid.tradeoffs.tolist())))
+    warm = Warm()
+    for done, (share, trees, (level, tradeoff)) in enumerate(track(fits, "Adapt", verbose=settings.verbose), 1):
+        best = None if trees is None else _best_at(cheap[trees], tradeoff)
+        asked = evolve(sweep.settings, tradeoff=tradeoff, full_share=share)
+        warm = _fit(sweep, asked, trees, evolve(warm if level else Warm(), cheap=best))
+        sweep.settle()
+        if grid.told is not None:
+            grid.told(done / len(fits))
     return sweep.path()
 
 
@@ -224,7 +224,7 @@ def _best_at(path: AnnealedPath, tradeoff: float) -> Ensemble:
     return prefix(path.branches[point.branch], point.n_rounds)
 
 
-def _fit(sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings | None, warm: Warm | None) -> Warm:
+def _fit(sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings | None, warm: Warm) -> Warm:
     """Fit all stages at one tradeoff, and return where the first ended."""
     prepared, full, ended = sweep.prepared, sweep.prepared.full, None
     for number in range(asked.n_stages):

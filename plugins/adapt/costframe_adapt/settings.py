@@ -7,7 +7,7 @@ from attrs import frozen
 __all__ = ["ALTERNATIONS", "KINDS", "USUAL_KINDS", "VARIANTS", "AdaptSettings", "TreeSettings"]
 
 ALTERNATIONS = ("gates", "joint")
-VARIANTS = ("gbrt", "lin", "lstsq")
+VARIANTS = ("gbrt", "lin", "lstsq", "l1")
 USUAL_KINDS = ("cegb", "coupled")
 KINDS = ("cegb", "coupled", "miser")
 
@@ -41,7 +41,7 @@ class AdaptSettings:
     ----------
     tradeoff : float
     full_share : float or None
-    variant : {"gbrt", "lin", "lstsq"}
+    variant : {"gbrt", "lin", "lstsq", "l1"}
     trees : tuple of TreeSettings
         All are tried.
     n_stages : int

@@ -12,6 +12,7 @@ from costframe_adapt.boosted.boosting import Boosting
 from costframe_adapt.candidate import stacked
 from costframe_adapt.judge import Judge
 from costframe_adapt.linear.fitting import fit_linearly, linear_alone
+from costframe_adapt.linear.l1_baseline import fit_l1
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,6 +85,9 @@ def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree
 def fit_stage(judge: Judge, trees: TreeSettings | None, warm: Warm | None = None) -> Stage:
     """Fit one stage: of linear models, or of these trees in the ways that are asked for."""
     warm = warm or Warm()
+    if judge.settings.variant == "l1":
+        found, objective = fit_l1(judge)
+        return Stage(min(found, key=judge.total), objective, Warm())
     if trees is None:
         found, linear, objective = fit_linearly(judge, warm.linear)
         return Stage(min(found, key=judge.total), objective, Warm(linear=linear))

@@ -58,23 +58,27 @@ class Alone:
     watched: Watched
 
     @classmethod
-    def train(cls, judge: Judge, trees: TreeSettings) -> Self:
-        """Boost it with early stopping by the rows held out, and copies out of fold."""
+    def best(cls, judge: Judge, trees: TreeSettings, given: Ensemble | None = None) -> Self:
+        """Boost one with early stopping by the rows held out, or take one that is given if it is better there."""
         prepared, tradeoff = judge.prepared, judge.settings.tradeoff
         monitor = Monitor(judge.seen, loss_for(judge.data.n_classes), judge.data.prices, tradeoff, _EARLY, None)
-        return cls.of(judge, trees, prefix(*_boosted(prepared.binning, trees, tradeoff, monitor)))
+        found = [_seen(judge, prefix(*_boosted(prepared.binning, trees, tradeoff, monitor)))]
+        if given is not None:
+            found.append(_seen(judge, given))
+        ensemble, tree, candidate, watched = min(found, key=lambda one: judge.total(one[2]))
+        return cls(ensemble, tree, candidate, _out_of_fold(judge, trees, tree, len(ensemble.rounds)), watched)
 
-    @classmethod
-    def of(cls, judge: Judge, trees: TreeSettings, ensemble: Ensemble) -> Self:
-        """Look at an ensemble, and boost copies out of fold on the features that it reads."""
-        n_rounds, tree = len(ensemble.rounds), ensemble.finish(judge.data.feature_names)
-        watched = Watched.begin(judge.seen, judge.data.prices, ensemble.intercept)
-        for number in range(n_rounds):
-            watched.add(ensemble.of_round(number), ensemble.step)
-        train = tree.decision_function(judge.rows.X).reshape(len(judge.rows), -1)
-        seen = Scores(watched.scores.copy(), np.zeros(len(judge.seen)))
-        candidate = judge.candidate(without_gate(tree), Scores(train, np.zeros(len(train))), seen)
-        return cls(ensemble, tree, candidate, _out_of_fold(judge, trees, tree, n_rounds), watched)
+
+def _seen(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, StageTree, Candidate, Watched]:
+    """Look at an ensemble without a gate."""
+    tree = ensemble.finish(judge.data.feature_names)
+    watched = Watched.begin(judge.seen, judge.data.prices, ensemble.intercept)
+    for number in range(len(ensemble.rounds)):
+        watched.add(ensemble.of_round(number), ensemble.step)
+    train = tree.decision_function(judge.rows.X).reshape(len(judge.rows), -1)
+    seen = Scores(watched.scores.copy(), np.zeros(len(judge.seen)))
+    candidate = judge.candidate(without_gate(tree), Scores(train, np.zeros(len(train))), seen)
+    return ensemble, tree, candidate, watched
 
 
 def prefix(ensemble: Ensemble, n_rounds: int) -> Ensemble:

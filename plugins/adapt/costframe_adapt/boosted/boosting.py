@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Boosting"]
 
-_CHECKED = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)  # of all rounds, where models are looked at
+_CHECKED = (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0)  # of all rounds, where models are looked at
+_LOOKS = 3  # without a better model, after which no more trees are grown
 _STEADY = 1e-4  # change of a row's share at which the alternation has come to rest
 _PATIENCE = 2  # rounds of the alternation without a better model
-_GATES = 3  # gates fitted behind a cheap model that stays as it is
+_GATES = 3  # gates fitted behind a cheap model that stays as it is, as long as they get better
 
 
 @frozen(eq=False)
@@ -47,9 +48,8 @@ class Boosting:
 
     @classmethod
     def begin(cls, judge: Judge, trees: TreeSettings, cheap: Ensemble | None = None) -> Boosting:
-        """Grow the cheap model that stands alone, unless there is one."""
-        alone = Alone.train(judge, trees) if cheap is None else Alone.of(judge, trees, cheap)
-        return cls(judge, trees, alone)
+        """Grow the cheap model that stands alone, unless one that is given is better."""
+        return cls(judge, trees, Alone.best(judge, trees, cheap))
 
     def jointly(self, q: NDArray[np.float64] | None = None) -> tuple[list[Candidate], NDArray[np.float64], list[float]]:
         """Rebuild both models from nothing for new shares in each round, as in the paper.
@@ -90,6 +90,8 @@ class Boosting:
             growing.table.assume(alone.tree.bank, judge.rows.X)
             found.append(self._best(growing))
             history.append(judge.total(found[-1]))
+            if history[-1] > min(history):
+                break
             q = judge.shares(found[-1].front, found[-1].train)
         return found, history
 
@@ -109,6 +111,7 @@ class Boosting:
             idle = not growing.add_round()
             if number in checked or idle:
                 found.append(self.judge.candidate(growing.front(names), *growing.scores(), growing.accounts()))
-            if idle:
-                break
+                totals = [self.judge.total(one) for one in found]
+                if idle or len(totals) - 1 - int(np.argmin(totals)) >= _LOOKS:
+                    break
         return min(found, key=self.judge.total)

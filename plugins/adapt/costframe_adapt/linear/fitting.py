@@ -5,72 +5,100 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from attrs import evolve, frozen
 
 from costframe.core.groups import PricedGroups
 from costframe.linear.banks import find_bank, outputs_on
-from costframe_adapt.candidate import Scores
-from costframe_adapt.front import Front
+from costframe_adapt.linear.judged_columns import JudgedColumns, linear_front
 from costframe_adapt.linear.models import Linear, fit_linear, refit
 from costframe_adapt.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.bank import WeakLearnerBank
     from costframe.core.predictor import StageTree
     from costframe.core.training import TrainingData
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptSettings
 
-__all__ = ["fit_linearly", "linear_alone"]
+__all__ = ["PENALTIES", "fit_linearly", "linear_alone"]
 
-_PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
+_LIMITS = (0.3, 0.6)  # of the share, tried where the price decides it
+PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
 
 
 def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candidate], Linear, list[float]]:
-    """Fit at the tradeoff from several starts, or from a solution nearby, and from there at other penalties.
+    """Fit at the tradeoff from several starts, and from a solution nearby, and from the better one at other penalties.
 
-    Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. With
-    the paper's threshold there is one solution, as it is.
+    Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. Where
+    the price decides the share, some shares are tried as limits too: a gate that is sharp enough costs more norm than
+    it saves, and a limit finds it nevertheless. With the paper's threshold there is one solution, as it is.
 
     Returns
     -------
     list of Candidate, Linear, list of float
         All that was looked at; the solution at the tradeoff; and its bound after each round.
     """
-    settings, data = judge.settings, judge.data
-    bank = find_bank("columns", data, {})
-    H, held = (outputs_on(bank, rows.X, settings.n_threads).dense for rows in (judge.rows, judge.seen))
-    weight, n = judge.rows.weight, judge.rows.total_weight
-    problem = Problem(
-        judge.rows.y, data.n_classes, weight * (len(weight) / n), judge.full.train.loss, settings.full_share
-    )
-    priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n)
-    price = _full_price(judge)
-    distance: Literal["kl", "squares"] = "kl" if settings.variant == "lin" else "squares"
+    settings, columns = judge.settings, JudgedColumns.of(judge)
+    paper = settings.zero_threshold
+    shares = (None, *_LIMITS) if settings.full_share is None and not paper else (settings.full_share,)
     found: list[Candidate] = []
-    first = model = warm
-    for penalty in _PENALTIES[:1] if settings.zero_threshold else _PENALTIES:
-        model = fit_linear(
-            H,
-            problem,
-            priced.times(settings.tradeoff * penalty),
-            price,
-            distance=distance,
+    solutions: list[Linear] = []
+    for share in shares:
+        task = _Linear(columns, judge, share)
+        begun = [task.fit(1.0)] + ([] if warm is None else [task.fit(1.0, warm)])
+        model = min(begun, key=lambda one: float(one.bounds[-1]))
+        solutions.append(model)
+        for penalty in (1.0,) if paper else PENALTIES:
+            model = model if penalty == 1 else task.fit(penalty, model)
+            found += [columns.look_at(one) for one in (model, *(() if paper else (task.refit(model),)))]
+    return found, solutions[0], solutions[0].bounds.tolist()
+
+
+@frozen(eq=False)
+class _Linear:
+    """The fits of one limit of the share."""
+
+    columns: JudgedColumns
+    judge: Judge
+    full_share: float | None
+
+    @property
+    def problem(self) -> Problem:
+        return evolve(self.columns.problem, full_share=self.full_share)
+
+    @property
+    def distance(self) -> Literal["kl", "squares"]:
+        return "kl" if self.judge.settings.variant == "lin" else "squares"
+
+    def fit(self, penalty: float, start: Linear | None = None) -> Linear:
+        settings = self.judge.settings
+        return fit_linear(
+            self.columns.H,
+            self.problem,
+            self.columns.priced.times(settings.tradeoff * penalty),
+            self._full_price(),
+            distance=self.distance,
             standardize=settings.standardize,
-            start=model,
+            start=start,
             max_rounds=settings.max_rounds,
         )
-        first = model if penalty == 1 else first
-        refitted = () if settings.zero_threshold else (refit(H, problem, model, distance=distance),)
-        found += [_looked_at(judge, bank, one, H, held) for one in (model, *refitted)]
-    assert first is not None  # noqa: S101 - there is at least one penalty
-    return found, first, first.bounds.tolist()
+
+    def refit(self, model: Linear) -> Linear:
+        return refit(self.columns.H, self.problem, model, distance=self.distance)
+
+    def _full_price(self) -> NDArray[np.float64]:
+        """Return what the expensive model's cost is worth in loss, (n,); nothing where its share is limited instead."""
+        judge = self.judge
+        account, prices = judge.full.train.account, judge.data.prices
+        if self.full_share is not None:
+            return np.zeros(len(judge.rows))
+        return judge.settings.tradeoff * (account.cost(prices) + account.batch(prices) / judge.rows.total_weight)
 
 
 def linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
-    """Fit the cheap model alone: logistic regression with the penalty."""
+    """Fit the cheap model alone: logistic regression with the penalty; for "l1" it only chooses the columns."""
     rows = data.train
     bank = find_bank("columns", data, {})
     H, n = outputs_on(bank, rows.X, settings.n_threads).dense, rows.total_weight
@@ -78,26 +106,6 @@ def linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
     problem = Problem(rows.y, data.n_classes, rows.weight * (len(rows) / n), nothing, 0.0)
     priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n).times(settings.tradeoff)
     model = fit_linear(H, problem, priced, nothing, distance="kl", standardize=settings.standardize)
-    return _front(bank, model).alone()
-
-
-def _full_price(judge: Judge) -> NDArray[np.float64]:
-    """Return what the expensive model's cost is worth in loss, (n,); nothing where its share is limited instead."""
-    account, prices = judge.full.train.account, judge.data.prices
-    if judge.settings.full_share is not None:
-        return np.zeros(len(judge.rows))
-    return judge.settings.tradeoff * (account.cost(prices) + account.batch(prices) / judge.rows.total_weight)
-
-
-def _looked_at(
-    judge: Judge, bank: WeakLearnerBank, model: Linear, H: NDArray[np.float64], held: NDArray[np.float64]
-) -> Candidate:
-    train, seen = (
-        Scores(rows @ model.cheap + model.cheap_intercept, rows @ model.gate + model.gate_intercept)
-        for rows in (H, held)
-    )
-    return judge.candidate(_front(bank, model), train, seen)
-
-
-def _front(bank: WeakLearnerBank, model: Linear) -> Front:
-    return Front(bank, model.cheap, model.cheap_intercept, model.gate, model.gate_intercept)
+    if settings.variant == "l1":
+        model = refit(H, problem, model, distance="kl")
+    return linear_front(bank, model).alone()

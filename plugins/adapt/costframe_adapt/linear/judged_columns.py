@@ -1,0 +1,79 @@
+"""The columns that linear models of one stage are fitted to and looked at on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from costframe.core.groups import PricedGroups
+from costframe.linear.banks import find_bank, outputs_on
+from costframe_adapt.candidate import Scores
+from costframe_adapt.front import Front
+from costframe_adapt.problem import Problem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe_adapt.candidate import Candidate
+    from costframe_adapt.judge import Judge
+    from costframe_adapt.linear.models import Linear
+
+__all__ = ["JudgedColumns", "linear_front"]
+
+
+@frozen(eq=False)
+class JudgedColumns:
+    """All columns, of training rows and of rows held out.
+
+    Attributes
+    ----------
+    judge : Judge
+    bank : WeakLearnerBank
+        The columns.
+    H, held : float64 (n, C), float64 (n', C)
+        Of the training rows, and of the rows held out.
+    problem : Problem
+        Of the training rows, with the share of the settings.
+    priced : PricedGroups
+    """
+
+    judge: Judge
+    bank: WeakLearnerBank
+    H: NDArray[np.float64]
+    held: NDArray[np.float64]
+    problem: Problem
+    priced: PricedGroups
+
+    @classmethod
+    def of(cls, judge: Judge) -> JudgedColumns:
+        """Read the columns."""
+        settings, data, rows = judge.settings, judge.data, judge.rows
+        bank = find_bank("columns", data, {})
+        H, held = (outputs_on(bank, part.X, settings.n_threads).dense for part in (rows, judge.seen))
+        weight, n = rows.weight, rows.total_weight
+        problem = Problem(
+            rows.y, data.n_classes, weight * (len(weight) / n), judge.full.train.loss, settings.full_share
+        )
+        priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n)
+        return cls(judge, bank, H, held, problem, priced)
+
+    @property
+    def alone(self) -> Problem:
+        """The problem of a cheap model that answers all rows."""
+        return evolve(self.problem, full_share=0.0)
+
+    def look_at(self, model: Linear) -> Candidate:
+        """See what a gate and a cheap model are worth."""
+        train, seen = (
+            Scores(rows @ model.cheap + model.cheap_intercept, rows @ model.gate + model.gate_intercept)
+            for rows in (self.H, self.held)
+        )
+        return self.judge.candidate(linear_front(self.bank, model), train, seen)
+
+
+def linear_front(bank: WeakLearnerBank, model: Linear) -> Front:
+    """Return a gate and a cheap model over columns."""
+    return Front(bank, model.cheap, model.cheap_intercept, model.gate, model.gate_intercept)
