@@ -20,7 +20,7 @@ from costframe_adapt import AdaptClassifier
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 
 X, Y = table(1, 300)
-OTHER = table(99, 600)
+OTHER = table(99, 1500)
 FRAME = pd.DataFrame(X, columns=list(NAMES))
 READ = [0, 1, 4, 5]  # a, b, e, f
 
@@ -47,8 +47,14 @@ def frame(rows=OTHER[0], columns=NAMES):
 FITTED = {
     "forest": lambda: (RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), {}),
     "adopted": lambda: (cf.adopt(RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), NAMES), {}),
-    "xgboost": lambda: (xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(*OTHER), {}),
-    "booster": lambda: (xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(*OTHER).get_booster(), {}),
+    "xgboost": lambda: (
+        xgboost.XGBClassifier(n_estimators=8, max_depth=3, learning_rate=0.8, n_jobs=1).fit(*OTHER),
+        {},
+    ),
+    "booster": lambda: (
+        xgboost.XGBClassifier(n_estimators=8, max_depth=3, learning_rate=0.8, n_jobs=1).fit(*OTHER).get_booster(),
+        {},
+    ),
     "pipeline": lambda: (make_pipeline(StandardScaler(), LogisticRegression()).fit(*OTHER), {}),
     "calibrated": lambda: (CalibratedClassifierCV(SVC(), cv=2).fit(*OTHER), {}),
     "frame": lambda: (LogisticRegression().fit(frame(columns="fbea"), OTHER[1]), {}),
