@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier
@@ -222,13 +222,13 @@ class AdaptClassifier(CostAwareClassifier):
             As of `fit`; if there are no validation data, or a parameter has no effect on a grid.
         """
         data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
-        settings, (levels, shares) = self._settings(data), asked_grid(self, tradeoffs, full_shares)
+        settings, (asked, shares) = self._settings(data), asked_grid(self, tradeoffs, full_shares)
+        levels = np.zeros(0) if asked is None else asked
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
         score = scorer(scoring)
-        prepared = self._prepare(data, settings, self._given(expensive_proba, sample_weight, len(np.asarray(y))))
-        levels = usual_tradeoffs(prepared) if levels is None else levels
-        path = sweep_grid(prepared, settings, Grid(levels, shares, score, progress))
+        proba = self._given(expensive_proba, sample_weight, len(np.asarray(y)))
+        path = self._sweep(data, settings, proba, Grid(levels, shares, score, progress))
         self.n_iter_, self.objective_ = 0, np.zeros(0)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
         return path
@@ -245,6 +245,15 @@ class AdaptClassifier(CostAwareClassifier):
         trained = train_adapt(self._prepare(data, settings, proba), settings)
         self.n_iter_, self.objective_ = len(trained.objective), np.array(trained.objective)
         return trained.tree
+
+    def _sweep(
+        self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None, grid: Grid
+    ) -> AdaptPath:
+        """Sweep a grid, at the usual tradeoffs where it has none."""
+        prepared = self._prepare(data, settings, proba)
+        if not len(grid.tradeoffs):
+            grid = evolve(grid, tradeoffs=usual_tradeoffs(prepared))
+        return sweep_grid(prepared, settings, grid)
 
     def _prepare(self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None) -> Prepared:
         """Find the expensive model, and what it says of all rows."""

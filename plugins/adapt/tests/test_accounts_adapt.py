@@ -237,7 +237,14 @@ def test_an_account_is_a_choice_of_rows_and_a_union(case, threshold):
     np.testing.assert_allclose(both.batch(prices), composed.batch(prices), rtol=1e-9)
 
 
-@pytest.mark.parametrize("settings", [{}, {"trees": "cegb"}, {"trees": "miser"}, {"trees": "coupled"}, LINEAR], ids=str)
+STAGED = ({"n_stages": 2, "trees": "cegb"}, LINEAR | {"n_stages": 3, "threshold": "zero", "full_share": 0.7})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"trees": "cegb"}, {"trees": "miser"}, {"trees": "coupled"}, LINEAR, *STAGED],
+    ids=str,
+)
 @pytest.mark.parametrize("kind", ["cegb", "logistic"])
 def test_the_objective_is_that_of_the_model_on_the_rows_held_out(kind, settings, monkeypatch):
     """With prices of all kinds: what was chosen by is what the chosen model loses and costs."""
@@ -252,7 +259,9 @@ def test_the_objective_is_that_of_the_model_on_the_rows_held_out(kind, settings,
 
     monkeypatch.setattr(training, "stacked", noted)
     model = fitted(kind, EVERY_PRICE, **settings)
-    ((best, rows),) = seen
+    assert len(seen) == settings.get("n_stages", 1)
+    assert settings.get("n_stages", 1) == 1 or len(model.predictor_.stages) > 3
+    best, rows = seen[-1]
     report = model.predictor_.cost(rows.X, EVERY_PRICE, sample_weight=rows.weight)
     assert best.placed.cost == pytest.approx(report.mean, rel=1e-9)
     chance = model.predictor_.predict(rows.X)

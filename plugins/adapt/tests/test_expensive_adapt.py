@@ -20,7 +20,7 @@ from costframe_adapt import AdaptClassifier
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 
 X, Y = table(1, 300)
-OTHER = table(99, 600)
+OTHER = table(99, 1500)
 FRAME = pd.DataFrame(X, columns=list(NAMES))
 READ = [0, 1, 4, 5]  # a, b, e, f
 
@@ -47,8 +47,14 @@ def frame(rows=OTHER[0], columns=NAMES):
 FITTED = {
     "forest": lambda: (RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), {}),
     "adopted": lambda: (cf.adopt(RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), NAMES), {}),
-    "xgboost": lambda: (xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(*OTHER), {}),
-    "booster": lambda: (xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(*OTHER).get_booster(), {}),
+    "xgboost": lambda: (
+        xgboost.XGBClassifier(n_estimators=8, max_depth=3, learning_rate=0.8, n_jobs=1).fit(*OTHER),
+        {},
+    ),
+    "booster": lambda: (
+        xgboost.XGBClassifier(n_estimators=8, max_depth=3, learning_rate=0.8, n_jobs=1).fit(*OTHER).get_booster(),
+        {},
+    ),
     "pipeline": lambda: (make_pipeline(StandardScaler(), LogisticRegression()).fit(*OTHER), {}),
     "calibrated": lambda: (CalibratedClassifierCV(SVC(), cv=2).fit(*OTHER), {}),
     "frame": lambda: (LogisticRegression().fit(frame(columns="fbea"), OTHER[1]), {}),
@@ -106,6 +112,17 @@ def test_probabilities_silence_the_warning_and_are_what_training_goes_by():
     assert (found(model, X, Y, proba=worse).proba == worse).all()
     useless = asked(model, tradeoff=1e-3).fit(X, Y, expensive_proba=worse)
     assert (useless.predictor_.exits(X) == (1 if len(useless.predictor_.stages) > 1 else 0)).all()  # none goes on
+
+
+def test_the_warning_tells_where_fit_was_called():
+    """So that Python shows it once for each such place."""
+    model = linear(OTHER[0])
+    with pytest.warns(PrefittedWarning) as told:
+        asked(model).fit(X, Y)
+    assert told[0].filename == __file__
+    with pytest.warns(PrefittedWarning) as told:
+        asked(model, trees="cegb").fit_path(X, Y, X_val=X, y_val=Y, tradeoffs=[0.1])
+    assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize("shape", ["one", "two", "list"])

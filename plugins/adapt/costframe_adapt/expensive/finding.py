@@ -111,7 +111,8 @@ def find_expensive(data: TrainingData, asked: Finding) -> Expensive:
     _check_classes(given, asked.classes)
     tree = as_tree(given, columns, len(asked.classes))
     if asked.proba is None:
-        warnings.warn(_PREFITTED.format(kind=type(given).__name__), PrefittedWarning, stacklevel=5)
+        # To whoever called `fit` or `fit_path`.
+        warnings.warn(_PREFITTED.format(kind=type(given).__name__), PrefittedWarning, stacklevel=6)
         proba = check_outputs(tree, data.train.X, "training rows")
     else:
         proba = asked.proba
