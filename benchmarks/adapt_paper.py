@@ -1,6 +1,6 @@
 """Adapt's claims on real tables: what it saves within 1 % of an expensive model, beside LightGBM's CEGB in one run.
 
-    python benchmarks/adapt_paper.py [letter thyroid nhanes cover] [--splits 1] [--stages 1 2 3] [--models xgboost] [--no-lightgbm]
+    python benchmarks/adapt_paper.py [letter thyroid nhanes cover] [--splits 1] [--stages 1 2] [--models xgboost]
 
 The expensive models are a random forest and an RBF support vector machine on letter, as in the paper, and 300 boosted
 trees of xgboost elsewhere, priced on their paths. "Within 1 % of the best" is as in ../shared/bench: the cheapest model
