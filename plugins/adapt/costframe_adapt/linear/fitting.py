@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["PENALTIES", "fit_linearly", "linear_alone"]
 
 _LIMITS = (0.3, 0.6)  # of the share, tried where the price decides it
+_TRIED = 10  # rounds of the alternation at these
 PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
 
 
 def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candidate], Linear, list[float]]:
-    """Fit at the tradeoff from several starts, and from a solution nearby, and from the better one at other penalties.
+    """Fit at the tradeoff from several starts, or from a solution nearby, and from there at other penalties.
 
     Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. Where
     the price decides the share, some shares are tried as limits too: a gate that is sharp enough costs more norm than
@@ -47,10 +48,9 @@ def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candida
     solutions: list[Linear] = []
     for share in shares:
         task = _Linear(columns, judge, share)
-        begun = [task.fit(1.0)] + ([] if warm is None else [task.fit(1.0, warm)])
-        model = min(begun, key=lambda one: float(one.bounds[-1]))
+        model = task.fit(1.0, None if solutions else warm)
         solutions.append(model)
-        for penalty in (1.0,) if paper else PENALTIES:
+        for penalty in (1.0,) if paper or share != settings.full_share else PENALTIES:
             model = model if penalty == 1 else task.fit(penalty, model)
             found += [columns.look_at(one) for one in (model, *(() if paper else (task.refit(model),)))]
     return found, solutions[0], solutions[0].bounds.tolist()
@@ -82,7 +82,9 @@ class _Linear:
             distance=self.distance,
             standardize=settings.standardize,
             start=start,
-            max_rounds=settings.max_rounds,
+            max_rounds=min(settings.max_rounds, _TRIED)
+            if self.full_share != settings.full_share
+            else settings.max_rounds,
         )
 
     def refit(self, model: Linear) -> Linear:
