@@ -1,0 +1,54 @@
+"""What a hostile user found: models that are copied, functions that fail where nobody looks, grids that are none."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from adapt_cases import FEATURES, NAMES, QUICK, PrefittedWarning, chance, steps, table, three_classes
+from sklearn.linear_model import LogisticRegression
+
+import costframe as cf
+from costframe.core.errors import DataError, ParameterError
+from costframe_adapt import AdaptClassifier
+
+X, Y = table(1, 300)
+FRAME = pd.DataFrame(X, columns=list(NAMES))
+READ = [0, 1, 4, 5]
+GRID = {"X_val": X[::2], "y_val": Y[::2]}
+
+
+def asked(expensive, **settings):
+    return AdaptClassifier(FEATURES, 2e-3, expensive=expensive, **QUICK | settings)
+
+
+def function(rows):
+    """Answer for both classes."""
+    return np.column_stack([1 - chance(rows), chance(rows)])
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        (LogisticRegression(), {}),
+        (LogisticRegression().fit(FRAME[list("fbea")], Y), {}),
+        (cf.SteppedPredictor(NAMES, steps), {}),
+        (function, {"expensive_features": list("abef")}),
+    ],
+    ids=["unfitted", "named", "stepped", "function"],
+)
+@pytest.mark.filterwarnings("ignore::costframe_adapt.expensive.finding.PrefittedWarning")
+def test_fitted_models_are_pickled(model, settings):
+    fit = asked(model, full_share=0.6, **settings).fit(FRAME, Y)
+    assert (fit.predictor_.exits(X) == 2).any()
+    same = pickle.loads(pickle.dumps(fit))  # noqa: S301 - its own
+    np.testing.assert_array_equal(same.predict_proba(FRAME), fit.predict_proba(FRAME))
+    assert same.cost(FRAME).mean == fit.cost(FRAME).mean
+
+
+def test_fitted_models_of_three_classes_are_pickled():
+    rows, y = three_classes(1, 200)
+    fit = asked(LogisticRegression(), full_share=0.6).fit(rows, y)
+    same = pickle.loads(pickle.dumps(fit))  # noqa: S301 - its own
+    np.testing.assert_array_equal(same.predict_proba(rows), fit.predict_proba(rows))
