@@ -52,3 +52,19 @@ def test_fitted_models_of_three_classes_are_pickled():
     fit = asked(LogisticRegression(), full_share=0.6).fit(rows, y)
     same = pickle.loads(pickle.dumps(fit))  # noqa: S301 - its own
     np.testing.assert_array_equal(same.predict_proba(rows), fit.predict_proba(rows))
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda rows: np.full(len(rows), np.nan), "expensive: expected probabilities from 0 to 1 .* got nan"),
+        (lambda rows: 100 * chance(rows), "expensive: expected probabilities from 0 to 1 for training rows, got"),
+        (lambda rows: np.full((len(rows), 3), 1 / 3), r"expensive: opaque learner 'expensive': expected shape"),
+        (lambda rows: ["x"] * len(rows), "expensive: opaque learner 'expensive': could not convert"),
+    ],
+    ids=["NaN", "percent", "shape", "text"],
+)
+def test_probabilities_that_are_given_do_not_hide_a_broken_function(broken, message):
+    """Without validation rows it was asked for none; where they are given, by name too."""
+    with pytest.raises(DataError, match=message):
+        asked(broken, expensive_features=list("abef")).fit(X, Y, expensive_proba=chance(X[:, READ]))
