@@ -68,3 +68,10 @@ def test_probabilities_that_are_given_do_not_hide_a_broken_function(broken, mess
     """Without validation rows it was asked for none; where they are given, by name too."""
     with pytest.raises(DataError, match=message):
         asked(broken, expensive_features=list("abef")).fit(X, Y, expensive_proba=chance(X[:, READ]))
+
+
+@pytest.mark.parametrize("alone", [1e-3, np.float64(0.5), np.array(0.5)], ids=["float", "scalar", "array"])
+@pytest.mark.parametrize("name", ["tradeoffs", "full_shares"])
+def test_a_grid_of_one_number_is_refused_by_name(name, alone):
+    with pytest.raises(ParameterError, match=f"{name}: expected a list of numbers, got"):
+        asked(LogisticRegression()).fit_path(X, Y, **GRID, **{name: alone})
