@@ -75,3 +75,15 @@ def test_probabilities_that_are_given_do_not_hide_a_broken_function(broken, mess
 def test_a_grid_of_one_number_is_refused_by_name(name, alone):
     with pytest.raises(ParameterError, match=f"{name}: expected a list of numbers, got"):
         asked(LogisticRegression()).fit_path(X, Y, **GRID, **{name: alone})
+
+
+@pytest.mark.parametrize("path", [False, True], ids=["fit", "fit_path"])
+def test_the_warning_points_at_the_callers_line(path):
+    model = LogisticRegression().fit(X, Y)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if path:
+            asked(model, trees="cegb").fit_path(X, Y, **GRID, tradeoffs=[1e-3])
+        else:
+            asked(model, trees="cegb").fit(X, Y)
+    assert [(one.category, one.filename) for one in told] == [(PrefittedWarning, __file__)]
