@@ -67,16 +67,23 @@ def asked_grid(
     asked: Any, tradeoffs: Any, full_shares: Any
 ) -> tuple[NDArray[np.float64] | None, tuple[float | None, ...]]:
     """Check what a grid is to be made of: its tradeoffs, descending, and shares."""
-    shares = (asked.full_share,) if full_shares is None else tuple(full_shares)
-    if not shares:
-        raise ParameterError("full_shares: expected at least one, got none")
+    shares = (asked.full_share,) if full_shares is None else _several("full_shares", full_shares)
     found = tuple(given_or("full_shares", share, None, high=1) for share in shares)
     if tradeoffs is None:
         return None, found
-    if not len(tradeoffs):
-        raise ParameterError("tradeoffs: expected at least one, got none")
-    levels = [float(check_number("tradeoffs", tradeoff)) for tradeoff in tradeoffs]
+    levels = [float(check_number("tradeoffs", tradeoff)) for tradeoff in _several("tradeoffs", tradeoffs)]
     return np.array(sorted(set(levels), reverse=True)), found
+
+
+def _several(name: str, values: Any) -> tuple[Any, ...]:
+    """Return values of a grid; refuse one that stands alone, and none."""
+    try:
+        found = tuple(values)
+    except TypeError:
+        raise ParameterError(f"{name}: expected a list of numbers, got {values!r}") from None
+    if not found:
+        raise ParameterError(f"{name}: expected at least one, got none")
+    return found
 
 
 def _one_of(name: str, value: Any, known: Sequence[str]) -> str:

@@ -165,8 +165,9 @@ class AdaptClassifier(CostAwareClassifier):
             A ValueError that names what does not fit.
         """
         data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
-        proba = self._given(expensive_proba, sample_weight, len(np.asarray(y)))
-        self._keep(self._fit(data, proba), data.costs)
+        settings, proba = self._settings(data), self._given(expensive_proba, sample_weight, len(np.asarray(y)))
+        prepared = None if settings.full_share == 0 else self._prepare(data, settings, proba)
+        self._keep(self._fit(data, settings, prepared), data.costs)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -234,15 +235,16 @@ class AdaptClassifier(CostAwareClassifier):
         return path
 
     def _train(self, data: TrainingData) -> StageTree:
-        return self._fit(data, None)
-
-    def _fit(self, data: TrainingData, proba: NDArray[np.float64] | None) -> StageTree:
         settings = self._settings(data)
-        if settings.full_share == 0:
+        prepared = None if settings.full_share == 0 else self._prepare(data, settings, None)
+        return self._fit(data, settings, prepared)
+
+    def _fit(self, data: TrainingData, settings: AdaptSettings, prepared: Prepared | None) -> StageTree:
+        if prepared is None:
             self.expensive_, self.n_iter_, self.objective_ = None, 0, np.zeros(0)
             self.__dict__.pop("expensive_predictor_", None)  # an earlier fit's
             return train_without_gate(data, settings)
-        trained = train_adapt(self._prepare(data, settings, proba), settings)
+        trained = train_adapt(prepared, settings)
         self.n_iter_, self.objective_ = len(trained.objective), np.array(trained.objective)
         return trained.tree
 

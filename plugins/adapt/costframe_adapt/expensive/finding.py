@@ -116,6 +116,8 @@ def find_expensive(data: TrainingData, asked: Finding) -> Expensive:
         proba = check_outputs(tree, data.train.X, "training rows")
     else:
         proba = asked.proba
+        if data.valid is None:  # else it is seen on those rows
+            check_outputs(tree, data.train.X, "training rows")
     return _with_validation(given, tree, proba, data)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from costframe.core.stages import Stage
 
-__all__ = ["NAME", "Columns", "as_tree", "check_outputs", "check_sums", "probability_function"]
+__all__ = ["NAME", "Columns", "as_tree", "check_outputs", "check_sums"]
 
 NAME = "expensive"  # what a saved model calls the opaque learner
 _NEARLY = 1e-6  # by which probabilities may leave [0, 1]: forests sum up in single precision
@@ -111,18 +111,39 @@ def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> No
         raise DataError(f"{what} {unknown[0]!r}, which is none of the priced features {', '.join(known)}")
 
 
-def probability_function(model: Any, names: Sequence[str]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return what gives class probabilities of rows, (n, len(names)); a model that knows names is given a frame."""
-    named = getattr(model, "feature_names_in_", None) is not None
+@frozen(eq=False)
+class _Probabilities:
+    """A model's class probabilities of rows, (n, len(names)); a class, as models are pickled.
 
-    def probabilities(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not named:
-            return np.asarray(model.predict_proba(rows), np.float64)
+    Attributes
+    ----------
+    model : object
+    names : tuple of str
+        Of its columns.
+    """
+
+    model: Any
+    names: tuple[str, ...]
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ask the model; one that knows names is given a frame."""
+        if getattr(self.model, "feature_names_in_", None) is None:
+            return np.asarray(self.model.predict_proba(rows), np.float64)
         import pandas as pd
 
-        return np.asarray(model.predict_proba(pd.DataFrame(rows, columns=list(names))), np.float64)
+        return np.asarray(self.model.predict_proba(pd.DataFrame(rows, columns=list(self.names))), np.float64)
 
-    return probabilities
+
+@frozen(eq=False)
+class _OfClassOne:
+    """A function's probabilities of class 1, (n,) or (n, 1), also where it gives those of two classes."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Take the second of two columns."""
+        values = np.asarray(self.function(rows), np.float64)
+        return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
 
 
 def as_tree(model: Any, columns: Columns, n_classes: int) -> StageTree:
@@ -144,7 +165,7 @@ def as_tree(model: Any, columns: Columns, n_classes: int) -> StageTree:
         return _opaque(model.predict, columns.read_by(model.feature_names), n_classes)
     if hasattr(model, "predict_proba"):
         own = columns.of_model(model)
-        return _opaque(probability_function(model, own.given_names), own, n_classes)
+        return _opaque(_Probabilities(model, own.given_names), own, n_classes)
     if callable(model) and not hasattr(model, "predict"):
         return _opaque(model, columns, n_classes)
     raise ParameterError(
@@ -218,12 +239,7 @@ def _one_output(stage: Stage) -> Stage:
 def _opaque(function: Callable[..., Any], columns: Columns, n_classes: int) -> StageTree:
     """Wrap a function of (n, len(columns.given)) that gives probabilities of class 1, or of all classes."""
     width = 1 if n_classes == 2 else n_classes
-
-    def of_classes(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        values = np.asarray(function(rows), np.float64)
-        return values[:, 1] if width == 1 and values.ndim == 2 and values.shape[1] == 2 else values
-
-    learner = OpaqueLearner(NAME, of_classes, columns.given, width)
+    learner = OpaqueLearner(NAME, _OfClassOne(function) if width == 1 else function, columns.given, width)
     bank = WeakLearnerBank.opaque(columns.names, [learner])
     return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width)),))
 

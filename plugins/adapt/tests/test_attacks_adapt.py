@@ -1,0 +1,89 @@
+"""What a hostile user found: models that are copied, functions that fail where nobody looks, grids that are none."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from adapt_cases import FEATURES, NAMES, QUICK, PrefittedWarning, chance, steps, table, three_classes
+from sklearn.linear_model import LogisticRegression
+
+import costframe as cf
+from costframe.core.errors import DataError, ParameterError
+from costframe_adapt import AdaptClassifier
+
+X, Y = table(1, 300)
+FRAME = pd.DataFrame(X, columns=list(NAMES))
+READ = [0, 1, 4, 5]
+GRID = {"X_val": X[::2], "y_val": Y[::2]}
+
+
+def asked(expensive, **settings):
+    return AdaptClassifier(FEATURES, 2e-3, expensive=expensive, **QUICK | settings)
+
+
+def function(rows):
+    """Answer for both classes."""
+    return np.column_stack([1 - chance(rows), chance(rows)])
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        (LogisticRegression(), {}),
+        (LogisticRegression().fit(FRAME[list("fbea")], Y), {}),
+        (cf.SteppedPredictor(NAMES, steps), {}),
+        (function, {"expensive_features": list("abef")}),
+    ],
+    ids=["unfitted", "named", "stepped", "function"],
+)
+@pytest.mark.filterwarnings("ignore::costframe_adapt.expensive.finding.PrefittedWarning")
+def test_fitted_models_are_pickled(model, settings):
+    fit = asked(model, full_share=0.6, **settings).fit(FRAME, Y)
+    assert (fit.predictor_.exits(X) == 2).any()
+    same = pickle.loads(pickle.dumps(fit))  # noqa: S301 - its own
+    np.testing.assert_array_equal(same.predict_proba(FRAME), fit.predict_proba(FRAME))
+    assert same.cost(FRAME).mean == fit.cost(FRAME).mean
+
+
+def test_fitted_models_of_three_classes_are_pickled():
+    rows, y = three_classes(1, 200)
+    fit = asked(LogisticRegression(), full_share=0.6).fit(rows, y)
+    same = pickle.loads(pickle.dumps(fit))  # noqa: S301 - its own
+    np.testing.assert_array_equal(same.predict_proba(rows), fit.predict_proba(rows))
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda rows: np.full(len(rows), np.nan), "expensive: expected probabilities from 0 to 1 .* got nan"),
+        (lambda rows: 100 * chance(rows), "expensive: expected probabilities from 0 to 1 for training rows, got"),
+        (lambda rows: np.full((len(rows), 3), 1 / 3), r"expensive: opaque learner 'expensive': expected shape"),
+        (lambda rows: ["x"] * len(rows), "expensive: opaque learner 'expensive': could not convert"),
+    ],
+    ids=["NaN", "percent", "shape", "text"],
+)
+def test_probabilities_that_are_given_do_not_hide_a_broken_function(broken, message):
+    """Without validation rows it was asked for none; where they are given, by name too."""
+    with pytest.raises(DataError, match=message):
+        asked(broken, expensive_features=list("abef")).fit(X, Y, expensive_proba=chance(X[:, READ]))
+
+
+@pytest.mark.parametrize("alone", [1e-3, np.float64(0.5), np.array(0.5)], ids=["float", "scalar", "array"])
+@pytest.mark.parametrize("name", ["tradeoffs", "full_shares"])
+def test_a_grid_of_one_number_is_refused_by_name(name, alone):
+    with pytest.raises(ParameterError, match=f"{name}: expected a list of numbers, got"):
+        asked(LogisticRegression()).fit_path(X, Y, **GRID, **{name: alone})
+
+
+@pytest.mark.parametrize("path", [False, True], ids=["fit", "fit_path"])
+def test_the_warning_points_at_the_callers_line(path):
+    model = LogisticRegression().fit(X, Y)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if path:
+            asked(model, trees="cegb").fit_path(X, Y, **GRID, tradeoffs=[1e-3])
+        else:
+            asked(model, trees="cegb").fit(X, Y)
+    assert [(one.category, one.filename) for one in told] == [(PrefittedWarning, __file__)]
