@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, field
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier
@@ -224,12 +224,13 @@ class AdaptClassifier(CostAwareClassifier):
         """
         data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         settings, (asked, shares) = self._settings(data), asked_grid(self, tradeoffs, full_shares)
-        levels = np.zeros(0) if asked is None else asked
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
         score = scorer(scoring)
         proba = self._given(expensive_proba, sample_weight, len(np.asarray(y)))
-        path = self._sweep(data, settings, proba, Grid(levels, shares, score, progress))
+        prepared = self._prepare(data, settings, proba)
+        levels = usual_tradeoffs(prepared) if asked is None else asked
+        path = sweep_grid(prepared, settings, Grid(levels, shares, score, progress))
         self.n_iter_, self.objective_ = 0, np.zeros(0)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
         return path
@@ -248,15 +249,6 @@ class AdaptClassifier(CostAwareClassifier):
         self.n_iter_, self.objective_ = len(trained.objective), np.array(trained.objective)
         return trained.tree
 
-    def _sweep(
-        self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None, grid: Grid
-    ) -> AdaptPath:
-        """Sweep a grid, at the usual tradeoffs where it has none."""
-        prepared = self._prepare(data, settings, proba)
-        if not len(grid.tradeoffs):
-            grid = evolve(grid, tradeoffs=usual_tradeoffs(prepared))
-        return sweep_grid(prepared, settings, grid)
-
     def _prepare(self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None) -> Prepared:
         """Find the expensive model, and what it says of all rows."""
         expensive = self._find(data, proba)
@@ -267,7 +259,8 @@ class AdaptClassifier(CostAwareClassifier):
     def _find(self, data: TrainingData, proba: NDArray[np.float64] | None) -> Expensive:
         cv = 5 if self.cv is None else check_number("cv", self.cv, low=2, whole=True)
         seed = check_number("random_state", self.random_state, whole=True)
-        given = Finding(self.expensive, self.expensive_features, cv, proba, self.classes_, seed, self.n_jobs)
+        framed = hasattr(self, "feature_names_in_")
+        given = Finding(self.expensive, self.expensive_features, cv, proba, self.classes_, seed, framed, self.n_jobs)
         return find_expensive(data, given)
 
     def _settings(self, data: TrainingData) -> AdaptSettings:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["AdaptPath", "AdaptPoint", "Grid", "sweep_grid", "usual_tradeoffs"]
 
 _LEVELS = 12
+_AFRESH = 3  # of so many fits of linear models one has all starts: those nearby may all be in one basin
 _LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
 _HIGHEST = (1.0, 30.0)
 
@@ -219,7 +220,8 @@ def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> Adapt
     for done, (share, trees, (level, tradeoff)) in enumerate(track(fits, "Adapt", verbose=settings.verbose), 1):
         best = None if trees is None else _best_at(cheap[trees], tradeoff)
         asked = evolve(sweep.settings, tradeoff=tradeoff, full_share=share)
-        warm = _fit(sweep, asked, trees, evolve(warm if level else Warm(), cheap=best))
+        afresh = level == 0 or (trees is None and level % _AFRESH == 0)
+        warm = _fit(sweep, asked, trees, evolve(Warm() if afresh else warm, cheap=best))
         sweep.settle()
         if grid.told is not None:
             grid.told(done / len(fits))

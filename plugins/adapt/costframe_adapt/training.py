@@ -35,7 +35,7 @@ class Warm:
 
     q: NDArray[np.float64] | None = None
     cheap: Ensemble | None = None
-    linear: Linear | None = None
+    linear: tuple[Linear, ...] = ()
 
 
 @frozen(eq=False)

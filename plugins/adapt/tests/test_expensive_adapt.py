@@ -6,6 +6,7 @@ import pytest
 import xgboost
 from adapt_cases import COSTS, FEATURES, NAMES, QUICK, PrefittedWarning, chance, steps, table, three_classes, uneven
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -389,3 +390,26 @@ def test_probabilities_of_three_classes_sum_to_one():
 def test_settings_are_refused_by_name(settings, message):
     with pytest.raises(CostframeError, match=message):
         asked(LogisticRegression(), **settings).fit(X, Y)
+
+
+def test_a_pipeline_that_picks_columns_by_name_is_fitted_on_frames():
+    X, y = frame_of(300)
+    picks = ColumnTransformer([("scaled", StandardScaler(), ["a", "c"])])
+    model = AdaptClassifier(None, 1e-3, expensive=make_pipeline(picks, LogisticRegression()), **QUICK).fit(X, y)
+    assert model.expensive_.feature_names_in_.tolist() == list(X.columns)
+    assert model.predict_proba(X).shape == (300, 2)
+    assert model.expensive_predictor_.cost(X).mean == len(X.columns)
+
+
+def test_xgboost_takes_labels_of_any_kind():
+    X, y = frame_of(300)
+    model = AdaptClassifier(None, 1e-3, expensive=xgboost.XGBClassifier(n_estimators=10), **QUICK).fit(
+        X, np.where(y, "yes", "no")
+    )
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.score(X, np.where(y, "yes", "no")) > 0.8
+
+
+def frame_of(n):
+    rows = np.random.default_rng(8).normal(size=(n, 4))
+    return pd.DataFrame(rows, columns=list("abcd")), (rows[:, 0] + rows[:, 2] > 0).astype(int)

@@ -204,7 +204,9 @@ def test_a_path_holds_its_models_alone_and_takes_no_more_than_they_need(case):
     assert peak < 60e6
 
 
-@pytest.mark.parametrize("settings", [QUICK | {"trees": "cegb"}, LINEAR | {"max_rounds": 1}], ids=["trees", "linear"])
+@pytest.mark.parametrize(
+    "settings", [QUICK | {"trees": "cegb"}, LINEAR | {"max_rounds": 1, "standardize": True}], ids=["trees", "linear"]
+)
 def test_frontiers_sweep_a_grid(settings):
     """On the embedded table, in one fit."""
     data = cf.datasets.load("breast-cancer")

@@ -50,7 +50,7 @@ def test_the_constraint_holds_exactly_and_binds_only_where_it_must(step):
 def test_only_ratios_of_weights_matter(step, factor):
     below, above, weight, full_share = step
     one, other = (share_out(below, above, w, full_share) for w in (weight, factor * weight))
-    np.testing.assert_allclose(other.q, one.q, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(other.q, one.q, rtol=1e-8, atol=1e-9)  # a row of hardly any weight may get either
 
 
 @given(steps())

@@ -74,6 +74,8 @@ class Finding:
         Probabilities of the training rows, if they are given.
     classes : ndarray (M,)
     seed : int
+    framed : bool
+        Whether the columns have names of their own, so that a classifier which is fitted inside is given a data frame.
     n_jobs : int or None
     told : callable
         Is told of each fit that is done.
@@ -85,6 +87,7 @@ class Finding:
     proba: NDArray[np.float64] | None
     classes: NDArray[Any]
     seed: int
+    framed: bool
     n_jobs: int | None
     told: Callable[[], None] = lambda: None
 
@@ -112,7 +115,7 @@ def find_expensive(data: TrainingData, asked: Finding) -> Expensive:
     tree = as_tree(given, columns, len(asked.classes))
     if asked.proba is None:
         # To whoever called `fit` or `fit_path`.
-        warnings.warn(_PREFITTED.format(kind=type(given).__name__), PrefittedWarning, stacklevel=6)
+        warnings.warn(_PREFITTED.format(kind=type(given).__name__), PrefittedWarning, stacklevel=5)
         proba = check_outputs(tree, data.train.X, "training rows")
     else:
         proba = asked.proba
@@ -158,13 +161,15 @@ def _boosted(data: TrainingData, asked: Finding) -> Expensive:
 
 def _refitted(data: TrainingData, asked: Finding, columns: Columns) -> Expensive:
     """Fit copies of a classifier: one on all training rows, and one a fold on the others."""
-    names = columns.given_names
+    names, labels = columns.given_names, asked.classes
+    if type(asked.given).__module__.split(".")[0] == "xgboost":
+        labels = np.arange(len(labels))  # the only labels that it takes
 
     def fitted(rows: Rows) -> Any:
-        return refit(asked.given, rows, asked.classes, names, data, asked.seed)
+        return refit(asked.given, rows, labels, names, data, seed=asked.seed, framed=asked.framed)
 
     model = fitted(data.train)
-    _check_classes(model, asked.classes)
+    _check_classes(model, labels)
     tree = as_tree(model, columns, len(asked.classes))
     asked.told()
     proba = _unseen(data, asked, lambda rows: as_tree(fitted(rows), columns, len(asked.classes)))

@@ -71,8 +71,17 @@ def out_of_fold(rows: Rows, data: TrainingData, count: int, fit: Fit, told: Call
     return found
 
 
-def refit(model: Any, rows: Rows, classes: NDArray[Any], names: tuple[str, ...], data: TrainingData, seed: int) -> Any:
-    """Fit a copy of a classifier on these columns of rows, under the data's labels.
+def refit(
+    model: Any,
+    rows: Rows,
+    classes: NDArray[Any],
+    names: tuple[str, ...],
+    data: TrainingData,
+    *,
+    seed: int,
+    framed: bool,
+) -> Any:
+    """Fit a copy of a classifier on these columns of rows, under these labels; on a frame of pandas' if there may be.
 
     Raises
     ------
@@ -93,14 +102,26 @@ def refit(model: Any, rows: Rows, classes: NDArray[Any], names: tuple[str, ...],
         given = {"sample_weight": weight}
     elif weight is not None:
         if rows.counts is None:
-            raise ParameterError(f"expensive: {type(model).__name__} takes no sample weights, and there are some")
+            raise ParameterError(
+                f"expensive: {type(model).__name__} takes no sample weights, and rows have some, of "
+                "their own or by class_weight"
+            )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
     try:
-        return copy.fit(X, y, **given)
+        return copy.fit(_frame(X, names) if framed else X, y, **given)
     except CostframeError:
         raise
     except (ValueError, TypeError) as error:
         raise DataError(f"expensive: {type(model).__name__} cannot be fitted: {error}") from error
+
+
+def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:
+    """Name the columns, for what picks some by name; where pandas is not installed there are no frames of its."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=list(names))
 
 
 def _seed(model: Any, seed: int) -> None:

@@ -29,7 +29,9 @@ _TRIED = 10  # rounds of the alternation at these
 PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
 
 
-def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candidate], Linear, list[float]]:
+def fit_linearly(
+    judge: Judge, warm: tuple[Linear, ...] = ()
+) -> tuple[list[Candidate], tuple[Linear, ...], list[float]]:
     """Fit at the tradeoff from several starts, or from a solution nearby, and from there at other penalties.
 
     Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. Where
@@ -38,22 +40,22 @@ def fit_linearly(judge: Judge, warm: Linear | None = None) -> tuple[list[Candida
 
     Returns
     -------
-    list of Candidate, Linear, list of float
-        All that was looked at; the solution at the tradeoff; and its bound after each round.
+    list of Candidate, tuple of Linear, list of float
+        All that was looked at; the solution at the tradeoff for each limit; the bound of the first after each round.
     """
     settings, columns = judge.settings, JudgedColumns.of(judge)
     paper = settings.zero_threshold
     shares = (None, *_LIMITS) if settings.full_share is None and not paper else (settings.full_share,)
     found: list[Candidate] = []
     solutions: list[Linear] = []
-    for share in shares:
+    for share, start in zip(shares, warm or [None] * len(shares), strict=True):
         task = _Linear(columns, judge, share)
-        model = task.fit(1.0, None if solutions else warm)
+        model = task.fit(1.0, start)
         solutions.append(model)
         for penalty in (1.0,) if paper or share != settings.full_share else PENALTIES:
             model = model if penalty == 1 else task.fit(penalty, model)
             found += [columns.look_at(one) for one in (model, *(() if paper else (task.refit(model),)))]
-    return found, solutions[0], solutions[0].bounds.tolist()
+    return found, tuple(solutions), solutions[0].bounds.tolist()
 
 
 @frozen(eq=False)
