@@ -91,3 +91,13 @@ def test_a_quadratic_is_minimized(seed):
     best = naive.smallest(lambda w: value(w.reshape(2, 4), 1e-10), start.ravel())
     assert value(found) <= best + 1e-7
     assert value(found) >= best - 1e-4
+
+
+def test_a_group_at_the_border_of_its_ball_is_zero():
+    """Where groups cross, the passes settle with 1e-12 of it left."""
+    rng = np.random.default_rng(14)
+    a = rng.normal(size=(1, 5))
+    groups = some_groups(rng, 5, [0, 0.05, 0.2, 0.5])
+    _, zero = naive.proximal(a, np.ones_like(a), [(held, price) for held, price in groups if price])
+    assert zero.any()
+    assert (proximal(a, np.ones_like(a), groups)[0][:, zero] == 0).all()

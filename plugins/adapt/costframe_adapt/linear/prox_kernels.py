@@ -24,17 +24,18 @@ __all__ = ["minimize_quadratic", "shrink"]
 HALVED = 100  # steps of the secular equation, of which a handful are needed
 PASSES = 30  # over all groups in one proximal map; nested groups need two, and the next map goes on from here
 SETTLED = 1e-11  # change of a group's dual, relative to its radius
+TOUCHING = 1 + 1e-9  # times the radius: passes that settle leave as much of a group that is to be zero
 
 
 @kernel
 def _project(wanted: F8, metric: F8, radius: float, found: F8) -> bool:
-    """Find the point y of the ball nearest to `wanted`, in sum (wanted - y)^2 / metric; tell if `wanted` is inside.
+    """Find the point y of the ball nearest to `wanted`, in sum (wanted - y)^2 / metric; tell if they are (almost) one.
 
     y = wanted / (1 + m * metric) with m the root of 1/|y(m)| = 1/radius, a concave function that Newton's steps from
     m = 0 approach from the left; with equal metrics the first step is exact.
     """
     n_outputs, n_members = wanted.shape
-    m, norm = 0.0, 0.0
+    m, norm, touching = 0.0, 0.0, False
     for _ in range(HALVED):
         square, slope = 0.0, 0.0
         for k in range(n_outputs):
@@ -47,13 +48,14 @@ def _project(wanted: F8, metric: F8, radius: float, found: F8) -> bool:
         norm = np.sqrt(square)
         if m == 0.0 and norm <= radius:
             return True
+        touching = touching or (m == 0.0 and norm <= radius * TOUCHING)
         if norm <= radius * (1.0 + 1e-14):
             break
         m += (norm / radius - 1.0) * square / slope
     for k in range(n_outputs):
         for j in range(n_members):
             found[k, j] *= radius / norm
-    return False
+    return touching
 
 
 @kernel
