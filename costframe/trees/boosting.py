@@ -66,13 +66,18 @@ class Ensemble:
         trees = slice(self.rounds[number - 1] if number else 0, self.rounds[number])
         return list(zip(self.outputs[trees], self.tables[trees], strict=True))
 
+    def prefix(self, n_rounds: int) -> Ensemble:
+        """Return the first rounds; trees are shared."""
+        count = self.rounds[n_rounds - 1] if n_rounds else 0
+        return evolve(self, tables=self.tables[:count], outputs=self.outputs[:count], rounds=self.rounds[:n_rounds])
+
     def finish(self, feature_names: Sequence[str], n_rounds: int | None = None) -> StageTree:
         """Return the model of the first `n_rounds` rounds, all by default."""
-        kept = len(self.rounds) if n_rounds is None else n_rounds
-        count = self.rounds[kept - 1] if kept else 0
+        kept = self if n_rounds is None else self.prefix(n_rounds)
+        count = len(kept.tables)
         weights = np.zeros((count, len(self.intercept)))
-        weights[np.arange(count), self.outputs[:count]] = self.step
-        bank = WeakLearnerBank.from_trees(TreeTable.concatenate(self.tables[:count]), feature_names)
+        weights[np.arange(count), kept.outputs] = self.step
+        bank = WeakLearnerBank.from_trees(TreeTable.concatenate(kept.tables), feature_names)
         return StageTree(bank, (Answer(np.arange(count), weights, self.intercept, self.link),))
 
 

@@ -10,7 +10,7 @@ from attrs import define, evolve, field, frozen
 
 from costframe.core.model_path import MeasuredPath
 from costframe.core.progress import track
-from costframe_adapt.boosted.alone import prefix, without_gate
+from costframe_adapt.boosted.alone import without_gate
 from costframe_adapt.boosted.annealed import anneal_cheap
 from costframe_adapt.candidate import composed, stacked
 from costframe_adapt.judge import Judge
@@ -230,7 +230,7 @@ def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> Adapt
 
 def _best_at(path: AnnealedPath, tradeoff: float) -> Ensemble:
     point = path.at(tradeoff)
-    return prefix(path.branches[point.branch], point.n_rounds)
+    return path.branches[point.branch].prefix(point.n_rounds)
 
 
 def _fit(sweep: _Sweep, asked: AdaptSettings, trees: TreeSettings | None, warm: Warm) -> Warm:

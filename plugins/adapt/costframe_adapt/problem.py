@@ -10,6 +10,8 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.training import Rows
+
 __all__ = ["SURE", "Problem", "cheap_losses"]
 
 SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to [SURE, 1 - SURE], as the authors do
@@ -38,6 +40,11 @@ class Problem:
     weight: NDArray[np.float64]
     loss0: NDArray[np.float64]
     full_share: float | None
+
+    @classmethod
+    def of(cls, rows: Rows, n_classes: int, loss0: NDArray[np.float64], full_share: float | None) -> Problem:
+        """Bring the rows' weights to a mean of one."""
+        return cls(rows.y, n_classes, rows.weight * (len(rows) / rows.total_weight), loss0, full_share)
 
     @property
     def n_scores(self) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import TreeSettings
 
-__all__ = ["Alone", "prefix", "train_cheap", "without_gate"]
+__all__ = ["Alone", "train_cheap", "without_gate"]
 
 _EARLY = 30  # rounds without a better one
 _FOLDS = 3
@@ -62,7 +62,8 @@ class Alone:
         """Boost one with early stopping by the rows held out, or take one that is given if it is better there."""
         prepared, tradeoff = judge.prepared, judge.settings.tradeoff
         monitor = Monitor(judge.seen, loss_for(judge.data.n_classes), judge.data.prices, tradeoff, _EARLY, None)
-        found = [_seen(judge, prefix(*_boosted(prepared.binning, trees, tradeoff, monitor)))]
+        ensemble, n_rounds = _boosted(prepared.binning, trees, tradeoff, monitor)
+        found = [_seen(judge, ensemble.prefix(n_rounds))]
         if given is not None:
             found.append(_seen(judge, given))
         ensemble, tree, candidate, watched = min(found, key=lambda one: judge.total(one[2]))
@@ -79,13 +80,6 @@ def _seen(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, StageTree, Candid
     seen = Scores(watched.scores.copy(), np.zeros(len(judge.seen)))
     candidate = judge.candidate(without_gate(tree), Scores(train, np.zeros(len(train))), seen)
     return ensemble, tree, candidate, watched
-
-
-def prefix(ensemble: Ensemble, n_rounds: int) -> Ensemble:
-    """Return the first rounds of an ensemble."""
-    count = ensemble.rounds[n_rounds - 1] if n_rounds else 0
-    tables, outputs = ensemble.tables[:count], ensemble.outputs[:count]
-    return evolve(ensemble, tables=tables, outputs=outputs, rounds=ensemble.rounds[:n_rounds])
 
 
 def train_cheap(data: TrainingData, binning: Binning, trees: TreeSettings, tradeoff: float) -> StageTree:

@@ -83,16 +83,16 @@ class Boosting:
         judge, alone = self.judge, self.alone
         found: list[Candidate] = []
         history: list[float] = []
-        q = judge.shares(alone.candidate.front, Scores(alone.unseen, np.zeros(len(judge.rows))))
+        front, train = alone.candidate.front, Scores(alone.unseen, np.zeros(len(judge.rows)))
         for _ in range(min(_GATES, judge.settings.max_rounds)):
-            growing = self._growing(q)
+            growing = self._growing(judge.shares(front, train))
             growing.keep_cheap(alone.ensemble, alone.unseen, alone.watched.fork())
             growing.table.assume(alone.tree.bank, judge.rows.X)
             found.append(self._best(growing))
             history.append(judge.total(found[-1]))
             if history[-1] > min(history):
                 break
-            q = judge.shares(found[-1].front, found[-1].train)
+            front, train = found[-1].front, found[-1].train
         return found, history
 
     def _growing(self, q: NDArray[np.float64]) -> Growing:

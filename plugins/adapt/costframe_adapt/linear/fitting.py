@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.groups import PricedGroups
-from costframe.linear.banks import find_bank, outputs_on
-from costframe_adapt.linear.judged_columns import JudgedColumns, linear_front
+from costframe_adapt.linear.judged_columns import JudgedColumns, linear_front, read_columns
 from costframe_adapt.linear.models import Linear, fit_linear, refit
 from costframe_adapt.problem import Problem
 
@@ -103,13 +101,11 @@ class _Linear:
 
 def linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
     """Fit the cheap model alone: logistic regression with the penalty; for "l1" it only chooses the columns."""
-    rows = data.train
-    bank = find_bank("columns", data, {})
-    H, n = outputs_on(bank, rows.X, settings.n_threads).dense, rows.total_weight
-    nothing = np.zeros(len(rows))
-    problem = Problem(rows.y, data.n_classes, rows.weight * (len(rows) / n), nothing, 0.0)
-    priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n).times(settings.tradeoff)
-    model = fit_linear(H, problem, priced, nothing, distance="kl", standardize=settings.standardize)
+    bank, H, priced = read_columns(data, settings.n_threads)
+    nothing = np.zeros(len(H))
+    problem = Problem.of(data.train, data.n_classes, nothing, 0.0)
+    prices = priced.times(settings.tradeoff)
+    model = fit_linear(H, problem, prices, nothing, distance="kl", standardize=settings.standardize)
     if settings.variant == "l1":
         model = refit(H, problem, model, distance="kl")
     return linear_front(bank, model).alone()

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
+    from costframe.core.training import TrainingData
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.linear.models import Linear
 
-__all__ = ["JudgedColumns", "linear_front"]
+__all__ = ["JudgedColumns", "linear_front", "read_columns"]
 
 
 @frozen(eq=False)
@@ -51,13 +52,9 @@ class JudgedColumns:
     def of(cls, judge: Judge) -> JudgedColumns:
         """Read the columns."""
         settings, data, rows = judge.settings, judge.data, judge.rows
-        bank = find_bank("columns", data, {})
-        H, held = (outputs_on(bank, part.X, settings.n_threads).dense for part in (rows, judge.seen))
-        weight, n = rows.weight, rows.total_weight
-        problem = Problem(
-            rows.y, data.n_classes, weight * (len(weight) / n), judge.full.train.loss, settings.full_share
-        )
-        priced = PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=n)
+        bank, H, priced = read_columns(data, settings.n_threads)
+        held = outputs_on(bank, judge.seen.X, settings.n_threads).dense
+        problem = Problem.of(rows, data.n_classes, judge.full.train.loss, settings.full_share)
         return cls(judge, bank, H, held, problem, priced)
 
     @property
@@ -72,6 +69,13 @@ class JudgedColumns:
             for rows in (self.H, self.held)
         )
         return self.judge.candidate(linear_front(self.bank, model), train, seen)
+
+
+def read_columns(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, NDArray[np.float64], PricedGroups]:
+    """Return all columns as a bank, their values in the training rows, float64 (n, C), and their prices."""
+    bank = find_bank("columns", data, {})
+    H = outputs_on(bank, data.train.X, n_threads).dense
+    return bank, H, PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=data.train.total_weight)
 
 
 def linear_front(bank: WeakLearnerBank, model: Linear) -> Front:
