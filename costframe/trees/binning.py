@@ -157,7 +157,7 @@ class BinMapper:
                 f"X: must have {self.n_features} columns, as many as the bins were fitted on, got {table.shape[1]}"
             )
         bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
-        thresholds, steps, named = self._padded, self._steps, np.flatnonzero(self.categorical)
+        thresholds, steps, named = self.padded, self._steps, np.flatnonzero(self.categorical)
 
         def bin_part(first: int) -> None:
             rows = slice(first, first + _ROWS_PER_PART)
@@ -170,7 +170,8 @@ class BinMapper:
         return BinnedData(bins, columns, self)
 
     @cached_property
-    def _padded(self) -> NDArray[np.float64]:
+    def padded(self) -> NDArray[np.float64]:
+        """float64 (d, 256): the thresholds of each feature in a row, infinite beyond them."""
         padded = np.full((self.n_features, MISSING_BIN + 1), np.inf)
         for row, thresholds in zip(padded, self.thresholds, strict=True):
             row[: len(thresholds)] = thresholds

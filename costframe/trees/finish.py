@@ -13,12 +13,11 @@ from costframe.core.tree_table import TreeTable
 from costframe.trees.category_bins import tested_categories
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from costframe.trees.binning import BinMapper
-    from costframe.trees.leaf import Leaf
 
 __all__ = ["GrowingNodes", "GrownTree", "label_leaves", "route"]
 
@@ -46,6 +45,8 @@ class GrownTree:
         The node in which each training row ends, whether the tree was grown on it or not.
     categories : mapping of int to float64 (any,)
         The categories that go against the missing way, of each node that tests for some.
+    gain : float64 (nodes,), or None
+        What each split takes off the sum of the loss, zero at leaves; known of trees grown without prices.
     """
 
     feature: NDArray[np.int32]
@@ -56,6 +57,7 @@ class GrownTree:
     outputs: NDArray[np.float64]
     leaf_of_row: NDArray[np.int32]
     categories: Mapping[int, NDArray[np.float64]] = attrs.field(factory=dict)
+    gain: NDArray[np.float64] | None = attrs.field(default=None)
 
     @cached_property
     def table(self) -> TreeTable:
@@ -136,7 +138,8 @@ class GrowingNodes:
 
 
 def label_leaves(
-    leaves: Sequence[Leaf],
+    spans: NDArray[np.int64],
+    node: NDArray[np.int32],
     rows: NDArray[np.int32],
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64] | None,
@@ -146,13 +149,12 @@ def label_leaves(
 ) -> NDArray[np.float64]:
     """Write the leaf of every row, and return float64 (leaves, 2): sums of gradients and hessians.
 
+    `spans`, int64 (leaves, 2), says where the rows of each leaf begin and end, and `node`, int32 (leaves,), its number.
     Unlike those in packed form, on which splits are decided, these sums are of the gradients as they came.
     """
     from costframe.trees.partition_kernels import label_rows, sum_leaves
 
-    begin = np.array([leaf.begin for leaf in leaves], np.int64)
-    end = begin + np.array([leaf.count for leaf in leaves], np.int64)
-    node = np.array([leaf.node for leaf in leaves], np.int32)
+    begin, end = np.ascontiguousarray(spans.T)
     n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
     share = np.cumsum(end - begin) * n_parts // (len(rows) + 1)  # parts of the leaves hold about as many rows each
     n_nodes = int(node.max()) + 1
