@@ -219,6 +219,15 @@ class BinnedData:
         """Rows."""
         return len(self.bins)
 
+    def take_columns(self, columns: NDArray[np.int64]) -> BinnedData:
+        """Keep some columns, int64 (k,)."""
+        mapper = BinMapper((self.mapper.thresholds[f] for f in columns.tolist()), self.mapper.categorical[columns])
+        return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper)
+
+    def take_rows(self, rows: NDArray[np.int64]) -> BinnedData:
+        """Keep some rows, int64 (m,)."""
+        return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper)
+
     @cached_property
     def splittable(self) -> NDArray[np.bool_]:
         """Features, bool (d,), that some threshold can tell rows apart by; a constant one is left out."""

@@ -160,8 +160,8 @@ def _grow_unpriced(
     left[leaf] = right[leaf] = -1
     if others:
         route_rows(data.bins, feature, cells, missing, left, right, leaf_of_row)
-    threshold = data.mapper.padded[feature, cells]
-    threshold[leaf], missing[leaf] = 0.0, False
+    threshold = np.where(feature < 0, 0.0, data.mapper.padded[np.maximum(feature, 0), cells])
+    missing[leaf] = False
     unit = power_of_two(2 * packed.gradient_exponent)
     return GrownTree(feature, threshold, missing, left, right, outputs, leaf_of_row, gain=gain[:count] * unit)
 

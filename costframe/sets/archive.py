@@ -1,0 +1,163 @@
+"""An archive of sets of features with the loss of a quick fit on each, searched where loss or cost can still fall.
+
+Until no set on the front of cost and loss is left unopened, one is opened: it is tried with further features, with
+pairs of features, with all features behind a resource or the better ones of them, and without some of its own. A dear
+resource that hides what is behind it is one bundle among others, so no budget falls off a cliff.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field, frozen
+
+from costframe.core.threads import run_parallel
+from costframe.trees.folds import TreeShape, boost_folds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.training import Rows
+    from costframe.sets.prices import SetPrices
+    from costframe.trees.binning import BinnedData
+    from costframe.trees.losses import Loss
+
+__all__ = ["FeatureSet", "SetArchive"]
+
+_NOTHING = 1e-4  # of the constant's loss; less is no gain
+_PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
+_FLOOR = 2e-3  # of the full cost, added to prices by which gains are divided, so that what is free is not infinitely good
+
+
+@frozen
+class FeatureSet:
+    """A set of features that was tried.
+
+    Attributes
+    ----------
+    features : frozenset of int
+    cost : float
+        Per row.
+    loss : float
+        Mean held-out loss of a quick fit.
+    """
+
+    features: frozenset[int]
+    cost: float
+    loss: float
+
+
+@define(eq=False)
+class SetArchive:
+    """Sets that were tried on a sample of rows.
+
+    Parameters
+    ----------
+    data : BinnedData
+    rows : Rows
+    loss : Loss
+    fold : int64 (n,)
+    judged : tuple of int
+        Folds on which quick fits are judged.
+    prices : SetPrices
+    shape : TreeShape
+        Of quick fits.
+    n_threads : int
+        Does not change the result.
+    """
+
+    data: BinnedData
+    rows: Rows
+    loss: Loss
+    fold: NDArray[np.int64]
+    judged: tuple[int, ...]
+    prices: SetPrices
+    shape: TreeShape
+    n_threads: int = 1
+    found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
+    gain: NDArray[np.float64] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        d = len(self.prices.cost)
+        self.gain = np.zeros((d, d))
+        everything = frozenset(range(d))
+        self._try([frozenset(), everything])
+        free = frozenset(f for f in everything if self.prices.of_set([f]) == 0)
+        self._try([free])
+
+    def search(self, most: int, told: Callable[[float], None] | None = None) -> None:
+        """Open sets of the front until all are opened, or `most` sets have been tried."""
+        opened: set[frozenset[int]] = set()
+        while len(self.found) < most:
+            waiting = [each.features for each in self.front() if each.features not in opened]
+            if not waiting:
+                return
+            for features in waiting:
+                opened.add(features)
+                self._try(self._neighbors(features))
+                if told is not None:
+                    told(min(len(self.found) / most, 1.0))
+                if len(self.found) >= most:
+                    return
+
+    def front(self) -> list[FeatureSet]:
+        """List the sets such that no other loses less at no more cost, by ascending cost."""
+        kept: list[FeatureSet] = []
+        least = _NOTHING * self.constant
+        for each in sorted(self.found.values(), key=lambda one: (one.cost, one.loss, len(one.features))):
+            if not kept or each.loss < kept[-1].loss - least:
+                kept.append(each)
+        return kept
+
+    @property
+    def constant(self) -> float:
+        """Loss of the best constant."""
+        return self.found[frozenset()].loss
+
+    def _try(self, sets: Iterable[frozenset[int]]) -> None:
+        fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
+
+        def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64]]:
+            columns = np.array(sorted(features), np.int64)
+            data = self.data.take_columns(columns)
+            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
+            return FeatureSet(features, self.prices.of_set(features), fitted.loss), fitted.gain
+
+        for found, gain in run_parallel(fit, fresh, self.n_threads):
+            self.found[found.features] = found
+            if len(found.features) == len(self.gain):
+                self.gain = gain
+
+    def _neighbors(self, features: frozenset[int]) -> list[frozenset[int]]:
+        price, floor = self.prices.of_set(features), _FLOOR * self.prices.full
+        single = np.diagonal(self.gain) + 1e-9 * self.gain.max(initial=1e-9)
+        rest = [f for f in range(len(single)) if f not in features]
+
+        def per_cost(added: frozenset[int], gain: float) -> float:
+            return gain / (self.prices.of_set(features | added) - price + floor)
+
+        by_cost = sorted(rest, key=lambda f: -per_cost(frozenset([f]), single[f]))[:_PER_COST]
+        by_gain = sorted(rest, key=lambda f: -single[f])[:_MOST_GAIN]
+        found = [features | {f} for f in dict.fromkeys([*by_cost, *by_gain])]
+        found += [features | pair for pair in self._pairs(rest, per_cost)]
+        for bundle in self.prices.bundles():
+            if new := bundle - features:
+                dearest = sorted(new, key=lambda f: -per_cost(frozenset([f]), single[f]))
+                found += [features | bundle, features | set(dearest[: max(1, len(new) // 3)])]
+        fewer = sorted(features, key=lambda f: single[f] / (price - self.prices.of_set(features - {f}) + floor / 2))
+        return found + [features - {f} for f in fewer[:_FEWER]]
+
+    def _pairs(
+        self, rest: list[int], per_cost: Callable[[frozenset[int], float], float]
+    ) -> list[frozenset[int]]:
+        """Choose pairs of features that split below each other in the fit on all features: what tells only together."""
+        if len(rest) < 2:
+            return []
+        joint = np.triu(self.gain[np.ix_(rest, rest)], 1)
+        places = np.argsort(-joint, axis=None)[: 8 * _PAIRS]
+        pairs = [frozenset((rest[place // len(rest)], rest[place % len(rest)])) for place in places.tolist()]
+        worth = {pair: per_cost(pair, self.gain[tuple(sorted(pair))]) for pair in pairs if len(pair) == 2}
+        return sorted(worth, key=lambda pair: -worth[pair])[:_PAIRS]

@@ -1,0 +1,57 @@
+"""What a set of features costs a row, with the resources that it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.price_arrays import PriceArrays
+
+__all__ = ["SetPrices"]
+
+
+@frozen(eq=False)
+class SetPrices:
+    """Prices of sets: a feature's own, its share of what is paid once for all rows, and each resource once.
+
+    Attributes
+    ----------
+    cost : float64 (d,)
+    resource_cost : float64 (R,)
+    needs : bool (d, R)
+    """
+
+    cost: NDArray[np.float64]
+    resource_cost: NDArray[np.float64]
+    needs: NDArray[np.bool_]
+    _known: dict[frozenset[int], float] = field(factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, prices: PriceArrays, n_rows: float) -> SetPrices:
+        """Spread once-prices over so many rows."""
+        return cls(prices.cost + prices.once / n_rows, prices.resource_cost, prices.needs)
+
+    def of_set(self, features: Iterable[int]) -> float:
+        """Return what a row pays for these features."""
+        key = frozenset(features)
+        if key not in self._known:
+            chosen = sorted(key)
+            resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
+            self._known[key] = float(self.cost[chosen].sum() + resources.sum())
+        return self._known[key]
+
+    @property
+    def full(self) -> float:
+        """What a row pays for all features."""
+        return self.of_set(range(len(self.cost)))
+
+    def bundles(self) -> list[frozenset[int]]:
+        """List, for each resource that some feature needs, the features that need it; of equal ones, one."""
+        return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))

@@ -1,0 +1,243 @@
+"""Boosting on all rows but those of a fold, fold by fold and in step: scores that no row had a part in.
+
+All folds stop at the same round, that with the least loss over all rows, so no fold's end is chosen by its own few rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field, frozen
+
+from costframe.core.threads import run_parallel
+from costframe.core.tree_table import TreeTable
+from costframe.trees.boosting import Ensemble
+from costframe.trees.losses import LogisticLoss, SquaredLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.training import Rows
+    from costframe.trees.binning import BinMapper, BinnedData
+    from costframe.trees.losses import Loss
+
+__all__ = ["BoostedFolds", "TreeShape", "boost_folds"]
+
+_HESSIAN = 1e-3  # of a leaf, at least
+_LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
+_CHUNK = 16  # rounds between looks at the losses
+
+
+@frozen
+class TreeShape:
+    """How trees are boosted.
+
+    Attributes
+    ----------
+    max_leaves, min_samples_leaf : int
+    step : float
+        Weight of every tree, the learning rate.
+    l2 : float
+    n_rounds : int
+        At most.
+    patience : int or None
+        Rounds without a better loss before all folds stop; None grows and keeps all.
+    """
+
+    max_leaves: int
+    min_samples_leaf: int
+    step: float
+    l2: float = 1.0
+    n_rounds: int = 500
+    patience: int | None = 20
+
+
+@define(eq=False)
+class _Member:
+    """One ensemble under way, as the kernel writes it."""
+
+    inside: NDArray[np.int32]
+    outside: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    trees: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = field(factory=list)
+
+    def ensemble(self, mapper: BinMapper, n_rounds: int, intercept: NDArray[np.float64], step: float, link: str) -> Ensemble:
+        """Make trees of the first rounds; one that does not split is none."""
+        made = Ensemble(intercept, step, link)
+        for nodes, values, sizes in self.trees:
+            for number in range(len(sizes)):
+                if len(made.rounds) == n_rounds:
+                    return made
+                grown = [
+                    (k, _table(mapper, nodes[number, k, :size], values[number, k, :size]))
+                    for k, size in enumerate(sizes[number].tolist())
+                    if size > 1
+                ]
+                made.append(grown)
+        return made
+
+
+@frozen(eq=False)
+class BoostedFolds:
+    """What boosting on folds gives.
+
+    Attributes
+    ----------
+    scores : float64 (n, K)
+        Of each row, by the ensemble that was grown without its fold.
+    loss : float
+        Mean loss of these.
+    n_rounds : int
+        Rounds of every ensemble.
+    gain : float64 (d, d)
+        What splits took off the loss, by the feature and by each other feature tested on the way to them; on the
+        diagonal, what a feature's splits took off in all.
+    """
+
+    scores: NDArray[np.float64]
+    loss: float
+    n_rounds: int
+    gain: NDArray[np.float64]
+    _members: list[_Member] = field(repr=False)
+    _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
+
+    def whole(self) -> Ensemble:
+        """Return the ensemble that was grown on all rows, if there is one."""
+        return self._ensemble(self._members[-1])
+
+    def parts(self) -> list[Ensemble]:
+        """Return the ensembles that were grown without a fold each."""
+        return [self._ensemble(member) for member in self._members if len(member.outside)]
+
+    def _ensemble(self, member: _Member) -> Ensemble:
+        mapper, intercept, step, link = self._made
+        return member.ensemble(mapper, self.n_rounds, intercept, step, link)
+
+
+def boost_folds(
+    data: BinnedData,
+    rows: Rows,
+    loss: Loss,
+    fold: NDArray[np.int64],
+    shape: TreeShape,
+    *,
+    judged: Sequence[int] | None = None,
+    whole: bool = True,
+    n_threads: int = 1,
+) -> BoostedFolds:
+    """Boost on all rows but those of each fold, in step, as long as the loss of the folds left out falls.
+
+    Parameters
+    ----------
+    data : BinnedData
+        The rows' columns to use.
+    rows : Rows
+    loss : SquaredLoss, LogisticLoss or SoftmaxLoss
+    fold : int64 (n,)
+        The fold of each row.
+    shape : TreeShape
+    judged : sequence of int, optional
+        The folds to leave out, each in turn; all by default. Rows of others have the constant's score.
+    whole : bool
+        Whether to grow an ensemble on all rows as well.
+    n_threads : int
+        Does not change the result.
+    """
+    intercept, d = loss.baseline(rows.y, rows.weight), data.bins.shape[1]
+    start = np.tile(intercept, (len(rows), 1))
+    members = []
+    for number in np.unique(fold).tolist() if judged is None else judged:
+        out = fold == number
+        sides = np.flatnonzero(~out).astype(np.int32), np.flatnonzero(out).astype(np.int32)
+        members.append(_Member(*sides, start.copy(), np.zeros((d, d))))
+    parts = members.copy()
+    if whole:
+        everyone, nobody = np.arange(len(rows), dtype=np.int32), np.empty(0, np.int32)
+        members.append(_Member(everyone, nobody, start.copy(), np.zeros((d, d))))
+    boosting = _Boosting(data, rows, loss, shape, members, n_threads)
+    boosting.run(start)
+    made = data.mapper, intercept, shape.step, loss.link
+    gain = np.asarray(sum(member.gain for member in parts))
+    return BoostedFolds(boosting.best_scores, boosting.best, boosting.n_best, gain, members, made)
+
+
+@define(eq=False)
+class _Boosting:
+    """The loop over chunks of rounds."""
+
+    data: BinnedData
+    rows: Rows
+    loss: Loss
+    shape: TreeShape
+    members: list[_Member]
+    n_threads: int
+    best: float = field(default=np.inf, init=False)
+    n_best: int = field(default=0, init=False)
+    best_scores: NDArray[np.float64] = field(init=False)
+
+    def run(self, start: NDArray[np.float64]) -> None:
+        """Add rounds until patience ends."""
+        from costframe.trees.rounds_kernels import _losses
+
+        judged = [member for member in self.members if len(member.outside)]
+        y, kind = np.asarray(self.rows.y, np.float64), self._kind
+        total = float(sum(self.rows.weight[member.outside].sum() for member in judged))
+        none = sum(_losses(kind, y, self.rows.weight, start, member.outside) for member in judged) / total
+        self.best, self.best_scores = none, start.copy()
+        patience, mark, since, done = self.shape.patience, none, 0, 0
+        while self.data.bins.shape[1] and done < self.shape.n_rounds:
+            count = self.shape.n_rounds if patience is None else min(_CHUNK, self.shape.n_rounds - done)
+            found = run_parallel(lambda member: self._add(member, count, y, kind), self.members, self.n_threads)
+            lost = sum(each[0] for each in found) / total
+            place = len(lost) - 1 if patience is None else int(np.argmin(lost))
+            if patience is None or lost[place] < self.best:
+                self.best, self.n_best = float(lost[place]), done + place + 1
+                for member, (_, kept) in zip(self.members, found, strict=True):
+                    self.best_scores[member.outside] = kept[place]
+            for value in lost.tolist():
+                since += 1
+                if value < mark - _LEAST_GAIN * none:
+                    mark, since = value, 0
+            done += count
+            if patience is None or since >= patience:
+                return
+
+    @property
+    def _kind(self) -> int:
+        from costframe.trees.rounds_kernels import LOGISTIC, SOFTMAX, SQUARED
+
+        return SQUARED if isinstance(self.loss, SquaredLoss) else LOGISTIC if isinstance(self.loss, LogisticLoss) else SOFTMAX
+
+    def _add(
+        self, member: _Member, count: int, y: NDArray[np.float64], kind: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from costframe.trees.rounds_kernels import add_rounds
+
+        data, rows, shape, n_outputs = self.data, self.rows, self.shape, member.scores.shape[1]
+        most = min(shape.max_leaves, len(member.inside))
+        nodes = np.empty((count, n_outputs, 2 * most - 1, 5), np.int64)
+        values, sizes = np.empty(nodes.shape[:3]), np.empty((count, n_outputs), np.int64)
+        lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
+        columns = np.flatnonzero(data.splittable)
+        counts = np.ones(len(rows), np.int64) if rows.counts is None else rows.counts
+        limits = np.array([shape.l2, shape.min_samples_leaf, _HESSIAN])
+        add_rounds(
+            data.bins, data.columns, columns, data.mapper.n_bins[columns], kind, y, rows.weight, counts,
+            member.inside, member.outside, limits, most, shape.step, member.scores, nodes, values, sizes, lost, kept,
+            member.gain,
+        )  # fmt: skip
+        member.trees.append((nodes, values, sizes))
+        return lost, kept
+
+
+def _table(mapper: BinMapper, nodes: NDArray[np.int64], values: NDArray[np.float64]) -> TreeTable:
+    """Make a tree of what the kernel wrote; features are columns of the data."""
+    feature, cell, missing, left, right = nodes.T
+    leaf = feature < 0
+    threshold = np.where(leaf, 0.0, mapper.padded[np.maximum(feature, 0), np.where(leaf, 0, cell)])
+    left, right = np.where(leaf, -1, left), np.where(leaf, -1, right)
+    return TreeTable.grown(feature, threshold, ~leaf & (missing == 1), left, right, values)
