@@ -49,6 +49,11 @@ class StageWalker:
         return (float(value[0]) if len(value) == 1 else value), self._stage
 
     @property
+    def reason(self) -> str:
+        """Nothing stands in its way."""
+        return "complete"
+
+    @property
     def evaluated(self) -> tuple[float, float, int]:
         """Sum of e_t of evaluated learners, price of comparisons made, and further uses of features."""
         weight = float(self._plan.bank.evaluation[list(self._outputs)].sum())
