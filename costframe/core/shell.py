@@ -15,6 +15,7 @@ from costframe.core.categories import is_missing
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.frames import category_columns, column_names
+from costframe.core.planned import PlannedPredictor
 from costframe.core.predictor import StageTree
 from costframe.core.stepped import SteppedPredictor
 from costframe.core.tables import refuse_text
@@ -136,7 +137,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.costs_ = costs
         self.predictor_ = (
             predictor.with_categories(self._columns.categories).with_costs(costs)
-            if isinstance(predictor, StageTree | SteppedPredictor)  # which carry labels and prices of their own
+            if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor)  # which carry labels and prices of their own
             else predictor
         )
 
