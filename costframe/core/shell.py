@@ -137,7 +137,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.costs_ = costs
         self.predictor_ = (
             predictor.with_categories(self._columns.categories).with_costs(costs)
-            if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor)  # which carry labels and prices of their own
+            if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor)  # which carry their own
             else predictor
         )
 
