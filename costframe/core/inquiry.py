@@ -93,7 +93,7 @@ class Ledger:
         for name in known:
             if name in features:
                 self._features.add(features[name])
-                self._resources.update(self._needed(features[name]))
+                self._resources.update(prices.needed[features[name]])
             elif name in resources:
                 self._resources.update(prices.resource_needs[resources[name]].nonzero()[0].tolist())
             else:
@@ -106,7 +106,7 @@ class Ledger:
 
     def buy(self, feature: int) -> None:
         """Charge a feature and the resources it is the first to need, unless they were paid for before."""
-        resources = self._needed(feature) - self._resources
+        resources = self._prices.needed[feature] - self._resources
         self._resources |= resources
         self._charged += [float(self._prices.resource_cost[r]) for r in resources]
         if feature not in self._features:
@@ -122,9 +122,6 @@ class Ledger:
         """Cost so far: acquisitions, learners, comparisons, and every use of a feature but its first."""
         weight, comparisons, again = evaluated
         return self.spent + self._prices.learner * weight + comparisons + self._prices.reuse * again
-
-    def _needed(self, feature: int) -> set[int]:
-        return set(self._prices.needs[feature].nonzero()[0].tolist())
 
 
 class Inquiry:

@@ -40,8 +40,7 @@ class StopPrices:
         self.prices = prices
         self._amounts: list[float] = [*prices.cost.tolist(), *prices.resource_cost.tolist()]
         self._items = [
-            1 << f | sum(1 << len(prices.cost) + r for r in np.flatnonzero(needed).tolist())
-            for f, needed in enumerate(prices.needs)
+            1 << f | sum(1 << len(prices.cost) + r for r in needed) for f, needed in enumerate(prices.needed)
         ]
         self.bundles = tuple(self.items(ones_of(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
