@@ -120,14 +120,7 @@ def predict_rows(
 def _predict_one(layout: StageLayout, X: NDArray[np.float64], scores: NDArray[np.float64]) -> int:
     from costframe.core.row_kernels import walk_row
 
-    nodes, categories = layout.nodes, layout.nodes.categories
-    return walk_row(
-        np.ascontiguousarray(X), layout.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing,
-        categories.first, categories.category, categories.column, categories.sets, nodes.word,
-        layout.stage_first, layout.kind, layout.place, layout.fill,
-        layout.target_first, layout.target, layout.payload_first, layout.payload,
-        layout.intercept, layout.threshold, layout.below, layout.above, scores,
-    )  # fmt: skip
+    return walk_row(np.ascontiguousarray(X), *layout.row_arguments, scores)
 
 
 def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.uint32]:

@@ -88,9 +88,10 @@ class Ledger:
         self._resources: set[int] = set()
         self.acquired: list[int] = []
         self._charged: list[float] = []
-        features = {name: f for f, name in enumerate(prices.names)}
-        resources = {name: r for r, name in enumerate(prices.resource_names)}
-        for name in known:
+        names = list(known)
+        features = {name: f for f, name in enumerate(prices.names)} if names else {}
+        resources = {name: r for r, name in enumerate(prices.resource_names)} if names else {}
+        for name in names:
             if name in features:
                 self._features.add(features[name])
                 self._resources.update(prices.needed[features[name]])

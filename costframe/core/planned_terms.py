@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +40,10 @@ class Terms:
         Features that a row has at stop 0: all of its set, but those that cannot be had or paid for.
     missing : tuple of int
         The others of its set.
+    begins_with : int
+        Items that a row has paid for at stop 0, known ones among them.
     begun : {COMPLETE, CUT, UNAVAILABLE}
-        Why some of them are missing.
+        Why some of its features are missing.
     planned : bool
         Whether the regressions for these very terms are used, where there are any.
     """
@@ -52,12 +55,13 @@ class Terms:
     reachable: NDArray[np.bool_]
     first: tuple[int, ...]
     missing: tuple[int, ...]
+    begins_with: int
     begun: int
     planned: bool
 
-    @classmethod
+    @staticmethod
+    @lru_cache(maxsize=256)  # every inquiry asks
     def of(
-        cls,
         prices: StopPrices,
         tradeoff: float,
         max_cost: float | None = None,
@@ -81,12 +85,13 @@ class Terms:
             else:
                 first.append(f)
         missing = tuple(f for f in wanted if f not in first)
-        return cls(prices, tradeoff, max_cost, known, reachable, tuple(first), missing, begun, planned)
+        begins_with = known | prices.items(first)
+        return Terms(prices, tradeoff, max_cost, known, reachable, tuple(first), missing, begins_with, begun, planned)
 
-    @property
-    def begins_with(self) -> int:
-        """Items that a row has paid for at stop 0, known ones among them."""
-        return self.known | self.prices.items(self.first)
+    @cached_property
+    def everything(self) -> bool:
+        """Whether every stop can be had."""
+        return bool(self.reachable.all())
 
     def choose(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Choose where rows go on: to the stop j >= `stop` of least gain_j + tradeoff * price_j, the first of equals.
@@ -111,11 +116,12 @@ class Terms:
         """
         totals = np.zeros((len(gains), gains.shape[1] + 1))
         with np.errstate(over="ignore", invalid="ignore"):
-            totals[:, 1:] = gains + self.tradeoff * self.prices.to_later(paid, stop)
-        totals[np.isnan(totals)] = np.inf
+            np.add(gains, self.tradeoff * self.prices.to_later(paid, stop), out=totals[:, 1:])
+        if np.isnan(totals.min()):
+            totals[np.isnan(totals)] = np.inf
         best = totals.argmin(axis=1)
         why = np.zeros(len(gains), np.int64)
-        if not self.reachable.all():
+        if not self.everything:
             totals[:, 1:][:, ~self.reachable[stop + 1 :]] = np.inf
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = UNAVAILABLE
