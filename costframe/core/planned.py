@@ -158,7 +158,7 @@ class PlannedPredictor(Predictor):
         n_jobs : int, optional
             Threads; None takes all there are. The result does not depend on it.
         """
-        parts = self._walk(X, self._terms(costs, tradeoff, max_cost, unavailable), n_jobs)
+        parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         return squeezed(np.concatenate([self.linked(part) for part in parts]))
 
     def decision_function(
@@ -172,7 +172,7 @@ class PlannedPredictor(Predictor):
         n_jobs: int | None = None,
     ) -> NDArray[np.float64]:
         """Score rows, before the link: float64 (rows,) or (rows, K); of ranked answers, these are the predictions."""
-        parts = self._walk(X, self._terms(costs, tradeoff, max_cost, unavailable), n_jobs)
+        parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         ranked = self.stops[0].answer.link == "ranked"
         return squeezed(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
 
@@ -187,7 +187,7 @@ class PlannedPredictor(Predictor):
         n_jobs: int | None = None,
     ) -> NDArray[np.int64]:
         """Tell at which stop each row is answered: int64 (rows,)."""
-        parts = self._walk(X, self._terms(costs, tradeoff, max_cost, unavailable), n_jobs)
+        parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         return np.concatenate([part.exits for part in parts])
 
     def inquire(
@@ -203,7 +203,7 @@ class PlannedPredictor(Predictor):
         """Begin the prediction of one row; see `Predictor.inquire`. Sets are bought whole, whatever `acquisition`."""
         check_acquisition(acquisition)
         _, ledger, given = open_ledger(self, costs, known)
-        terms = self._terms(costs, tradeoff, max_cost, unavailable, ledger, given)
+        terms = self.terms(costs, tradeoff, max_cost, unavailable, ledger, given)
         walker = PlannedWalker(self.models, self.sets, terms, given)
         return Inquiry(walker, self.feature_names, ledger, self.categories)
 
@@ -218,12 +218,12 @@ class PlannedPredictor(Predictor):
             values[rows] = self.stops[stop].answer.predictions(walked.scores[rows])
         return values
 
-    def _terms(
+    def terms(
         self,
-        costs: object,
-        tradeoff: float | None,
-        max_cost: float | None,
-        unavailable: Iterable[str],
+        costs: object = None,
+        tradeoff: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
         ledger: Ledger | None = None,
         given: Collection[int] = (),
     ) -> Terms:
@@ -246,7 +246,8 @@ class PlannedPredictor(Predictor):
             planned=own and limits is None and not known,
         )
 
-    def _walk(self, X: Any, terms: Terms, n_jobs: int | None) -> list[Walked]:
+    def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[Walked]:
+        """Send rows from stop to stop on some terms: part by part, at least one."""
         return walk_table(self.models, terms, as_rows(X, self.feature_names, self.categories), n_jobs)
 
     def _resolve(self, costs: object) -> CostModel:
