@@ -6,6 +6,7 @@ joins the two; every driver, and every replay of a cost, is a loop over it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,7 +42,10 @@ class Prediction:
     rounds : int
         Trips to the sources.
     exit : int
-        Index of the answering stage; 0 for a model without stages.
+        Index of the answering stage, or of a route at which the row was cut; 0 for a model without stages.
+    reason : str
+        "complete"; or why the model was not gone through to its end: "max_cost" (the cap of the row), "unavailable"
+        (something could not be had). If both, "unavailable".
     """
 
     value: float | NDArray[np.float64]
@@ -49,6 +53,7 @@ class Prediction:
     acquired: tuple[str, ...]
     rounds: int
     exit: int
+    reason: str = "complete"
 
 
 class Walker(Protocol):
@@ -64,6 +69,10 @@ class Walker(Protocol):
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and exit, once nothing is needed."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is nothing more to be had; see `Prediction`."""
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
@@ -90,6 +99,11 @@ class Ledger:
             else:
                 raise InquiryError(f"known: {name!r} is neither a feature of the model nor a priced resource")
 
+    @property
+    def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Columns and resources that were paid for before the inquiry, as long as nothing is bought."""
+        return frozenset(self._features), frozenset(self._resources)
+
     def buy(self, feature: int) -> None:
         """Charge a feature and the resources it is the first to need, unless they were paid for before."""
         resources = self._needed(feature) - self._resources
@@ -98,6 +112,12 @@ class Ledger:
         if feature not in self._features:
             self.acquired.append(feature)
             self.spent += float(self._prices.cost[feature])
+
+    def quote(self, features: Iterable[int]) -> float:
+        """Return what buying features would add; those bought or paid for before cost nothing."""
+        fresh = sorted(set(features) - self._features - set(self.acquired))
+        resources = set[int]().union(*(self._needed(f) for f in fresh)) - self._resources
+        return float(self._prices.cost[fresh].sum() + self._prices.resource_cost[sorted(resources)].sum())
 
     def total(self, evaluated: tuple[float, float, int]) -> float:
         """Cost so far: acquisitions, learners, comparisons, and every use of a feature but its first."""
@@ -116,9 +136,14 @@ class Inquiry:
     """
 
     def __init__(
-        self, walker: Walker, names: Sequence[str], ledger: Ledger, categories: Categories | None = None
+        self,
+        walker: Walker,
+        names: Sequence[str],
+        ledger: Ledger,
+        categories: Categories | None = None,
+        max_cost: float = math.inf,
     ) -> None:
-        self._walker = walker
+        self._walker, self._max_cost = walker, max_cost
         self._names = tuple(names)
         self._column = {name: f for f, name in enumerate(self._names)}
         self._ledger = ledger
@@ -138,7 +163,7 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """What the row has been charged so far."""
-        return self._ledger.total(self._walker.evaluated)
+        return min(self._ledger.total(self._walker.evaluated), self._max_cost)  # which rounding alone can exceed
 
     def supply(self, values: Mapping[str, Any]) -> None:
         """Give the values of exactly the features in `needs`: numbers, or labels where categories are texts.
@@ -177,7 +202,7 @@ class Inquiry:
         if self._walker.needs:
             raise InquiryError(f"answer: the inquiry still needs {self.needs}")
         value, leaf = self._walker.answer
-        return Prediction(value, self.cost, self.acquired, self._rounds, leaf)
+        return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self._walker.reason)
 
 
 def number(name: str, value: object, labels: tuple[str, ...] | None = None) -> float:

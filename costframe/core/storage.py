@@ -14,7 +14,7 @@ from costframe.core.costs import CostModel
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
 from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.tree_table import TreeTable
 

@@ -19,7 +19,7 @@ from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.links import LINKS
 from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.tree_table import TreeTable
 
