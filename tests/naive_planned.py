@@ -41,7 +41,7 @@ def begin(predictor, costs, max_cost, barred, paid):
         name = predictor.feature_names[f]
         if name in barred:
             reason = "unavailable"
-        elif max_cost is not None and price(items([*had, name], costs) - paid, costs) > max_cost:
+        elif max_cost is not None and price(items([*had, name], costs) - paid, costs) > max_cost * (1 + 1e-9):
             reason = "max_cost" if reason == "complete" else reason
         else:
             had.append(name)
@@ -84,7 +84,9 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         affordable = {
             j: v
             for j, v in reachable.items()
-            if j == at or max_cost is None or price((paid | items(wanted[j], costs)) - before, costs) <= max_cost
+            if j == at
+            or max_cost is None
+            or price((paid | items(wanted[j], costs)) - before, costs) <= max_cost * (1 + 1e-9)
         }
         to = least(affordable)
         if least(reachable) != to and reason == "complete":
@@ -105,7 +107,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         "value": np.squeeze(naive.link(stops[at].answer.link, mine, stops[at].answer.level)),
         "acquired": {name for name in bought if name in names},
         "asked": have - given,
-        "cost": price(bought, costs),
+        "cost": price(bought, costs) if max_cost is None else min(price(bought, costs), max_cost),
         "rounds": trips,
         "reason": reason,
         "visited": visited,

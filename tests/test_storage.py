@@ -18,7 +18,7 @@ from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, StorageError
 from costframe.core.expected import ExpectedCost
 from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.stepped import SteppedPredictor
 from costframe.core.storage import load, save

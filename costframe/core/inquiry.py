@@ -119,6 +119,12 @@ class Ledger:
         """What was bought so far cost, rounded once, so that it depends on what it was and not on the order."""
         return math.fsum(self._charged)
 
+    def quote(self, features: Iterable[int]) -> float:
+        """Return what buying features would add; those bought or paid for before cost nothing."""
+        fresh = sorted(set(features) - self._features - set(self.acquired))
+        resources = set[int]().union(*(self._prices.needed[f] for f in fresh)) - self._resources
+        return float(self._prices.cost[fresh].sum() + self._prices.resource_cost[sorted(resources)].sum())
+
     def total(self, evaluated: tuple[float, float, int]) -> float:
         """Cost so far: acquisitions, learners, comparisons, and every use of a feature but its first."""
         weight, comparisons, again = evaluated

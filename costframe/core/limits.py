@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 
     from costframe.core.price_arrays import PriceArrays
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "names_of"]
 
 ROUNDING = 1e-9  # sums that exceed a cap by no more than this part of it are equal to it but for rounding
+
+
+def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
+    """Return names of features and resources as a tuple; one text is one name."""
+    if not isinstance(unavailable, Iterable):
+        raise InquiryError(f"unavailable: expected names of features and resources, got {unavailable!r}")
+    return (unavailable,) if isinstance(unavailable, str) else tuple(unavailable)
 
 
 @frozen
@@ -59,9 +66,7 @@ class Limits:
         """
         if max_cost is not None:
             check_number("max_cost", max_cost)
-        if not isinstance(unavailable, Iterable):
-            raise InquiryError(f"unavailable: expected names of features and resources, got {unavailable!r}")
-        names = [unavailable] if isinstance(unavailable, str) else list(unavailable)
+        names = names_of(unavailable)
         if max_cost is None and not names:
             return None
         features = {name: f for f, name in enumerate(prices.names)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel
-from costframe.core.errors import CostModelError, StageError
+from costframe.core.errors import CostModelError, ParameterError, StageError
 from costframe.core.inquiry import Inquiry
 from costframe.core.limits import Limits
+from costframe.core.planned_charges import planned_charges
 from costframe.core.planned_terms import Terms
 from costframe.core.planned_walk import PlannedWalker, StopModels, walk_table
 from costframe.core.predictor import Known, Predictor, open_ledger
@@ -26,12 +28,14 @@ from costframe.core.training import check_number
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.categories import Categories
+    from costframe.core.expected import CostReport
     from costframe.core.inquiry import Ledger
     from costframe.core.planned_walk import Walked
     from costframe.core.price_arrays import PriceArrays
+    from costframe.core.report import Charges
 
 __all__ = ["PlannedPredictor", "Stop"]
 
@@ -121,7 +125,7 @@ class PlannedPredictor(Predictor):
 
     def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
         """Return the same model with other prices of its own; what was planned for the old ones is forgotten."""
-        same = self._resolve(costs) == self._resolve(None)
+        same = CostModel.of(costs, self.feature_names) == self._own
         return self._shared(evolve(self, costs=costs, stops=self.stops if same else self._unplanned()))
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
@@ -202,10 +206,59 @@ class PlannedPredictor(Predictor):
     ) -> Inquiry:
         """Begin the prediction of one row; see `Predictor.inquire`. Sets are bought whole, whatever `acquisition`."""
         check_acquisition(acquisition)
-        _, ledger, given = open_ledger(self, costs, known)
-        terms = self.terms(costs, tradeoff, max_cost, unavailable, ledger, given)
+        model = self._resolved(costs)
+        _, ledger, given = open_ledger(self, model, known)
+        terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, given)
         walker = PlannedWalker(self.models, self.sets, terms, given)
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
+        cap = math.inf if max_cost is None else float(max_cost)
+        return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
+
+    def cost(
+        self,
+        X: Any,
+        costs: object = None,
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        sample_weight: ArrayLike | None = None,
+        rounds: bool = False,
+        tradeoff: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> CostReport:
+        """Say exactly what predicting these rows costs; see `Predictor.cost`."""
+        predictor = self if tradeoff is None else self.with_tradeoff(tradeoff)
+        return super(PlannedPredictor, predictor).cost(
+            X,
+            costs,
+            acquisition=acquisition,
+            routing=routing,
+            sample_weight=sample_weight,
+            rounds=rounds,
+            max_cost=max_cost,
+            unavailable=unavailable,
+        )
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        steepness: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows; see `Predictor.charges`."""
+        del steepness
+        check_acquisition(acquisition)
+        if routing == "soft":
+            raise ParameterError("routing: a plan has no thresholds to soften; use routing='hard'")
+        terms = self.terms(costs, None, max_cost, unavailable)
+        return planned_charges(self.walk(X, terms, n_jobs), terms, weight, self.linked)
 
     def linked(self, walked: Walked) -> NDArray[np.float64]:
         """Apply to scores the link of the answer that each row ended at: float64 (rows, K)."""
@@ -228,7 +281,7 @@ class PlannedPredictor(Predictor):
         given: Collection[int] = (),
     ) -> Terms:
         """Settle on which terms rows are predicted; `given` are columns whose values are known, paid or not."""
-        model = self._resolve(costs)
+        model = self._resolved(costs)
         prices = model.select(self.feature_names)
         _refuse_prices(prices)
         limits = Limits.of(max_cost, unavailable, prices, given)
@@ -236,22 +289,24 @@ class PlannedPredictor(Predictor):
             check_number("tradeoff", tradeoff)
         features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())
         known = sum(1 << f for f in features) | sum(1 << len(prices.cost) + r for r in resources)
-        own = tradeoff in {None, self.tradeoff} and (costs is None or model == self._resolve(None))
         return Terms.of(
             stop_prices(prices, self.sets),
             self.tradeoff if tradeoff is None else float(tradeoff),
-            max_cost,
-            unavailable=sum(1 << f for f in limits.unavailable) if limits else 0,
+            limits,
             known=known,
-            planned=own and limits is None and not known,
+            planned=tradeoff in {None, self.tradeoff} and model == self._own and limits is None and not known,
         )
 
     def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[Walked]:
         """Send rows from stop to stop on some terms: part by part, at least one."""
         return walk_table(self.models, terms, as_rows(X, self.feature_names, self.categories), n_jobs)
 
-    def _resolve(self, costs: object) -> CostModel:
-        return CostModel.of(self.costs if costs is None else costs, self.feature_names)
+    @cached_property
+    def _own(self) -> CostModel:
+        return CostModel.of(self.costs, self.feature_names)
+
+    def _resolved(self, costs: object) -> CostModel:
+        return self._own if costs is None else CostModel.of(costs, self.feature_names)
 
     def _unplanned(self) -> tuple[Stop, ...]:
         return tuple(evolve(stop, planned=None) for stop in self.stops)

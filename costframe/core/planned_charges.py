@@ -37,14 +37,14 @@ def planned_charges(
 
 def _charge(part: Walked, terms: Terms, weight: NDArray[np.float64], predictions: NDArray[np.float64]) -> Charges:
     d, n_items = len(terms.prices.prices.cost), sum(terms.prices.prices.needs.shape)
-    bought = np.zeros((len(part.paid), n_items), np.bool_)
+    bought = np.zeros((len(part.paid), n_items))
     for account, items in enumerate(part.paid):
         bought[account, ones_of(items)] = True
     cost = np.array([terms.prices.total(items) for items in part.paid])
     of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
     none = np.zeros(len(part.exits))
     return Charges(
-        acquired=bought[part.account, :d],
+        acquired=bought[part.account, :d] > 0,
         acquisition=cost[part.account],
         learners=none,
         comparisons=none,
@@ -54,5 +54,5 @@ def _charge(part: Walked, terms: Terms, weight: NDArray[np.float64], predictions
         stage_weight=np.array([weight[visit.rows].sum() for visit in part.visits]),
         predictions=predictions,
         rounds=part.rounds,
-        cut=part.why != COMPLETE,
+        cut=part.why != COMPLETE if terms.limited else None,
     )

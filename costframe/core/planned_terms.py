@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.bits import ones_of
+from costframe.core.limits import Limits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +31,10 @@ class Terms:
     prices : StopPrices
     tradeoff : float
         Loss accepted per unit of cost.
-    max_cost : float or None
-        What one row may be charged at most.
+    limited : bool
+        Whether there is a cap, or something unavailable.
+    threshold : float
+        What one row may be charged at most, infinite without a cap.
     known : int
         Items that are paid for before the first stop.
     reachable : bool (m,)
@@ -50,7 +53,8 @@ class Terms:
 
     prices: StopPrices
     tradeoff: float
-    max_cost: float | None
+    limited: bool
+    threshold: float
     known: int
     reachable: NDArray[np.bool_]
     first: tuple[int, ...]
@@ -62,31 +66,33 @@ class Terms:
     @staticmethod
     @lru_cache(maxsize=256)  # every inquiry asks
     def of(
-        prices: StopPrices,
-        tradeoff: float,
-        max_cost: float | None = None,
-        *,
-        unavailable: int = 0,
-        known: int = 0,
-        planned: bool = False,
+        prices: StopPrices, tradeoff: float, limits: Limits | None = None, *, known: int = 0, planned: bool = False
     ) -> Terms:
-        """Settle terms; `unavailable` are features that cannot be had, one bit a column, `known` items paid for."""
-        d = len(prices.prices.cost)
-        features = [bundle & (1 << d) - 1 for bundle in prices.bundles]
-        reachable = np.array([not each & unavailable for each in features])
+        """Settle terms; `known` are items paid for."""
+        d, begun = len(prices.prices.cost), COMPLETE
+        limited, limits = limits is not None, limits or Limits()
         first: list[int] = []
-        begun = COMPLETE
-        for f in (wanted := ones_of(features[0])):
-            cost = prices.total(prices.items([*first, f]) & ~known)
-            if unavailable >> f & 1:
+        sets = [set(ones_of(bundle & (1 << d) - 1)) for bundle in prices.bundles]
+        for f in sorted(sets[0]):
+            if f in limits.unavailable:
                 begun = UNAVAILABLE
-            elif max_cost is not None and cost > max_cost:
+            elif prices.total(prices.items([*first, f]) & ~known) > limits.threshold:
                 begun = max(begun, CUT)
             else:
                 first.append(f)
-        missing = tuple(f for f in wanted if f not in first)
-        begins_with = known | prices.items(first)
-        return Terms(prices, tradeoff, max_cost, known, reachable, tuple(first), missing, begins_with, begun, planned)
+        return Terms(
+            prices,
+            tradeoff,
+            limited,
+            limits.threshold,
+            known,
+            reachable=np.array([not each & limits.unavailable for each in sets]),
+            first=tuple(first),
+            missing=tuple(sorted(sets[0].difference(first))),
+            begins_with=known | prices.items(first),
+            begun=begun,
+            planned=planned,
+        )
 
     @cached_property
     def everything(self) -> bool:
@@ -125,13 +131,13 @@ class Terms:
             totals[:, 1:][:, ~self.reachable[stop + 1 :]] = np.inf
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = UNAVAILABLE
-        if self.max_cost is not None:
-            totals[:, 1:][:, ~self._affordable(stop, paid, self.max_cost)] = np.inf
+        if self.threshold < np.inf:
+            totals[:, 1:][:, ~self._affordable(stop, paid)] = np.inf
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = np.maximum(why[best != wanted], CUT)
         return stop + best, why
 
-    def _affordable(self, stop: int, paid: int, max_cost: float) -> NDArray[np.bool_]:
+    def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
         """Bool (m - 1 - stop,): whether a row that went on to a later stop would still be within the cap."""
         total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]
-        return np.array([total((paid | bundle) & ~self.known) <= max_cost for bundle in bundles], np.bool_)
+        return np.array([total((paid | bundle) & ~self.known) <= self.threshold for bundle in bundles], np.bool_)

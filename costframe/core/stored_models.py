@@ -10,7 +10,7 @@ from attrs import frozen
 from costframe.core.costs import CostModel
 from costframe.core.errors import StorageError
 from costframe.core.planned import PlannedPredictor, Stop
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.stored_parts import (
     BANK_FIELDS,

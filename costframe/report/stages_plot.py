@@ -9,8 +9,8 @@ import numpy as np
 from costframe.core.costs import CostModel
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.planned import PlannedPredictor
-from costframe.core.predictor import StageTree
 from costframe.core.reading import check_acquisition
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Route
 from costframe.core.tables import as_rows
 from costframe.core.training import check_target

@@ -15,8 +15,8 @@ from costframe.core.stages import Answer, Route
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
     from costframe.core.price_arrays import PriceArrays
+    from costframe.core.stage_tree import StageTree
 
 __all__ = ["Acquired", "StageSeen", "by_price", "see_stages", "seen_without_rows"]
 

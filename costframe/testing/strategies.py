@@ -20,7 +20,7 @@ from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.links import LINKS
 from costframe.core.opaque import OpaqueLearner
 from costframe.core.planned import PlannedPredictor, Stop
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.tree_table import TreeTable
 
