@@ -34,12 +34,9 @@ if TYPE_CHECKING:
     from costframe.core.expected import CostReport
     from costframe.core.inquiry import Ledger
     from costframe.core.planned_walk import Walked
-    from costframe.core.price_arrays import PriceArrays
     from costframe.core.report import Charges
 
 __all__ = ["PlannedPredictor", "Stop"]
-
-REFUSED = "planner prices what it acquires: features, resources and once-prices"
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -283,7 +280,6 @@ class PlannedPredictor(Predictor):
         """Settle on which terms rows are predicted; `given` are columns whose values are known, paid or not."""
         model = self._resolved(costs)
         prices = model.select(self.feature_names)
-        _refuse_prices(prices)
         limits = Limits.of(max_cost, unavailable, prices, given)
         if tradeoff is not None:
             check_number("tradeoff", tradeoff)
@@ -315,9 +311,3 @@ class PlannedPredictor(Predictor):
         """Let a predictor of the same answers and gains have the layouts of this one."""
         object.__setattr__(other, "models", self.models)
         return other
-
-
-def _refuse_prices(prices: PriceArrays) -> None:
-    for name, price in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
-        if price:
-            raise CostModelError(f"{name}: {REFUSED}")

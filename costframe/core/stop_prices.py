@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.bits import ones_of
+from costframe.core.errors import CostModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,5 +65,14 @@ class StopPrices:
 
 @lru_cache(maxsize=64)  # every inquiry asks; prices are compared by identity, and CostModel.select returns the same
 def stop_prices(prices: PriceArrays, sets: tuple[int, ...]) -> StopPrices:
-    """Prepare the prices of stops whose features are `sets`, one bit a column."""
+    """Prepare the prices of stops whose features are `sets`, one bit a column.
+
+    Raises
+    ------
+    CostModelError
+        If there is a price for learners, comparisons or reuse.
+    """
+    for name, price in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
+        if price:
+            raise CostModelError(f"{name}: planner prices what it acquires: features, resources and once-prices")
     return StopPrices(prices, sets)
