@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from costframe.core.errors import CostframeError
     from costframe.core.expected import CostReport, ExpectedCost
     from costframe.core.inquiry import Prediction
-    from costframe.core.predictor import Predictor, StageTree
+    from costframe.core.predictor import Predictor
     from costframe.core.registry import algorithms, estimator
+    from costframe.core.stage_tree import StageTree
     from costframe.core.stages import Answer, Route
     from costframe.core.stepped import SteppedPredictor
     from costframe.core.storage import load, save
@@ -38,7 +39,7 @@ _HOME = {
     "Prediction": "costframe.core.inquiry",
     "Predictor": "costframe.core.predictor",
     "Route": "costframe.core.stages",
-    "StageTree": "costframe.core.predictor",
+    "StageTree": "costframe.core.stage_tree",
     "SteppedPredictor": "costframe.core.stepped",
     "WeakLearnerBank": "costframe.core.bank",
     "adopt": "costframe.adoption",

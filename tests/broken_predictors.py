@@ -5,7 +5,8 @@ import numpy as np
 from broken_base import StumpsRegressor, breaks, named
 
 from costframe.core.costs import CostModel
-from costframe.core.predictor import Predictor, StageTree
+from costframe.core.predictor import Predictor
+from costframe.core.stage_tree import StageTree
 
 
 class Delegate(Predictor):
@@ -17,14 +18,14 @@ class Delegate(Predictor):
     feature_names = property(lambda self: self.inner.feature_names)
     costs = property(lambda self: self.inner.costs)
 
-    def predict(self, X):
-        return self.inner.predict(X)
+    def predict(self, X, **limits):
+        return self.inner.predict(X, **limits)
 
-    def decision_function(self, X):
-        return self.inner.decision_function(X)
+    def decision_function(self, X, **limits):
+        return self.inner.decision_function(X, **limits)
 
-    def inquire(self, costs=None, acquisition="path", known=()):
-        return self.inner.inquire(costs, acquisition, known)
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        return self.inner.inquire(costs, acquisition, known, **limits)
 
     def cost(self, X, costs=None, **more):
         return self.inner.cost(X, costs, **more)
@@ -101,19 +102,19 @@ class PartsThatAreMissing(Delegate):
 
 
 class PredictsInSinglePrecision(Delegate):
-    def predict(self, X):
-        return self.inner.predict(X).astype(np.float32).astype(np.float64)
+    def predict(self, X, **limits):
+        return self.inner.predict(X, **limits).astype(np.float32).astype(np.float64)
 
 
 class PredictsByTheBatch(Delegate):
-    def predict(self, X):
-        values = self.inner.predict(X)
+    def predict(self, X, **limits):
+        values = self.inner.predict(X, **limits)
         return values + 1e-6 * values.mean()
 
 
 class ReadsWhatItDidNotAcquire(Delegate):
-    def predict(self, X):
-        return self.inner.predict(X) + 1e-3 * np.nan_to_num(X).sum(axis=1)
+    def predict(self, X, **limits):
+        return self.inner.predict(X, **limits) + 1e-3 * np.nan_to_num(X).sum(axis=1)
 
 
 class AcquiresByWhatItDidNotAcquire(Delegate):
@@ -123,8 +124,8 @@ class AcquiresByWhatItDidNotAcquire(Delegate):
 
 
 class Speculates(Delegate):
-    def inquire(self, costs=None, acquisition="path", known=()):
-        return SpeculatingInquiry(self.inner.inquire(costs, acquisition, known), self.feature_names)
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        return SpeculatingInquiry(self.inner.inquire(costs, acquisition, known, **limits), self.feature_names)
 
 
 class SpeculatingInquiry:
@@ -149,28 +150,28 @@ class SpeculatingInquiry:
 
 
 class AsksAgain(Delegate):
-    def inquire(self, costs=None, acquisition="path", known=()):
-        return self.inner.inquire(costs, acquisition, () if known else known)
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        return self.inner.inquire(costs, acquisition, () if known else known, **limits)
 
 
 class ChargesAgain(Delegate):
-    def inquire(self, costs=None, acquisition="path", known=()):
-        inquiry = self.inner.inquire(costs, acquisition, known)
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        inquiry = self.inner.inquire(costs, acquisition, known, **limits)
         inquiry._ledger.spent += 1.0 if known else 0.0
         return inquiry
 
 
 class IsFiniteForWholeRowsOnly(Delegate):
-    def decision_function(self, X):
-        return np.where(np.isnan(X).all(axis=1), np.nan, self.inner.decision_function(X))
+    def decision_function(self, X, **limits):
+        return np.where(np.isnan(X).all(axis=1), np.nan, self.inner.decision_function(X, **limits))
 
 
 @attrs.define(eq=False, frozen=True)
 class HasMoreThanItsParts(StageTree):
     """A stage tree with something beside its bank and stages, which no file holds."""
 
-    def predict(self, X, *, n_jobs=None):
-        return super().predict(X, n_jobs=n_jobs) + 1.0
+    def predict(self, X, **how):
+        return super().predict(X, **how) + 1.0
 
 
 def more_than_its_parts(tree):

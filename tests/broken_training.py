@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 from broken_base import StumpsClassifier, StumpsRegressor, breaks, named
 
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 
 

@@ -13,7 +13,7 @@ from costframe.core.bank import WeakLearnerBank
 from costframe.core.categories import encode, find_labels
 from costframe.core.errors import BankError, DataError, InquiryError
 from costframe.core.node_layout import lay_out_nodes
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.core.stepped import SteppedPredictor
 from costframe.core.tree_table import TreeTable

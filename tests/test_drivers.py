@@ -16,7 +16,7 @@ from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.stepped import SteppedPredictor
 from costframe.core.tree_table import TreeTable

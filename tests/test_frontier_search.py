@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 import costframe as cf
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import CostframeError, ParameterError
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.frontier import BudgetSearch
 

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from costframe.core import registry as registry_module
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import AdoptionError, PluginError
-from costframe.core.predictor import StageTree
 from costframe.core.registry import GROUP, Registry, algorithms, estimator
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.hooks import Algorithm, hookimpl, hookspec
 

@@ -11,7 +11,7 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.report import stages_plot
+from costframe.report import stages_drawing
 from costframe.report.fitting_text import drawable, fitted, width_of, wrapped
 
 NAMES = (
@@ -80,7 +80,7 @@ def test_pictures_are_whole_and_repeat(case):
 
 def drawn(monkeypatch, case):
     """Return the figure of a case."""
-    monkeypatch.setattr(stages_plot, "both_files", lambda figure: figure)
+    monkeypatch.setattr(stages_drawing, "both_files", lambda figure: figure)
     make, given = CASES[case]
     return cf.plot_stages(make(), **given)
 
@@ -153,7 +153,7 @@ def test_names_prices_traffic_and_costs_are_said():
 
 
 def test_lines_are_as_wide_as_the_share_of_rows(monkeypatch):
-    monkeypatch.setattr(stages_plot, "both_files", lambda figure: figure)
+    monkeypatch.setattr(stages_drawing, "both_files", lambda figure: figure)
     figure = cf.plot_stages(full(1), np.repeat([[1.0] * 5, [-1.0] * 5], [30, 10], axis=0))
     ways = [patch.get_linewidth() for patch in figure.axes[0].patches if type(patch).__name__ == "PathPatch"]
     assert ways[1] - 0.8 == pytest.approx(3 * (ways[0] - 0.8))  # above, then below
@@ -171,7 +171,7 @@ def test_refusals():
     class Odd:
         predictor_ = 3
 
-    with pytest.raises(ParameterError, match=r"tree: expected a StageTree, or a fitted estimator .*, got list$"):
+    with pytest.raises(ParameterError, match=r"tree: expected a StageTree or a PlannedPredictor, or a fitted estimator .*, got list$"):
         cf.plot_stages([1])
     with pytest.raises(ParameterError, match="got int as the predictor_ of Odd"):
         cf.plot_stages(Odd())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.report.stages_boxes import boxes_of
 from costframe.report.stages_layout import place_stages

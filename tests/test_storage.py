@@ -18,7 +18,7 @@ from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, StorageError
 from costframe.core.expected import ExpectedCost
 from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.stepped import SteppedPredictor
 from costframe.core.storage import load, save
@@ -68,7 +68,7 @@ def sealed(body):
     return body + hashlib.sha256(body).digest()
 
 
-def forged(header, payload, version=2):
+def forged(header, payload, version=3):
     text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
     return sealed(HEAD.pack(b"\x89costframe\r\n", version, len(text)) + text + payload)
 
@@ -162,7 +162,7 @@ def test_every_byte_is_a_number_or_plain_text(tmp_path_factory, case):
     assert sealed(content[:-32]) == content
     header, payload = parts_of(content)
     assert header.keys() == {"arrays", "model"}
-    assert header["model"].keys() == {"feature_names", "categories", "opaques", "stages", "costs"}
+    assert header["model"].keys() == {"kind", "feature_names", "categories", "opaques", "stages", "costs"}
     assert all(each.keys() == {"name", "features", "width"} for each in header["model"]["opaques"])
     at = 0
     for entry in header["arrays"]:
@@ -240,13 +240,15 @@ def test_an_opaque_learner_needs_its_function(tmp_path):
     assert "'half'" in refusal(path, opaque={"half": half})
 
 
-def test_only_stage_trees_are_saved(tmp_path):
+def test_what_may_hold_code_is_not_saved(tmp_path):
     def model():
         yield "a"
         return 1.0
 
     for thing in (SteppedPredictor(("a",), model), SimpleNamespace(predictor_=SteppedPredictor(("a",), model))):
-        with pytest.raises(StorageError, match="only stage trees can be saved, got SteppedPredictor"):
+        with pytest.raises(
+            StorageError, match="a StageTree or a PlannedPredictor, only these can be saved; got SteppedPredictor"
+        ):
             save(thing, tmp_path / "m")
     with pytest.raises(StorageError, match="got dict"):
         save({}, tmp_path / "m")
@@ -297,9 +299,9 @@ def test_a_foreign_file_is_not_read_to_its_end():
 def test_a_newer_file_says_so(saved):
     header, payload = parts_of(saved.read_bytes())
     text = refusal(saved, forged(header, payload, version=7))
-    assert text == "written by a newer costframe (format 7), this one reads up to 2"
-    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=3))
-    assert "expected format 2, got 0" in refusal(saved, forged(header, payload, version=0))
+    assert text == "written by a newer costframe (format 7), this one reads up to 3"
+    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=4))
+    assert "expected format 3, got 0" in refusal(saved, forged(header, payload, version=0))
 
 
 # --- forged files: whole, with a valid checksum, and impossible ------------------------------------------------------
@@ -475,7 +477,7 @@ def test_forging_nothing_gives_a_file_that_loads(saved):
 
 
 def test_a_header_longer_than_the_file_is_refused(saved):
-    body = HEAD.pack(b"\x89costframe\r\n", 2, 2**63) + b"{}"
+    body = HEAD.pack(b"\x89costframe\r\n", 3, 2**63) + b"{}"
     assert "does not fit" in refusal(saved, sealed(body))
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costframe.adoption.adopted import AdoptedTrees
-    from costframe.core.predictor import Predictor, StageTree
+    from costframe.core.predictor import Predictor
+    from costframe.core.stage_tree import StageTree
 
 __all__ = ["adopt", "stage_tree"]
 
@@ -65,7 +66,7 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
 def stage_tree(adopted: AdoptedTrees) -> StageTree:
     """Make a predictor of one answer."""
     from costframe.core.bank import WeakLearnerBank
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.stages import Answer
 
     bank = WeakLearnerBank.from_trees(adopted.table, adopted.feature_names)

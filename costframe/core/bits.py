@@ -9,12 +9,21 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bit_sets", "bits_of", "word_count"]
+__all__ = ["bit_sets", "bits_of", "ones_of", "word_count"]
 
 
 def word_count(n_things: int) -> int:
     """Return the number of words that hold a bit for each thing; at least one."""
     return max(1, -(-n_things // 64))
+
+
+def ones_of(number: int) -> list[int]:
+    """Return the places of the ones of an integer >= 0, ascending."""
+    found = []
+    while number:
+        found.append((number & -number).bit_length() - 1)
+        number &= number - 1
+    return found
 
 
 def bit_sets(

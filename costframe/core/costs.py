@@ -207,7 +207,10 @@ class CostModel:
 
         A name without a price, or given twice, is a `CostModelError`.
         """
-        return _selected(self, costs_io.as_names(names, "names"))
+        try:
+            return _selected(self, names if type(names) is tuple else costs_io.as_names(names, "names"))
+        except TypeError:  # a list among the names, say, of which there is no hash
+            return _selected(self, costs_io.as_names(names, "names"))
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:
         """Return what one row pays that acquires all features, or all of `names`, with the resources they need.
@@ -232,7 +235,8 @@ class CostModel:
 
 
 @functools.lru_cache(maxsize=64)  # every inquiry selects; the arrays are read-only, so all may share them
-def _selected(model: CostModel, wanted: tuple[str, ...]) -> PriceArrays:
+def _selected(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
+    wanted = costs_io.as_names(names, "names")
     prices = {feature.name: feature for feature in model.features}
     missing = [name for name in wanted if name not in prices]
     if missing:

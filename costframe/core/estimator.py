@@ -16,6 +16,8 @@ from costframe.core.shell import CostAwareEstimator, check_queries
 from costframe.core.training import check_target
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["CostAwareClassifier", "CostAwareEstimator", "CostAwareRanker", "CostAwareRegressor"]
@@ -26,27 +28,34 @@ LARGEST_GRADE = 100  # gains are 2^grade
 class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[misc]
     """Base of classifiers; labels become class codes 0..K-1, and the predictor gives probabilities.
 
+    Methods that predict take `max_cost`, a hard cap of what each row may be charged, and `unavailable`, names of
+    features and resources that cannot be had, as all estimators do: rows that cannot go on get the best answer so far.
+
     Attributes
     ----------
     classes_ : ndarray (K,)
     """
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
         """Return class probabilities: float64 (rows, K)."""
         rows = self._read(X)
-        p = self.predictor_.predict(rows)
+        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
         return p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
         rows = self._read(X)
-        scores = self.predictor_.decision_function(rows)
+        scores = self.predictor_.decision_function(rows, max_cost=max_cost, unavailable=unavailable)
         return scores if len(self.classes_) > 2 or scores.ndim == 1 else scores[:, 1] - scores[:, 0]
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:
         """Return the likeliest class of each row."""
         rows = self._read(X)
-        p = self.predictor_.predict(rows)
+        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
         return np.asarray(self.classes_[p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(np.int64)])
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -88,10 +97,10 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[misc]
     """Base of regressors."""
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Return predictions: float64 (rows,)."""
         rows = self._read(X)
-        return self.predictor_.predict(rows)
+        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination."""
@@ -107,10 +116,10 @@ class CostAwareRanker(CostAwareEstimator):
 
     _ranks = True
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Return scores: float64 (rows,)."""
         rows = self._read(X)
-        return self.predictor_.predict(rows)
+        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

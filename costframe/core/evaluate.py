@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -120,14 +120,8 @@ def predict_rows(
 def _predict_one(layout: StageLayout, X: NDArray[np.float64], scores: NDArray[np.float64]) -> int:
     from costframe.core.row_kernels import walk_row
 
-    nodes, categories = layout.nodes, layout.nodes.categories
-    return walk_row(
-        np.ascontiguousarray(X), layout.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing,
-        categories.first, categories.category, categories.column, categories.sets, nodes.word,
-        layout.stage_first, layout.kind, layout.place, layout.fill,
-        layout.target_first, layout.target, layout.payload_first, layout.payload,
-        layout.intercept, layout.threshold, layout.below, layout.above, scores,
-    )  # fmt: skip
+    arguments: tuple[Any, ...] = (np.ascontiguousarray(X), *layout.row_arguments, scores)
+    return walk_row(*arguments)
 
 
 def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.uint32]:

@@ -9,14 +9,10 @@ from attrs import field, frozen
 
 from costframe.core.costs import CostModel
 from costframe.core.errors import ParameterError
-from costframe.core.evaluate import over_chunks
-from costframe.core.hard import hard_charges
-from costframe.core.predictor import StageTree
-from costframe.core.reading import check_acquisition, marks_for
-from costframe.core.replay import replay_charges, replay_rounds
-from costframe.core.report import CostReport, sum_charges
-from costframe.core.soft import soft_charges
-from costframe.core.stage_visits import learners_at
+from costframe.core.limits import names_of
+from costframe.core.reading import check_acquisition
+from costframe.core.replay import replay_rounds
+from costframe.core.report import CostReport
 from costframe.core.tables import as_rows
 from costframe.core.training import check_number, check_weights
 
@@ -25,8 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.predictor import Predictor
-    from costframe.core.price_arrays import PriceArrays
-    from costframe.core.report import Charges
 
 __all__ = ["CostReport", "ExpectedCost"]
 
@@ -48,12 +42,18 @@ class ExpectedCost:
         Whether a tree acquires features split by split, or all of them before it is evaluated.
     steepness : float, optional
         Replaces every route's own; for soft routing only.
+    max_cost : float, optional
+        Hard cap of what each row may be charged; for hard routing only, as is `unavailable`.
+    unavailable : iterable of str
+        Features and resources that cannot be had; see `Predictor.inquire`.
     """
 
     costs: object = None
     routing: str = field(default="hard", kw_only=True)
     acquisition: str = field(default="path", kw_only=True)
     steepness: float | None = field(default=None, kw_only=True)
+    max_cost: float | None = field(default=None, kw_only=True)
+    unavailable: tuple[str, ...] = field(default=(), kw_only=True, converter=names_of)
 
     @routing.validator
     def _known_routing(self, _attribute: Attribute[str], value: str) -> None:
@@ -64,6 +64,9 @@ class ExpectedCost:
         check_acquisition(self.acquisition)
         if self.steepness is not None and self.routing == "hard":
             raise ParameterError("steepness: has no effect on hard routing")
+        for name, given in (("max_cost", self.max_cost is not None), ("unavailable", bool(self.unavailable))):
+            if given and self.routing == "soft":
+                raise ParameterError(f"{name}: has no meaning for soft routing, whose rows go all ways; use 'hard'")
         if self.steepness is not None:
             check_number("steepness", self.steepness, strict=True)
 
@@ -85,7 +88,7 @@ class ExpectedCost:
         sample_weight : float64 (rows,), optional
             Means are weighted by it; a weight of two is a row given twice.
         rounds : bool
-            Whether to replay every row and count its trips to the sources (hard routing only; slow).
+            Whether to count each row's trips to the sources (hard routing only; a stage tree is replayed for it, slowly).
         n_jobs : int, optional
             Threads; None takes all there are. The result does not depend on it.
         """
@@ -95,33 +98,22 @@ class ExpectedCost:
         prices = model.select(predictor.feature_names)
         if rounds and self.routing == "soft":
             raise ParameterError("rounds: a softened routing has no number of rounds; use routing='hard'")
-        if isinstance(predictor, StageTree):
-            charges = self._charges(predictor, prices, rows, weight, n_jobs)
-        elif self.routing == "soft":
-            raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
-        else:
-            charges = replay_charges(predictor, rows, model, prices, weight, self.acquisition)
-        counted = replay_rounds(predictor, rows, model, self.acquisition) if rounds else None
-        return CostReport.of(prices, charges, weight, counted)
-
-    def _charges(
-        self,
-        tree: StageTree,
-        prices: PriceArrays,
-        X: NDArray[np.float64],
-        weight: NDArray[np.float64],
-        n_jobs: int | None,
-    ) -> Charges:
-        marks = marks_for(tree.bank, tree.layout, prices, self.acquisition)
-        learners = learners_at(tree, prices)
-
-        def chunk(part: slice) -> Charges:
-            if self.routing == "soft":
-                return soft_charges(tree, prices, marks, self.steepness, X[part], weight[part], learners)
-            return hard_charges(tree, prices, marks, X[part], weight[part], learners)
-
-        # No rows at all are one empty chunk, so that the report has its shapes.
-        return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
+        cap, unavailable = self.max_cost, self.unavailable
+        charges = predictor.charges(
+            rows,
+            model,
+            weight,
+            acquisition=self.acquisition,
+            routing=self.routing,
+            steepness=self.steepness,
+            max_cost=cap,
+            unavailable=unavailable,
+            n_jobs=n_jobs,
+        )
+        counted = charges.rounds if rounds else None
+        if rounds and counted is None:
+            counted = replay_rounds(predictor, rows, model, self.acquisition, cap, unavailable)
+        return CostReport.of(prices, charges, weight, counted, cap)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

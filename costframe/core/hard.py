@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.layout import StageLayout
-    from costframe.core.predictor import StageTree
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.reading import ReadingMarks
+    from costframe.core.stage_tree import StageTree
 
-__all__ = ["hard_charges"]
+__all__ = ["hard_charges", "price_masks"]
 
 
 def hard_charges(
@@ -39,7 +39,7 @@ def hard_charges(
         learners[rows] += learners_at[stage]
         if layout.below[stage] < 0:
             scores[rows], exits[rows] = values, stage
-    acquisition, features, resources = _price(layout, prices, runner.masks, weight)
+    acquisition, features, resources = price_masks(layout, prices, runner.masks, weight)
     acquired = np.zeros((len(X), len(tree.feature_names)), np.bool_)
     bits = bits_of(runner.masks, len(layout.used))
     acquired[:, layout.used] = bits
@@ -59,7 +59,7 @@ def hard_charges(
     )
 
 
-def _price(
+def price_masks(
     layout: StageLayout, prices: PriceArrays, masks: NDArray[np.uint64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Price features and resources: by row (rows,), and the weight of the rows that bought each, (U,) and (R,)."""

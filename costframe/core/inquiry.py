@@ -6,6 +6,7 @@ joins the two; every driver, and every replay of a cost, is a loop over it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,7 +42,10 @@ class Prediction:
     rounds : int
         Trips to the sources.
     exit : int
-        Index of the answering stage; 0 for a model without stages.
+        Index of the answering stage, or of a route at which the row was cut; 0 for a model without stages.
+    reason : str
+        "complete"; or why the model was not gone through to its end: "max_cost" (the cap of the row), "unavailable"
+        (something could not be had). If both, "unavailable".
     """
 
     value: float | NDArray[np.float64]
@@ -49,6 +53,7 @@ class Prediction:
     acquired: tuple[str, ...]
     rounds: int
     exit: int
+    reason: str = "complete"
 
 
 class Walker(Protocol):
@@ -66,6 +71,10 @@ class Walker(Protocol):
         """Prediction and exit, once nothing is needed."""
 
     @property
+    def reason(self) -> str:
+        """Why there is nothing more to be had; see `Prediction`."""
+
+    @property
     def evaluated(self) -> tuple[float, float, int]:
         """So far: sum of e_t of evaluated learners, price of comparisons made, uses of features beyond their first."""
 
@@ -78,34 +87,48 @@ class Ledger:
         self._features: set[int] = set()  # paid before the inquiry
         self._resources: set[int] = set()
         self.acquired: list[int] = []
-        self.spent = 0.0
-        features = {name: f for f, name in enumerate(prices.names)}
-        resources = {name: r for r, name in enumerate(prices.resource_names)}
-        for name in known:
+        self._charged: list[float] = []
+        names = list(known)
+        features = {name: f for f, name in enumerate(prices.names)} if names else {}
+        resources = {name: r for r, name in enumerate(prices.resource_names)} if names else {}
+        for name in names:
             if name in features:
                 self._features.add(features[name])
-                self._resources.update(self._needed(features[name]))
+                self._resources.update(prices.needed[features[name]])
             elif name in resources:
                 self._resources.update(prices.resource_needs[resources[name]].nonzero()[0].tolist())
             else:
                 raise InquiryError(f"known: {name!r} is neither a feature of the model nor a priced resource")
 
+    @property
+    def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Columns and resources that were paid for before the inquiry, as long as nothing is bought."""
+        return frozenset(self._features), frozenset(self._resources)
+
     def buy(self, feature: int) -> None:
         """Charge a feature and the resources it is the first to need, unless they were paid for before."""
-        resources = self._needed(feature) - self._resources
+        resources = self._prices.needed[feature] - self._resources
         self._resources |= resources
-        self.spent += sum(float(self._prices.resource_cost[r]) for r in sorted(resources))
+        self._charged += [float(self._prices.resource_cost[r]) for r in resources]
         if feature not in self._features:
             self.acquired.append(feature)
-            self.spent += float(self._prices.cost[feature])
+            self._charged.append(float(self._prices.cost[feature]))
+
+    @property
+    def spent(self) -> float:
+        """What was bought so far cost, rounded once, so that it depends on what it was and not on the order."""
+        return math.fsum(self._charged)
+
+    def quote(self, features: Iterable[int]) -> float:
+        """Return what buying features would add; those bought or paid for before cost nothing."""
+        fresh = sorted(set(features) - self._features - set(self.acquired))
+        resources = set[int]().union(*(self._prices.needed[f] for f in fresh)) - self._resources
+        return float(self._prices.cost[fresh].sum() + self._prices.resource_cost[sorted(resources)].sum())
 
     def total(self, evaluated: tuple[float, float, int]) -> float:
         """Cost so far: acquisitions, learners, comparisons, and every use of a feature but its first."""
         weight, comparisons, again = evaluated
         return self.spent + self._prices.learner * weight + comparisons + self._prices.reuse * again
-
-    def _needed(self, feature: int) -> set[int]:
-        return set(self._prices.needs[feature].nonzero()[0].tolist())
 
 
 class Inquiry:
@@ -116,9 +139,14 @@ class Inquiry:
     """
 
     def __init__(
-        self, walker: Walker, names: Sequence[str], ledger: Ledger, categories: Categories | None = None
+        self,
+        walker: Walker,
+        names: Sequence[str],
+        ledger: Ledger,
+        categories: Categories | None = None,
+        max_cost: float = math.inf,
     ) -> None:
-        self._walker = walker
+        self._walker, self._max_cost = walker, max_cost
         self._names = tuple(names)
         self._column = {name: f for f, name in enumerate(self._names)}
         self._ledger = ledger
@@ -138,7 +166,7 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """What the row has been charged so far."""
-        return self._ledger.total(self._walker.evaluated)
+        return min(self._ledger.total(self._walker.evaluated), self._max_cost)  # which rounding alone can exceed
 
     def supply(self, values: Mapping[str, Any]) -> None:
         """Give the values of exactly the features in `needs`: numbers, or labels where categories are texts.
@@ -177,7 +205,7 @@ class Inquiry:
         if self._walker.needs:
             raise InquiryError(f"answer: the inquiry still needs {self.needs}")
         value, leaf = self._walker.answer
-        return Prediction(value, self.cost, self.acquired, self._rounds, leaf)
+        return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self._walker.reason)
 
 
 def number(name: str, value: object, labels: tuple[str, ...] | None = None) -> float:

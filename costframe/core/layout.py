@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,18 @@ class StageLayout:
     above: NDArray[np.int64]  # (stages,)
     fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
     n_opaque: int
+
+    @cached_property
+    def row_arguments(self) -> tuple[NDArray[Any], ...]:
+        """What `row_kernels.walk_row` reads, in its order: all but the row and the scores."""
+        nodes, categories = self.nodes, self.nodes.categories
+        return (
+            self.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing,
+            categories.first, categories.category, categories.column, categories.sets, nodes.word,
+            self.stage_first, self.kind, self.place, self.fill,
+            self.target_first, self.target, self.payload_first, self.payload,
+            self.intercept, self.threshold, self.below, self.above,
+        )  # fmt: skip
 
 
 def active_learners(stage: Stage, widths: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -11,6 +11,8 @@ from attrs import frozen
 from costframe.core.layout import active_learners
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
@@ -37,6 +39,72 @@ class StagePlan:
     reads: list[int]  # features tested at a node or anywhere below it
     certain: list[int]  # features tested on every way from a node to a leaf
     learner_reads: list[int]  # by learner
+    depth: list[int]  # by tree
+
+    def child(self, node: int, value: float) -> int:
+        """Where a value goes; NaN is the value that differs from itself."""
+        if categories := self.categories[node]:
+            left = (value in categories) != self.missing_left[node]
+        else:
+            left = self.missing_left[node] if value != value else value <= self.threshold[node]  # noqa: PLR0124
+        return self.left[node] if left else self.right[node]
+
+    def leaf_outputs(self, tree: int, node: int) -> list[float]:
+        """Return the outputs of a tree at one of its leaves."""
+        trees = self.bank.trees
+        first, width = int(trees.value[node]), int(trees.width[tree])
+        outputs: list[float] = trees.values[first : first + width].tolist()
+        return outputs
+
+    def filled(self, column: int, value: float) -> float:
+        """Return a column learner's output."""
+        return float(self.bank.column_fill[column]) if value != value else value  # noqa: PLR0124 - NaN
+
+    def certain_below(self, node: int, values: Mapping[int, float], known: int, out_of_reach: int = 0) -> int:
+        """Features tested on every way from a node on, given `values`, those of the set `known`.
+
+        A way ends where a feature `out_of_reach` would be tested.
+        """
+        found = dict[int, int]()
+        waiting = [node]
+        while waiting:  # not recursive: trees may be thousands deep
+            current = waiting[-1]
+            feature = self.feature[current]
+            if not self.reads[current] & (known | out_of_reach):
+                found[current] = self.certain[current]  # nothing below is known, so the prepared set holds
+            elif feature >= 0 and out_of_reach >> feature & 1:
+                found[current] = 0
+            elif feature in values:
+                child = self.child(current, values[feature])
+                if child not in found:
+                    waiting.append(child)
+                    continue
+                found[current] = found[child]
+            else:
+                left, right = self.left[current], self.right[current]
+                if left not in found:
+                    waiting.append(left)
+                    continue
+                if found[left] and right not in found:
+                    waiting.append(right)
+                    continue
+                found[current] = 1 << feature | (found[left] and found[left] & found[right])
+            waiting.pop()
+        return found[node]
+
+    def score(self, number: int, outputs: Mapping[int, list[float]]) -> list[float]:
+        """Score a stage by the outputs of its learners, in order; learners without outputs add nothing."""
+        scores: list[float] = self.stages[number].intercept.tolist()
+        for t, terms in self.terms[number]:
+            if t not in outputs:
+                continue
+            sums: dict[int, float] = {}
+            for j, weight, k in terms:
+                term = weight * outputs[t][j]
+                sums[k] = sums[k] + term if k in sums else term
+            for k, total in sums.items():
+                scores[k] += total
+        return scores
 
 
 def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
@@ -61,7 +129,7 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
     return StagePlan(
         bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
         feature, trees.threshold.tolist(), trees.missing_left.tolist(), categories, left, right,
-        trees.first[:-1].tolist(), reads, certain, learner_reads,
+        trees.first[:-1].tolist(), reads, certain, learner_reads, trees.depths().tolist(),
     )  # fmt: skip
 
 

@@ -1,38 +1,25 @@
-"""The trained thing: predicts tables, steps through single rows, and prices both."""
+"""What every trained thing offers: it predicts tables, steps through single rows, and prices both."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from attrs import define, evolve, field
-
-from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel
-from costframe.core.errors import CostModelError, InquiryError, StageError
+from costframe.core.errors import InquiryError, ParameterError
 from costframe.core.inquiry import Inquiry, Ledger, number
-from costframe.core.layout import lay_out
-from costframe.core.links import log_odds
-from costframe.core.plan import plan_stages
-from costframe.core.reading import check_acquisition
-from costframe.core.report import squeezed
-from costframe.core.stages import Answer, Route, Stage, check_stages
-from costframe.core.tables import as_rows
-from costframe.core.walk import StageWalker
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.categories import Categories
     from costframe.core.expected import CostReport
-    from costframe.core.layout import StageLayout
-    from costframe.core.plan import StagePlan
     from costframe.core.price_arrays import PriceArrays
+    from costframe.core.report import Charges
 
-__all__ = ["Known", "Predictor", "StageTree", "open_ledger"]
+__all__ = ["Known", "Predictor", "open_ledger"]
 
 Known = Mapping[str, Any] | Iterable[str]
 """What is paid for before an inquiry: names of features and resources, or features with their values."""
@@ -57,16 +44,31 @@ class Predictor(ABC):
         return {}
 
     @abstractmethod
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs."""
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+        """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.
+
+        `max_cost` and `unavailable` mean what they mean to `inquire`, for each row, at the predictor's own prices.
+        """
 
     @abstractmethod
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score rows, before the link: float64 (rows,) or (rows, K)."""
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
+        """Score rows, before the link: float64 (rows,) or (rows, K); limits as for `predict`."""
 
     @abstractmethod
-    def inquire(self, costs: object = None, acquisition: str = "path", known: Known = ()) -> Inquiry:
+    def inquire(
+        self,
+        costs: object = None,
+        acquisition: str = "path",
+        known: Known = (),
+        *,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> Inquiry:
         """Begin the prediction of one row.
+
+        There is always an answer: the best that the limits allow; its `reason` says whether they cut the row.
 
         Parameters
         ----------
@@ -76,7 +78,51 @@ class Predictor(ABC):
             Whether a tree acquires features split by split, or all of them before it is evaluated.
         known : iterable of str, or mapping of str to float or label
             Features and resources already paid for. Features that come with their values are not asked for again.
+        max_cost : float, optional
+            Hard cap of what the row may be charged for features, resources, comparisons, learners and reuse together.
+        unavailable : iterable of str
+            Features and resources that cannot be had; with a resource, all features that need it. None of them is asked
+            for. A feature that is known with its value is available all the same.
         """
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        steepness: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows: the one method by which evaluators price a predictor. By default it replays them one by one.
+
+        Parameters
+        ----------
+        X : float64 (rows, d)
+        costs : CostModel
+        weight : float64 (rows,)
+        acquisition, max_cost, unavailable
+            As for `inquire`.
+        routing, steepness
+            As for `ExpectedCost`.
+        n_jobs : int, optional
+            Threads.
+
+        Raises
+        ------
+        ParameterError
+            If the routing is soft and there is nothing to soften.
+        """
+        from costframe.core.replay import replay_charges
+
+        del steepness, n_jobs
+        if routing == "soft":
+            raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
+        return replay_charges(self, X, costs, weight, acquisition, max_cost, unavailable)
 
     def cost(
         self,
@@ -87,11 +133,15 @@ class Predictor(ABC):
         routing: str = "hard",
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
     ) -> CostReport:
         """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
         from costframe.core.expected import ExpectedCost
 
-        evaluator = ExpectedCost(costs, routing=routing, acquisition=acquisition)
+        evaluator = ExpectedCost(
+            costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
+        )
         return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 
 
@@ -111,133 +161,3 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
     elif isinstance(known, str):
         names = [known]
     return prices, Ledger(prices, names), given
-
-
-def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
-    if isinstance(stages, Answer | Route):
-        raise StageError("stages: expected a list of stages, got one; put it in brackets")
-    return tuple(stages)
-
-
-@define(eq=False, frozen=True)
-class StageTree(Predictor):
-    """A tree of stages over a bank of weak learners; the form of every built-in model.
-
-    Parameters
-    ----------
-    bank : WeakLearnerBank
-    stages : tuple of Answer or Route
-        The first is the root; children come after their parents.
-    costs : CostModel or None
-        Prices used where none are given.
-
-    Raises
-    ------
-    StageError
-        If the stages are no tree or do not fit the bank.
-    """
-
-    bank: WeakLearnerBank
-    stages: tuple[Stage, ...] = field(converter=_as_stages)
-    costs: CostModel | None = None
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.bank, WeakLearnerBank):
-            raise StageError(f"bank: expected a WeakLearnerBank, got {type(self.bank).__name__}")
-        check_stages(self.stages, self.bank.widths)
-        if self.costs is not None:
-            if not isinstance(self.costs, CostModel):
-                raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
-            self.costs.select(self.feature_names)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-        return self.bank.feature_names
-
-    @property
-    def categories(self) -> Categories:
-        """The labels of each feature whose categories are texts; see `WeakLearnerBank`."""
-        return self.bank.categories
-
-    @property
-    def n_outputs(self) -> int:
-        """K, the number of outputs of every answer."""
-        return self.layout.n_outputs
-
-    @cached_property
-    def links(self) -> tuple[str, ...]:
-        """Distinct links of the answers."""
-        return tuple(sorted({stage.link for stage in self.stages if isinstance(stage, Answer)}))
-
-    @cached_property
-    def layout(self) -> StageLayout:
-        """The form that the kernels read."""
-        return lay_out(self.bank, self.stages)
-
-    @cached_property
-    def plan(self) -> StagePlan:
-        """The form that walkers read."""
-        return plan_stages(self.bank, self.stages)
-
-    def with_costs(self, costs: CostModel | None) -> StageTree:
-        """Return the same model with other prices of its own."""
-        return evolve(self, costs=costs)
-
-    def with_categories(self, categories: Categories) -> StageTree:
-        """Return the same model with other labels of its features."""
-        return evolve(self, bank=evolve(self.bank, categories=categories))
-
-    def predict(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Predict rows: the link applied to the score of the answer that each row ends at.
-
-        Parameters
-        ----------
-        X : float64 (rows, d), or data frame
-        n_jobs : int, optional
-            Threads; None takes all there are. The result does not depend on it.
-
-        Returns
-        -------
-        float64 (rows,), or (rows, K) for K > 1 outputs
-        """
-        scores, exits = self._scores(X, n_jobs)
-        return squeezed(self.linked(scores, exits))
-
-    def decision_function(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
-
-        Of ranked answers these are the predictions, as scores of different stages are in no order.
-        """
-        scores, exits = self._scores(X, n_jobs)
-        if self.links == ("ranked",):
-            return squeezed(self.linked(scores, exits))
-        return squeezed(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
-
-    def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
-        """Tell at which stage each row is answered: int64 (rows,)."""
-        return self._scores(X, n_jobs)[1]
-
-    def inquire(self, costs: object = None, acquisition: str = "path", known: Known = ()) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`."""
-        check_acquisition(acquisition)
-        prices, ledger, given = open_ledger(self, costs, known)
-        walker = StageWalker(self.plan, prices.split.tolist(), by_path=acquisition == "path", given=given)
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
-
-    def _scores(self, X: Any, n_jobs: int | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        from costframe.core.evaluate import predict_rows
-
-        return predict_rows(self.bank, self.layout, as_rows(X, self.feature_names, self.categories), n_jobs)
-
-    def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Apply to scores, float64 (rows, K), the link of the answer that each row ended at."""
-        answers = [stage for stage in self.stages if isinstance(stage, Answer)]
-        if len(self.links) == 1 and len({answer.level for answer in answers}) == 1:
-            return answers[0].predictions(scores)
-        values = np.empty_like(scores)
-        for stage in np.unique(exits):
-            answer, rows = self.stages[stage], exits == stage
-            assert isinstance(answer, Answer)  # noqa: S101 - rows end at answers only
-            values[rows] = answer.predictions(scores[rows])
-        return values

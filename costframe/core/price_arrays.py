@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["PriceArrays"]
@@ -52,3 +53,8 @@ class PriceArrays:
     def __attrs_post_init__(self) -> None:
         for array in (self.cost, self.once, self.split, self.resource_cost, self.needs, self.resource_needs):
             array.setflags(write=False)
+
+    @cached_property
+    def needed(self) -> tuple[frozenset[int], ...]:
+        """For each feature the resources that it needs, directly or through other resources."""
+        return tuple(frozenset(np.flatnonzero(row).tolist()) for row in self.needs)

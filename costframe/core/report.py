@@ -44,6 +44,8 @@ class Charges:
     resource_weight: NDArray[np.float64]  # (R,)
     stage_weight: NDArray[np.float64]  # (stages,)
     predictions: NDArray[np.float64] | None = None  # (rows, K), where rows have one way each
+    cut: NDArray[np.bool_] | None = None  # (rows,): answered early; None without limits
+    rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where only a replay would tell
 
 
 def sum_charges(parts: Sequence[Charges]) -> Charges:
@@ -65,6 +67,8 @@ def sum_charges(parts: Sequence[Charges]) -> Charges:
         resource_weight=total("resource_weight"),
         stage_weight=total("stage_weight"),
         predictions=None if parts[0].predictions is None else rows("predictions"),
+        cut=None if parts[0].cut is None else rows("cut"),
+        rounds=None if parts[0].rounds is None else rows("rounds"),
     )
 
 
@@ -94,6 +98,8 @@ class CostReport:
         What `predict` gives, at no further expense; None with soft routing.
     unit : str
     feature_names : tuple of str (d,)
+    cut : bool (rows,), or None
+        Rows that a cap, or what was unavailable, made answer early; None where neither was given.
     """
 
     per_row: NDArray[np.float64]
@@ -108,10 +114,14 @@ class CostReport:
     predictions: NDArray[np.float64] | None
     unit: str
     feature_names: tuple[str, ...]
+    cut: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         """Say the mean; the arrays would be pages."""
-        return f"CostReport(mean={self.mean:g} {self.unit} per row, fixed={self.fixed:g}, rows={len(self.per_row)})"
+        cut = "" if self.cut is None else f", cut={np.count_nonzero(self.cut)}"
+        return (
+            f"CostReport(mean={self.mean:g} {self.unit} per row, fixed={self.fixed:g}, rows={len(self.per_row)}{cut})"
+        )
 
     @classmethod
     def of(
@@ -120,10 +130,13 @@ class CostReport:
         charges: Charges,
         weight: NDArray[np.float64],
         rounds: NDArray[np.int64] | None = None,
+        max_cost: float | None = None,
     ) -> CostReport:
-        """Take the weighted means of what rows were charged."""
+        """Take the weighted means of what rows were charged; under a cap, what rounding adds to it is left out."""
         scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0  # evaluate() keeps this finite
         per_row = charges.acquisition + charges.learners + charges.comparisons + charges.reuse
+        if max_cost is not None:
+            per_row = np.minimum(per_row, max_cost)
         features = prices.cost * charges.feature_weight * scale
         resources = prices.resource_cost * charges.resource_weight * scale
         evaluation = Evaluation(
@@ -142,6 +155,7 @@ class CostReport:
             predictions=None if charges.predictions is None else squeezed(charges.predictions),
             unit=prices.unit,
             feature_names=prices.names,
+            cut=charges.cut,
         )
 
 

@@ -15,12 +15,14 @@ from costframe.core.categories import is_missing
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.frames import category_columns, column_names
-from costframe.core.predictor import StageTree
+from costframe.core.planned import PlannedPredictor
+from costframe.core.stage_tree import StageTree
 from costframe.core.stepped import SteppedPredictor
 from costframe.core.tables import refuse_text
 from costframe.core.training import Rows, TrainingData, check_number, check_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -136,7 +138,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.costs_ = costs
         self.predictor_ = (
             predictor.with_categories(self._columns.categories).with_costs(costs)
-            if isinstance(predictor, StageTree | SteppedPredictor)  # which carry labels and prices of their own
+            if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor)  # which carry their own
             else predictor
         )
 
@@ -167,12 +169,29 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return predictor.bank
 
     def cost(
-        self, X: Any, *, acquisition: str = "path", sample_weight: ArrayLike | None = None, rounds: bool = False
+        self,
+        X: Any,
+        *,
+        acquisition: str = "path",
+        sample_weight: ArrayLike | None = None,
+        rounds: bool = False,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
     ) -> CostReport:
-        """Say exactly what predicting these rows costs."""
+        """Say exactly what predicting these rows costs.
+
+        With `max_cost` no row pays more; nothing `unavailable`, features or resources, is asked for. Rows that this
+        makes answer early are `cut` in the report.
+        """
         table = self._read(X)
         return self.predictor_.cost(
-            table, self.costs_, acquisition=acquisition, sample_weight=sample_weight, rounds=rounds
+            table,
+            self.costs_,
+            acquisition=acquisition,
+            sample_weight=sample_weight,
+            rounds=rounds,
+            max_cost=max_cost,
+            unavailable=unavailable,
         )
 
     def _find_categorical(self, X: Any) -> CategoricalColumns:

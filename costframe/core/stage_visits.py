@@ -15,9 +15,9 @@ from costframe.core.stages import Route
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.reading import ReadingMarks
+    from costframe.core.stage_tree import StageTree
 
 __all__ = ["StageVisit", "StageVisits", "learners_at", "stage_costs"]
 

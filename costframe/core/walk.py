@@ -49,6 +49,11 @@ class StageWalker:
         return (float(value[0]) if len(value) == 1 else value), self._stage
 
     @property
+    def reason(self) -> str:
+        """Nothing stands in its way."""
+        return "complete"
+
+    @property
     def evaluated(self) -> tuple[float, float, int]:
         """Sum of e_t of evaluated learners, price of comparisons made, and further uses of features."""
         weight = float(self._plan.bank.evaluation[list(self._outputs)].sum())
@@ -100,22 +105,11 @@ class StageWalker:
             if not all(done):
                 return
             stage = plan.stages[self._stage]
-            scores = self._score(self._stage, self._outputs)
+            scores = self._plan.score(self._stage, self._outputs)
             if not isinstance(stage, Route):
                 self._scores = scores
                 return
             self._stage = stage.above if scores[0] > stage.threshold else stage.below
-
-    def _score(self, number: int, outputs: Mapping[int, list[float]]) -> list[float]:
-        scores: list[float] = self._plan.stages[number].intercept.tolist()
-        for t, terms in self._plan.terms[number]:
-            sums: dict[int, float] = {}
-            for j, weight, k in terms:
-                term = weight * outputs[t][j]
-                sums[k] = sums[k] + term if k in sums else term
-            for k, total in sums.items():
-                scores[k] += total
-        return scores
 
     def _evaluate(self, t: int) -> bool:
         """Evaluate a learner as far as known values take it; True when it has its outputs."""
@@ -127,7 +121,7 @@ class StageWalker:
             return self._walk_tree(t, index)
         self._read[t] = self._plan.learner_reads[t]
         if kind == COLUMN:
-            self._outputs[t] = [self._filled(index, values[int(bank.column_feature[index])])]
+            self._outputs[t] = [self._plan.filled(index, values[int(bank.column_feature[index])])]
         else:
             learner = bank.opaques[index]
             self._outputs[t] = learner(np.array([[values[f] for f in learner.features]]))[0].tolist()
@@ -144,9 +138,9 @@ class StageWalker:
             value = values[feature]
             read |= 1 << feature
             self._spent += self._split[feature]
-            node = self._child(node, value)
+            node = plan.child(node, value)
         self._read[t] = read
-        self._outputs[t] = self._leaf_outputs(index, node)
+        self._outputs[t] = plan.leaf_outputs(index, node)
         return True
 
     def _unknown(self, features: int) -> int:
@@ -182,7 +176,7 @@ class StageWalker:
                 if ahead is None:
                     return None
                 outputs[t] = ahead
-        return stage.above if self._score(number, outputs)[0] > stage.threshold else stage.below
+        return stage.above if self._plan.score(number, outputs)[0] > stage.threshold else stage.below
 
     def _output_ahead(self, t: int) -> list[float] | None:
         """Return the outputs of a tree or column if known values give them; nothing counts as evaluated."""
@@ -191,13 +185,13 @@ class StageWalker:
             return None
         if plan.bank.kind[t] == COLUMN:
             value = self._values.get(int(plan.bank.column_feature[index]))
-            return None if value is None else [self._filled(index, value)]
+            return None if value is None else [self._plan.filled(index, value)]
         node = self._node.get(t, plan.root[index])
         while (feature := plan.feature[node]) >= 0:
             if feature not in self._values:
                 return None
-            node = self._child(node, self._values[feature])
-        return self._leaf_outputs(index, node)
+            node = plan.child(node, self._values[feature])
+        return plan.leaf_outputs(index, node)
 
     def _certain_here(self, number: int) -> int:
         """Features that the learners of one stage certainly need."""
@@ -207,53 +201,7 @@ class StageWalker:
                 continue
             if plan.bank.kind[t] == TREE and self._by_path:
                 index = int(plan.bank.index[t])
-                found |= self._certain_below(self._node.get(t, plan.root[index]))
+                found |= plan.certain_below(self._node.get(t, plan.root[index]), self._values, self._known)
             else:
                 found |= self._unknown(plan.learner_reads[t])
         return found
-
-    def _certain_below(self, node: int) -> int:
-        """Features tested on every way from a node on, given what is known."""
-        plan, found = self._plan, dict[int, int]()
-        waiting = [node]
-        while waiting:  # not recursive: trees may be thousands deep
-            current = waiting[-1]
-            feature = plan.feature[current]
-            if not plan.reads[current] & self._known:
-                found[current] = plan.certain[current]  # nothing below is known, so the prepared set holds
-            elif feature in self._values:
-                child = self._child(current, self._values[feature])
-                if child not in found:
-                    waiting.append(child)
-                    continue
-                found[current] = found[child]
-            else:
-                left, right = plan.left[current], plan.right[current]
-                if left not in found:
-                    waiting.append(left)
-                    continue
-                if found[left] and right not in found:
-                    waiting.append(right)
-                    continue
-                found[current] = 1 << feature | (found[left] and found[left] & found[right])
-            waiting.pop()
-        return found[node]
-
-    def _child(self, node: int, value: float) -> int:
-        """Where a value goes; NaN is the value that differs from itself."""
-        plan = self._plan
-        if categories := plan.categories[node]:
-            left = (value in categories) != plan.missing_left[node]
-        else:
-            left = plan.missing_left[node] if value != value else value <= plan.threshold[node]  # noqa: PLR0124
-        return plan.left[node] if left else plan.right[node]
-
-    def _filled(self, column: int, value: float) -> float:
-        """Return a column learner's output."""
-        return float(self._plan.bank.column_fill[column]) if value != value else value  # noqa: PLR0124 - NaN
-
-    def _leaf_outputs(self, tree: int, node: int) -> list[float]:
-        trees = self._plan.bank.trees
-        first, width = int(trees.value[node]), int(trees.width[tree])
-        outputs: list[float] = trees.values[first : first + width].tolist()
-        return outputs

@@ -12,8 +12,8 @@ from attrs import field, frozen
 
 from costframe.core.errors import DataError
 from costframe.core.expected import ExpectedCost
-from costframe.core.predictor import StageTree
 from costframe.core.scoring import score_named
+from costframe.core.stage_tree import StageTree
 from costframe.core.tables import as_rows
 from costframe.frontier.points import Point
 

@@ -11,7 +11,7 @@ from attrs import evolve
 from costframe.core.bank import TREE, WeakLearnerBank
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.outputs import BankOutputs
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.trees.priced_banks import train_priced_bank
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.predictor import StageTree
 from costframe.core.progress import track
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.linear.banks import outputs_on
 from costframe.linear.calibration import as_counts, calibrate, calibrate_two

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from costframe.core.stages import Stage
     from costframe.report.stages_seen import Acquired, StageSeen
 
-__all__ = ["Line", "StageBox", "boxes_of"]
+__all__ = ["Line", "StageBox", "acquired_lines", "boxes_of", "learners_line", "money", "percent"]
 
 _NAMELESS = "unit"  # what a cost model counts that names nothing else
 _MOST = 4  # lines of what is acquired
@@ -84,20 +84,22 @@ def boxes_of(
         if share == 0:
             lines.append(Line("no row comes here", kind="faint"))
         else:
-            lines += [*_learners(mine), *_acquired(mine.acquired, unit)]
+            lines += [*learners_line(mine), *acquired_lines(mine.acquired, unit)]
             if per_row is not None and unit is not None and not isinstance(stage, Route):
-                lines.append(Line("mean cost of these rows", _money(per_row[mine.rows].mean(), unit)))
+                lines.append(Line("mean cost of these rows", money(per_row[mine.rows].mean(), unit)))
         boxes.append(StageBox(title, tuple(lines), stage, mine, share))
     return boxes
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Write a share, its ends in words."""
     if share < 0.01:
         return "< 1 %"
     return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 
-def _money(amount: float, unit: str) -> str:
+def money(amount: float, unit: str) -> str:
+    """Write an amount with its unit, if that has a name."""
     return f"{amount:.4g}" if unit == _NAMELESS else f"{amount:.4g} {unit}"
 
 
@@ -111,21 +113,23 @@ def _decision(stage: Stage, seen: StageSeen) -> Line:
     return Line(f"answers with {_GIVES[stage.link]}")
 
 
-def _learners(seen: StageSeen) -> list[Line]:
+def learners_line(seen: StageSeen) -> list[Line]:
+    """Say how many learners are evaluated; nothing where none are."""
     if not seen.n_learners:
         return []
     new = "" if seen.n_new == 0 else ", all new" if seen.n_new == seen.n_learners else f", {seen.n_new:,} new"
     return [Line(f"evaluates {counted(seen.n_learners, 'learner')}{new}", kind="faint")]
 
 
-def _acquired(acquired: Sequence[Acquired], unit: str | None) -> list[Line]:
+def acquired_lines(acquired: Sequence[Acquired], unit: str | None) -> list[Line]:
+    """List what is acquired, the first of it if it is much."""
     if not acquired:
         return [Line("acquires nothing new", kind="faint")]
     shown = acquired if len(acquired) <= _MOST else acquired[: _MOST - 1]
     lines = [Line("acquires", "" if unit is None else "price" if unit == _NAMELESS else unit, kind="faint")]
     for one in shown:
         price = "" if unit is None else f"{one.price:.4g}"
-        some = "" if one.share == 1 else f"({_percent(one.share)})"
+        some = "" if one.share == 1 else f"({percent(one.share)})"
         lines.append(Line(one.name, " ".join(part for part in (some, price) if part),
                           "resource" if one.is_resource else "plain"))  # fmt: skip
     if len(shown) < len(acquired):

@@ -15,10 +15,10 @@ from costframe.core.stages import Answer, Route
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
     from costframe.core.price_arrays import PriceArrays
+    from costframe.core.stage_tree import StageTree
 
-__all__ = ["Acquired", "StageSeen", "see_stages", "seen_without_rows"]
+__all__ = ["Acquired", "StageSeen", "by_price", "see_stages", "seen_without_rows"]
 
 
 @frozen
@@ -155,9 +155,15 @@ def _counts(tree: StageTree, number: int) -> tuple[int, int]:
 def _sorted(
     tree: StageTree, prices: PriceArrays, shares: NDArray[np.float64], resources: NDArray[np.float64]
 ) -> tuple[Acquired, ...]:
-    used = tree.layout.used
+    every = np.zeros(len(prices.names))
+    every[tree.layout.used] = shares
+    return by_price(prices, every, resources)
+
+
+def by_price(prices: PriceArrays, shares: NDArray[np.float64], resources: NDArray[np.float64]) -> tuple[Acquired, ...]:
+    """List features, float64 (d,), and resources, float64 (R,), whose shares are not zero, most expensive first."""
     every = [
-        Acquired(tree.feature_names[used[f]], float(prices.cost[used[f]]), float(shares[f]), is_resource=False)
+        Acquired(prices.names[f], float(prices.cost[f]), float(shares[f]), is_resource=False)
         for f in np.flatnonzero(shares)
     ]
     every += [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import CostframeError, CostModelError, StorageError
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.counting import CountingSource
 from costframe.testing.data import COSTS

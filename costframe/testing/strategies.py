@@ -19,7 +19,8 @@ from costframe.core.bank import WeakLearnerBank
 from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.links import LINKS
 from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import StageTree
+from costframe.core.planned import PlannedPredictor, Stop
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe.core.tree_table import TreeTable
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from costframe.core.stages import Stage
 
-__all__ = ["banks", "cost_models", "feature_names", "rows", "stage_trees", "tree_tables"]
+__all__ = ["banks", "cost_models", "feature_names", "planned_predictors", "rows", "stage_trees", "tree_tables"]
 
 VALUES = (-1.0, 0.0, 0.5, 1.0, 2.0)
 NASTY = (
@@ -132,6 +133,43 @@ def stage_trees(
             below, above = draw(st.permutations(children))
             stages.append(Route(learners, weights, intercept, threshold, steepness, below, above))
     return StageTree(bank, tuple(stages))
+
+
+@st.composite
+def planned_predictors(
+    draw: st.DrawFn, names: Sequence[str], *, planned: bool = False, opaque: bool = True
+) -> PlannedPredictor:
+    """Draw a predictor of one to four stops over the features `names`; some stops with `planned` gains, if asked to."""
+    n_outputs, n_stops = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    link = draw(st.sampled_from(LINKS if n_outputs == 1 else OTHER_LINKS))
+    columns = st.sets(st.integers(0, len(names) - 1)).map(sorted)
+    extra = tuple(f"score {k}" for k in range(n_outputs))
+    parts, gain_parts = [WeakLearnerBank.columns(names, [])], [WeakLearnerBank.columns((*names, *extra), [])]
+    stops = []
+    for number in range(n_stops):
+        features, later = draw(columns), n_stops - 1 - number
+        bought = [names[f] for f in features]
+        level = draw(st.sampled_from(LEVELS)) if link == "ranked" else 0.0
+        answer = draw(_answers(parts, bought, n_outputs, opaque=opaque and f"of stop {number}"))
+        read = (*bought, *extra)
+        gains = draw(_answers(gain_parts, read, later)) if later else None
+        induced = draw(st.none() | _answers(gain_parts, read, later)) if later and planned else None
+        stops.append(Stop(features, evolve(answer, link=link, level=level), gains, induced))
+    bank, gains_bank = WeakLearnerBank.concatenate(parts), WeakLearnerBank.concatenate(gain_parts)
+    return PlannedPredictor(bank, gains_bank, tuple(stops), draw(st.sampled_from((0.0, 0.1, 1.0))))
+
+
+@st.composite
+def _answers(
+    draw: st.DrawFn, parts: list[WeakLearnerBank], names: Sequence[str], n_outputs: int, *, opaque: str | bool = False
+) -> Answer:
+    """Draw an answer over learners of the features `names`, which are appended to `parts`."""
+    first = sum(len(part) for part in parts)
+    bank = draw(banks(names, opaque=bool(opaque))) if names else WeakLearnerBank.columns((), [])
+    learners, weights = draw(_combinations(bank, n_outputs))
+    parts.append(evolve(bank, opaques=tuple(evolve(o, name=f"{o.name} {opaque}") for o in bank.opaques)))
+    intercept = [draw(st.sampled_from(WEIGHTS)) for _ in range(n_outputs)]
+    return Answer([first + t for t in learners], weights, intercept)
 
 
 def rows(n_features: int, most: int = 5) -> st.SearchStrategy[NDArray[np.float64]]:

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
-from costframe.core.predictor import StageTree
 from costframe.core.progress import track
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.core.tree_table import TreeTable
 from costframe.trees.scaling import check_sizes

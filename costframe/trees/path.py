@@ -12,7 +12,7 @@ from costframe.core.model_path import MeasuredPath, best_first
 if TYPE_CHECKING:
     from costframe.core.categories import Categories
     from costframe.core.costs import CostModel
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.trees.boosting import Ensemble
 
 __all__ = ["AnnealedPath", "PathPoint"]

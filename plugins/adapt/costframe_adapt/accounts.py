@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.costs import CostModel
-    from costframe.core.predictor import StageTree
     from costframe.core.prefix import PrefixCost
     from costframe.core.price_arrays import PriceArrays
+    from costframe.core.stage_tree import StageTree
 
 __all__ = ["Account"]
 

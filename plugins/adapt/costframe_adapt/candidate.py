@@ -15,7 +15,7 @@ from costframe_adapt.sides import BOTH, CHEAP, FULL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import Rows, TrainingData
     from costframe_adapt.accounts import Account
     from costframe_adapt.front import Front

@@ -10,7 +10,7 @@ from attrs import define, field
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.estimator import CostAwareClassifier
 from costframe.core.links import log_odds
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.training import check_number, check_weights
 from costframe.trees.monitor import scorer
 from costframe.trees.scaling import check_sizes
@@ -22,7 +22,7 @@ from costframe_adapt.prepared import Prepared
 from costframe_adapt.training import train_adapt, train_without_gate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -170,9 +170,12 @@ class AdaptClassifier(CostAwareClassifier):
         self._keep(self._fit(data, settings, prepared), data.costs)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
-        scores, tree = super().decision_function(X), self.predictor_
+        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable)
+        tree = self.predictor_
         if not isinstance(tree, StageTree) or tree.links != ("identity",):
             return scores
         # An expensive model that stands alone answers with probabilities.

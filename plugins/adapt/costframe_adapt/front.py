@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.bank import WeakLearnerBank
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 from costframe_adapt.accounts import Account
 

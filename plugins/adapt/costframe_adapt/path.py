@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.costs import CostModel
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.trees.boosting import Ensemble
     from costframe.trees.monitor import Predicted
     from costframe.trees.path import AnnealedPath

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import TrainingData
     from costframe.trees.binning import BinnedData
     from costframe.trees.boosting import Ensemble

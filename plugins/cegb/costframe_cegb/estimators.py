@@ -21,7 +21,7 @@ from costframe_cegb.cegb import CEGBSettings, train_cegb
 from costframe_cegb.state import Kept, State
 
 if TYPE_CHECKING:
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import Rows, TrainingData
     from costframe.trees.annealed import Annealing
     from costframe.trees.losses import Loss

@@ -22,7 +22,7 @@ from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
 from costframe_cronus.grades import with_targets
 
 if TYPE_CHECKING:
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import TrainingData
 
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]

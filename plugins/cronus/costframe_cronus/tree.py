@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.predictor import StageTree
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 
 if TYPE_CHECKING:

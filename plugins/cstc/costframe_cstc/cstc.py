@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.bank import WeakLearnerBank
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import Rows, TrainingData
     from costframe_cstc.losses import Loss
     from costframe_cstc.relaxed_phase import Step

@@ -19,7 +19,7 @@ from costframe_cstc.cstc import OPTIMIZATIONS, train_cstc
 from costframe_cstc.settings import TreeSettings
 
 if TYPE_CHECKING:
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import TrainingData
 
 __all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]

@@ -16,7 +16,7 @@ from costframe.trees.scaling import check_sizes
 from costframe_miser.miser import MiserSettings, anneal_miser, train_miser
 
 if TYPE_CHECKING:
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import TrainingData
     from costframe.trees.annealed import Annealing
     from costframe.trees.path import AnnealedPath

@@ -18,7 +18,7 @@ from costframe.trees.prices import once_prices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import TrainingData
     from costframe.trees.annealed import Annealing
     from costframe.trees.grow import GrownTree

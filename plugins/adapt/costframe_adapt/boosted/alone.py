@@ -20,7 +20,7 @@ from costframe_adapt.front import Front
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import Rows, TrainingData
     from costframe.trees.boosting import Ensemble
     from costframe_adapt.boosted.binning import Binning

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import Rows, TrainingData
     from costframe.trees.finish import GrownTree
 

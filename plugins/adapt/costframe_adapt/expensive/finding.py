@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import Rows, TrainingData
 
 __all__ = ["Expensive", "Finding", "PrefittedWarning", "find_expensive"]

@@ -11,8 +11,9 @@ from attrs import evolve, frozen
 from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError
 from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import Predictor, StageTree
+from costframe.core.predictor import Predictor
 from costframe.core.registry import registry
+from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
 
 if TYPE_CHECKING:

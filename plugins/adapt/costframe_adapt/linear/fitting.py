@@ -14,7 +14,7 @@ from costframe_adapt.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictor import StageTree
+    from costframe.core.stage_tree import StageTree
     from costframe.core.training import TrainingData
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge

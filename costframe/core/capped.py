@@ -1,0 +1,170 @@
+"""Predict and charge the rows of a stage tree under limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.bits import bits_of, word_count
+from costframe.core.capped_walk import CappedWalker
+from costframe.core.evaluate import over_chunks
+from costframe.core.hard import price_masks
+from costframe.core.report import Charges
+from costframe.core.stages import Route
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.limits import Limits
+    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.stage_tree import StageTree
+
+__all__ = ["CappedRows", "capped_charges", "capped_scores", "walk_under_limits"]
+
+
+@frozen(eq=False)
+class CappedRows:
+    """Where rows came to under limits, and what they were charged for on the way.
+
+    Attributes
+    ----------
+    exits : int64 (rows,)
+        The answer reached, or the stage at which the row was cut.
+    cut : bool (rows,)
+        Whether any learner was given up.
+    share : float64 (rows,)
+        Of the last stage's learners that are finished.
+    scores : float64 (rows, K)
+        The last stage's, with what is expected of learners given up; a route's stands in the first column.
+    route_scores : float64 (rows,)
+        Of the route before.
+    masks : uint64 (rows, W)
+        Features acquired, of those that the tree uses.
+    spent : float64 (rows, 3)
+        Sum of e_t of learners evaluated, price of comparisons made, and pairs of a learner and a feature that it read.
+    """
+
+    exits: NDArray[np.int64]
+    cut: NDArray[np.bool_]
+    share: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    route_scores: NDArray[np.float64]
+    masks: NDArray[np.uint64]
+    spent: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, tree: StageTree, count: int) -> CappedRows:
+        """Make room for rows."""
+        return cls(
+            np.zeros(count, np.int64),
+            np.zeros(count, np.bool_),
+            np.ones(count),
+            np.zeros((count, tree.n_outputs)),
+            np.zeros(count),
+            np.zeros((count, word_count(len(tree.layout.used))), np.uint64),
+            np.zeros((count, 3)),
+        )
+
+    def final_scores(self, tree: StageTree) -> NDArray[np.float64]:
+        """Return the scores of the answers reached, or what is expected of them: float64 (rows, K)."""
+        rows = np.flatnonzero(self.cut)
+        if tree.fallbacks is None or not len(rows):
+            return self.scores
+        found, exits = self.scores.copy(), self.exits[rows]
+        partial = self.scores[rows]
+        partial[tree.layout.below[exits] >= 0] = partial[tree.layout.below[exits] >= 0, :1]
+        found[rows] = tree.fallbacks.scores(exits, self.share[rows], partial, self.route_scores[rows])
+        return found
+
+
+def capped_scores(
+    tree: StageTree, prices: PriceArrays, limits: Limits, X: NDArray[np.float64], n_jobs: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Score rows under limits, features acquired split by split: float64 (rows, K), and int64 (rows,) exits."""
+    rows = walk_under_limits(tree, prices, limits, X, by_path=True, n_jobs=n_jobs)
+    return rows.final_scores(tree), rows.exits
+
+
+def walk_under_limits(
+    tree: StageTree,
+    prices: PriceArrays,
+    limits: Limits,
+    X: NDArray[np.float64],
+    *,
+    by_path: bool,
+    n_jobs: int | None = None,
+    caps: NDArray[np.float64] | None = None,
+) -> CappedRows:
+    """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), may be of their own."""
+    found = CappedRows.empty(tree, len(X))
+    X = np.ascontiguousarray(X, np.float64)
+
+    def chunk(part: slice) -> None:
+        _step_rows(tree, prices, limits, X, found, part, by_path=by_path)
+
+    over_chunks(chunk, len(X), n_jobs)
+    return found
+
+
+def _step_rows(
+    tree: StageTree,
+    prices: PriceArrays,
+    limits: Limits,
+    X: NDArray[np.float64],
+    found: CappedRows,
+    part: slice,
+    *,
+    by_path: bool,
+) -> None:
+    """Step through rows one by one, and note where they came to."""
+    place = {int(f): u for u, f in enumerate(tree.layout.used)}
+    for i in range(part.start, part.stop):
+        walker = CappedWalker(tree, prices, limits, by_path=by_path, given={})
+        while needs := walker.needs:
+            walker.advance({f: float(X[i, f]) for f in needs})
+            for f in needs:
+                found.masks[i, place[f] >> 6] |= np.uint64(1) << np.uint64(place[f] & 63)
+        walker.note(i, found)
+
+
+def capped_charges(
+    tree: StageTree,
+    prices: PriceArrays,
+    limits: Limits,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    *,
+    by_path: bool,
+    n_jobs: int | None,
+) -> Charges:
+    """Charge rows under limits; see `Predictor.charges`."""
+    rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
+    used = tree.layout.used
+    acquisition, features, resources = price_masks(tree.layout, prices, rows.masks, weight)
+    bits = bits_of(rows.masks, len(used))
+    acquired, feature_weight = np.zeros((len(X), len(tree.feature_names)), np.bool_), np.zeros(len(tree.feature_names))
+    acquired[:, used], feature_weight[used] = bits, features
+    return Charges(
+        acquired,
+        acquisition,
+        prices.learner * rows.spent[:, 0],
+        rows.spent[:, 1],
+        prices.reuse * (rows.spent[:, 2] - bits.sum(axis=1)),
+        feature_weight,
+        resources,
+        _reached(tree, rows.exits, weight),
+        tree.linked(rows.final_scores(tree), rows.exits),
+        rows.cut,
+    )
+
+
+def _reached(tree: StageTree, exits: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 (stages,): the weight of the rows that came to each stage, given where they ended."""
+    reached = np.bincount(exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
+    for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
+        stage = tree.stages[number]
+        if isinstance(stage, Route):
+            reached[number] += reached[stage.below] + reached[stage.above]
+    return reached

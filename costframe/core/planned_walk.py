@@ -1,0 +1,259 @@
+"""A plan followed stop by stop: by one row that asks for features as it goes, and by a table of rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, frozen
+
+from costframe.core.bits import ones_of
+from costframe.core.evaluate import over_chunks, predict_rows
+from costframe.core.layout import lay_out
+from costframe.core.planned_terms import REASONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.layout import StageLayout
+    from costframe.core.planned_terms import Terms
+    from costframe.core.stages import Answer
+
+__all__ = ["PlannedWalker", "StopModels", "Visit", "Walked", "walk_table"]
+
+
+@define(eq=False, frozen=True)
+class StopModels:
+    """What is evaluated at a stop, laid out for the kernels when it is first used."""
+
+    bank: WeakLearnerBank
+    gains_bank: WeakLearnerBank
+    answer: Answer
+    gains: Answer | None
+    planned: Answer | None
+
+    @cached_property
+    def _answer_layout(self) -> StageLayout:
+        return lay_out(self.bank, (self.answer,))
+
+    @cached_property
+    def _gains_layout(self) -> StageLayout:
+        assert self.gains is not None  # noqa: S101 - whoever stands at the last stop stays
+        return lay_out(self.gains_bank, (self.gains,))
+
+    @cached_property
+    def _planned_layout(self) -> StageLayout:
+        assert self.planned is not None  # noqa: S101 - asked before
+        return lay_out(self.gains_bank, (self.planned,))
+
+    def evaluate(
+        self, rows: NDArray[np.float64], terms: Terms
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Score rows and say what they may gain.
+
+        Parameters
+        ----------
+        rows : float64 (n, d + K), C-contiguous
+            Features, and room for scores, which is written to.
+        terms : Terms
+
+        Returns
+        -------
+        scores : float64 (n, K)
+        gains : float64 (n, later stops), or None at the last stop
+        """
+        scores = predict_rows(self.bank, self._answer_layout, rows, 1)[0]
+        if self.gains is None:
+            return scores, None
+        rows[:, -scores.shape[1] :] = scores
+        layout = self._planned_layout if terms.planned and self.planned is not None else self._gains_layout
+        return scores, predict_rows(self.gains_bank, layout, rows, 1)[0]
+
+
+class PlannedWalker:
+    """One row on its way from stop to stop: the model side of an inquiry.
+
+    Parameters
+    ----------
+    models : sequence of StopModels
+    sets : sequence of int
+        Features of each stop, one bit a column.
+    terms : Terms
+    given : mapping of int to float
+        Values that are known before.
+    """
+
+    def __init__(
+        self, models: Sequence[StopModels], sets: Sequence[int], terms: Terms, given: Mapping[int, float]
+    ) -> None:
+        self._models, self._sets, self._terms = models, sets, terms
+        width = len(terms.prices.prices.cost) + len(models[0].answer.intercept)
+        self._row = np.full((1, width), np.nan)
+        self._have, self._paid = 0, terms.begins_with
+        self._stop = 0  # where the row stands, or goes as soon as it has what it needs
+        self._why = terms.begun
+        self._scores: NDArray[np.float64] | None = None
+        self._needs = frozenset(terms.first) - given.keys()
+        self._take(given)
+        if not self._needs:
+            self.advance({})
+
+    @property
+    def needs(self) -> frozenset[int]:
+        """Features of the next stop that are not yet known."""
+        return self._needs
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction and stop."""
+        assert self._scores is not None  # noqa: S101 - nothing is needed only once there is an answer
+        value = self._models[self._stop].answer.predictions(self._scores)[0]
+        return (float(value[0]) if len(value) == 1 else value), self._stop
+
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """A plan prices what it acquires, and nothing that it computes."""
+        return 0.0, 0.0, 0
+
+    @property
+    def reason(self) -> str:
+        """Why the row ends where it does; see `Prediction`."""
+        return REASONS[self._why]
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Arrive with the values, and go on until something is needed; if an opaque learner raises, nothing changes."""
+        before = self._row, self._have, self._paid, self._stop, self._why
+        self._row = self._row.copy()
+        try:
+            self._take(values)
+            self._needs = frozenset(ones_of(self._go_on()))
+        except BaseException:
+            self._row, self._have, self._paid, self._stop, self._why = before
+            raise
+
+    def _take(self, values: Mapping[int, float]) -> None:
+        for f, value in values.items():
+            self._row[0, f] = value
+            self._have |= 1 << f
+
+    def _go_on(self) -> int:
+        """Go from stop to stop until features are missing, which are returned, or the row stays."""
+        while True:
+            scores, gains = self._models[self._stop].evaluate(self._row, self._terms)
+            if gains is None:
+                break
+            to, why = self._terms.choose(self._stop, self._paid, gains)
+            self._why = max(self._why, int(why[0]))
+            if to[0] == self._stop:
+                break
+            self._stop = int(to[0])
+            self._paid |= self._terms.prices.bundles[self._stop]
+            if missing := self._sets[self._stop] & ~self._have:
+                return missing
+        self._scores = scores
+        return 0
+
+
+@frozen(eq=False)
+class Visit:
+    """The rows that come to a stop: int64 (n,), and where each goes on, int64 (n,): to the stop itself to answer."""
+
+    rows: NDArray[np.int64]
+    to: NDArray[np.int64]
+
+
+@frozen(eq=False)
+class Walked:
+    """Where rows went.
+
+    Attributes
+    ----------
+    scores : float64 (n, K)
+    exits : int64 (n,)
+        The stop that answers.
+    paid : list of int
+        Each set of items that some row paid for.
+    account : int64 (n,)
+        Which of them each row did.
+    why : int64 (n,)
+        COMPLETE, CUT or UNAVAILABLE.
+    rounds : int64 (n,)
+        Visits that bought something.
+    visits : tuple of Visit (m,)
+        Of each stop.
+    """
+
+    scores: NDArray[np.float64]
+    exits: NDArray[np.int64]
+    paid: list[int]
+    account: NDArray[np.int64]
+    why: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    visits: tuple[Visit, ...]
+
+
+def walk_table(
+    models: Sequence[StopModels], terms: Terms, X: NDArray[np.float64], n_jobs: int | None = None
+) -> list[Walked]:
+    """Send rows, float64 (n, d), from stop to stop: part by part, at least one."""
+    if len(X) == 0:
+        return [_Walk(models, terms, X).follow()]
+    return over_chunks(lambda part: _Walk(models, terms, X[part]).follow(), len(X), n_jobs)
+
+
+class _Walk:
+    """One part of a table under way: rows that have paid for the same items share an account."""
+
+    def __init__(self, models: Sequence[StopModels], terms: Terms, X: NDArray[np.float64]) -> None:
+        n, n_outputs = len(X), len(models[0].answer.intercept)
+        self._models, self._terms = models, terms
+        self._rows = np.empty((n, X.shape[1] + n_outputs))
+        self._rows[:, : X.shape[1]] = X
+        self._rows[:, terms.missing] = np.nan
+        self._scores = np.empty((n, n_outputs))
+        self._paid, self._number = [terms.begins_with], {terms.begins_with: 0}
+        self._at, self._account = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self._why = np.full(n, terms.begun)
+        self._rounds = np.full(n, int(bool(terms.first)))
+
+    def follow(self) -> Walked:
+        """Visit all stops in order: no row goes back."""
+        visits = tuple(self._visit(stop) for stop in range(len(self._models)))
+        return Walked(self._scores, self._at, self._paid, self._account, self._why, self._rounds, visits)
+
+    def _visit(self, stop: int) -> Visit:
+        rows = np.flatnonzero(self._at == stop)
+        if not len(rows):
+            return Visit(rows, rows)
+        everybody = len(rows) == len(self._at)
+        scores, gains = self._models[stop].evaluate(self._rows if everybody else self._rows[rows], self._terms)
+        to = np.full(len(rows), stop)
+        if gains is not None:
+            account = self._account[rows]
+            for number in np.unique(account):
+                mine = np.flatnonzero(account == number)
+                to[mine], why = self._terms.choose(stop, self._paid[number], gains[mine])
+                self._why[rows[mine]] = np.maximum(self._why[rows[mine]], why)
+                self._pay(rows[mine], stop, int(number), to[mine])
+        stay = to == stop
+        self._scores[rows[stay]] = scores[stay]
+        self._at[rows] = to
+        return Visit(rows, to)
+
+    def _pay(self, rows: NDArray[np.int64], stop: int, number: int, to: NDArray[np.int64]) -> None:
+        """Charge rows of one account for what each buys at the stop it goes to."""
+        before = self._paid[number]
+        for j in np.unique(to):
+            after = before | self._terms.prices.bundles[j]
+            if j == stop or after == before:
+                continue
+            if after not in self._number:
+                self._number[after] = len(self._paid)
+                self._paid.append(after)
+            going = rows[to == j]
+            self._account[going] = self._number[after]
+            self._rounds[going] += 1

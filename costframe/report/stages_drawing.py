@@ -1,0 +1,199 @@
+"""Boxes and the ways between them as one picture; all measures are in inches."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.stages import Route
+from costframe.report.fitting_text import fitted, width_of, wrapped
+from costframe.report.pictures import COLORS, INK, PALE, STYLE, both_files
+from costframe.report.stages_panels import PANEL_HEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from costframe.report.stages_boxes import Line, StageBox
+    from costframe.report.stages_panels import Panels
+
+__all__ = ["GAP", "Way", "height_of", "picture"]
+
+_WIDTH, _BETWEEN, GAP, _MARGIN, _INSET = 2.5, 0.65, 0.18, 0.25, 0.09
+_TITLE, _LINE, _LEAST_WIDTH, _ARC = 0.25, 0.165, 6.2, 0.2
+_HEAD_SIZE, _LINE_SIZE, _NOTE_SIZE = 9.0, 8.0, 8.0  # points
+_DPI, _MOST_DOTS, _LONGEST = 150, 4e7, 3e4
+_KINDS: dict[str, dict[str, Any]] = {
+    "plain": {}, "resource": {"fontstyle": "italic"}, "faint": {"color": "#666666"}
+}  # fmt: skip
+
+
+@frozen
+class Way:
+    """A way from one box to another, by their numbers.
+
+    Attributes
+    ----------
+    share : float or None
+        Of all rows, those that go there; None where no rows are known.
+    side : {-1, 0, 1}
+        Whether it leaves the box below its middle, there, or above.
+    label : str
+        Written on it.
+    """
+
+    start: int
+    end: int
+    share: float | None
+    side: int = 0
+    label: str = ""
+
+
+def picture(
+    boxes: Sequence[StageBox],
+    place: tuple[NDArray[np.int64], NDArray[np.float64]],
+    ways: Sequence[Way],
+    panels: Panels | None,
+    title: str,
+    notes: str,
+) -> dict[str, bytes]:
+    """Draw boxes at their places, a column and the center's height in inches, and ways; "png" and "svg"."""
+    from matplotlib import style
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with style.context(STYLE):
+        drawing = _Drawing(boxes, place, ways, panels, title, notes)
+        width, height = drawing.size
+        dpi = min(_DPI, _LONGEST / max(width, height), math.sqrt(_MOST_DOTS / (width * height)))
+        figure = Figure(figsize=(width, height), dpi=dpi)
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        drawing.draw(axes)
+        axes.set(xlim=(0, width), ylim=(0, height), autoscale_on=False)  # inches
+        return both_files(figure)
+
+
+class _Drawing:
+    """One picture in the making; all measures are in inches."""
+
+    def __init__(
+        self,
+        boxes: Sequence[StageBox],
+        place: tuple[NDArray[np.int64], NDArray[np.float64]],
+        ways: Sequence[Way],
+        panels: Panels | None,
+        title: str,
+        notes: str,
+    ) -> None:
+        self.boxes, self.ways, self.panels = boxes, ways, panels
+        self.heights = [height_of(box) for box in boxes]
+        column, center = place
+        self.column = column
+        inner = max((column.max() + 1) * (_WIDTH + _BETWEEN) - _BETWEEN, _LEAST_WIDTH)
+        self.title = fitted(title, inner, 12, "bold")
+        self.notes = wrapped(notes, inner, _NOTE_SIZE)
+        self.legend = [] if panels is None else [str(label) for label in panels.labels]
+        self.floor = _MARGIN + _LINE * (len(self.notes) + bool(self.legend)) + 0.15
+        self.left, self.center = _MARGIN + column * (_WIDTH + _BETWEEN), center + self.floor
+        top = max(middle + height / 2 for middle, height in zip(self.center, self.heights, strict=True))
+        self.top = float(top)
+        longest = max((self._columns_between(way) for way in ways), default=0)
+        self.size = inner + 2 * _MARGIN, self.top + (0.25 + longest * _ARC if longest else 0) + 0.42 + _MARGIN
+
+    def draw(self, axes: Axes) -> None:
+        """Draw everything."""
+        axes.text(_MARGIN, self.size[1] - _MARGIN, self.title, fontsize=12, fontweight="bold", va="top",
+                  parse_math=False)  # fmt: skip
+        for way in self.ways:
+            self._way(axes, way)
+        for number in range(len(self.boxes)):
+            self._box(axes, number)
+        self._below(axes)
+
+    def _columns_between(self, way: Way) -> int:
+        return int(self.column[way.end] - self.column[way.start]) - 1
+
+    def _way(self, axes: Axes, way: Way) -> None:
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        between = self._columns_between(way)
+        if between:  # over the boxes between
+            first, last = self.left[way.start] + 0.75 * _WIDTH, self.left[way.end] + 0.25 * _WIDTH
+            begin, end = (self.center[n] + self.heights[n] / 2 for n in (way.start, way.end))
+            crest = self.top + 0.1 + between * _ARC
+            bow = crest + (crest - max(begin, end)) / 3  # a curve reaches three quarters of the way to its handles
+            points = [(first, begin), (first, bow), (last, bow), (last, end)]
+            label_at = (first + last) / 2, (begin + end) / 8 + 0.75 * bow
+        else:
+            first, last, end = self.left[way.start] + _WIDTH, self.left[way.end], self.center[way.end]
+            level = math.isclose(end, self.center[way.start], abs_tol=1e-9)
+            begin = self.center[way.start] + (0 if level else way.side * 0.1)
+            middle = (first + last) / 2
+            points = [(first, begin), (middle, begin), (middle, end), (last, end)]
+            label_at = middle, (begin + end) / 2 + 0.1
+        wide = {"lw": 1.2} if way.share is None else {"lw": 0.8 + 7 * way.share, "ls": "-" if way.share else ":"}
+        path = Path(points, [1, 4, 4, 4])
+        axes.add_patch(PathPatch(path, fc="none", ec=PALE, alpha=0.7, capstyle="butt", zorder=1, **wide))
+        if way.label:
+            axes.text(*label_at, way.label, ha="center", va="center", fontsize=_LINE_SIZE, parse_math=False)
+
+    def _box(self, axes: Axes, number: int) -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        box, height = self.boxes[number], self.heights[number]
+        left, top = float(self.left[number]), float(self.center[number]) + height / 2
+        unused = box.share == 0
+        color = PALE if unused else COLORS[0] if isinstance(box.stage, Route) else COLORS[2]
+        axes.add_patch(FancyBboxPatch(
+            (left, top - height), _WIDTH, height, boxstyle="round,pad=0,rounding_size=0.06", fc="white", ec=color,
+            lw=1.3, ls="--" if unused else "-", zorder=2,
+        ))  # fmt: skip
+        self._line(axes, left, top - 0.06, box.title, _HEAD_SIZE, {"fontweight": "bold", "color": color})
+        for i, line in enumerate(box.lines):
+            self._line(axes, left, top - 0.06 - _TITLE + 0.03 - i * _LINE, line, _LINE_SIZE, _KINDS[line.kind])
+        if self.panels is not None and box.has_panel:
+            corner = left + _INSET, top - height + 0.04
+            self.panels.draw(axes, corner, _WIDTH - 2 * _INSET, box.stage, box.seen)
+
+    @staticmethod
+    def _line(axes: Axes, left: float, top: float, line: Line, size: float, style: dict[str, Any]) -> None:
+        weight, room = str(style.get("fontweight", "normal")), _WIDTH - 2 * _INSET
+        right = fitted(line.right, 0.6 * room, size)
+        room -= width_of(right, size) + 0.12 if right else 0
+        left_text = fitted(line.left, room, size, weight)
+        shared: Any = {"va": "top", "fontsize": size, "parse_math": False, "zorder": 3}
+        axes.text(left + _INSET, top, left_text, **shared, **style)
+        color = style.get("color", INK)
+        axes.text(left + _WIDTH - _INSET, top, right, ha="right", color=color, **shared)
+
+    def _below(self, axes: Axes) -> None:
+        """Say how the picture reads."""
+        style: Any = {"fontsize": _NOTE_SIZE, "parse_math": False, "va": "top"}
+        y = self.floor - 0.15
+        left, room = _MARGIN, (self.size[0] - 2 * _MARGIN) / max(len(self.legend), 1) - 0.3
+        for label, color in zip(self.legend, COLORS, strict=False):
+            shown = fitted(label, room, _NOTE_SIZE)
+            axes.fill(
+                left + np.array([0, 0.1, 0.1, 0]),
+                y - np.array([0.02, 0.02, 0.12, 0.12]),
+                color=color,
+                lw=0,
+                alpha=0.75,
+            )
+            axes.text(left + 0.15, y, shown, **style)
+            left += width_of(shown, _NOTE_SIZE) + 0.35
+        for i, note in enumerate(self.notes):
+            axes.text(_MARGIN, y - (i + bool(self.legend)) * _LINE, note, color="#666666", **style)
+
+
+def height_of(box: StageBox) -> float:
+    """Return how high a box is drawn, in inches."""
+    return _TITLE + _LINE * len(box.lines) + (PANEL_HEIGHT + 0.1 if box.has_panel else 0.06) + 0.03
