@@ -224,6 +224,12 @@ class BinnedData:
         mapper = BinMapper((self.mapper.thresholds[f] for f in columns.tolist()), self.mapper.categorical[columns])
         return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper)
 
+    def beside(self, other: BinnedData) -> BinnedData:
+        """Put the columns of other data of the same rows behind these."""
+        named = np.concatenate([self.mapper.categorical, other.mapper.categorical])
+        mapper = BinMapper((*self.mapper.thresholds, *other.mapper.thresholds), named)
+        return BinnedData(np.hstack([self.bins, other.bins]), np.vstack([self.columns, other.columns]), mapper)
+
     def take_rows(self, rows: NDArray[np.int64]) -> BinnedData:
         """Keep some rows, int64 (m,)."""
         return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper)

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from costframe.trees.binning import BinMapper, BinnedData
     from costframe.trees.losses import Loss
 
-__all__ = ["BoostedFolds", "TreeShape", "boost_folds"]
+__all__ = ["BoostedFolds", "TreeShape", "as_table", "boost_folds"]
 
 _HESSIAN = 1e-3  # of a leaf, at least
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
+LARGEST = 4.0
 _CHUNK = 16  # rounds between looks at the losses
 
 
@@ -73,7 +74,7 @@ class _Member:
                 if len(made.rounds) == n_rounds:
                     return made
                 grown = [
-                    (k, _table(mapper, nodes[number, k, :size], values[number, k, :size]))
+                    (k, as_table(mapper, nodes[number, k, :size], values[number, k, :size]))
                     for k, size in enumerate(sizes[number].tolist())
                     if size > 1
                 ]
@@ -224,7 +225,7 @@ class _Boosting:
         lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
         columns = np.flatnonzero(data.splittable)
         counts = np.ones(len(rows), np.int64) if rows.counts is None else rows.counts
-        limits = np.array([shape.l2, shape.min_samples_leaf, _HESSIAN])
+        limits = np.array([shape.l2, shape.min_samples_leaf, _HESSIAN, np.inf if kind == 0 else LARGEST])
         add_rounds(
             data.bins, data.columns, columns, data.mapper.n_bins[columns], kind, y, rows.weight, counts,
             member.inside, member.outside, limits, most, shape.step, member.scores, nodes, values, sizes, lost, kept,
@@ -234,7 +235,7 @@ class _Boosting:
         return lost, kept
 
 
-def _table(mapper: BinMapper, nodes: NDArray[np.int64], values: NDArray[np.float64]) -> TreeTable:
+def as_table(mapper: BinMapper, nodes: NDArray[np.int64], values: NDArray[np.float64]) -> TreeTable:
     """Make a tree of what the kernel wrote; features are columns of the data."""
     feature, cell, missing, left, right = nodes.T
     leaf = feature < 0

@@ -94,9 +94,13 @@ class SquaredLoss:
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Weighted mean of the loss."""
+        return _mean(self.each(y, scores), weight)
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (n,): the loss of each row."""
         target = np.asarray(y, np.float64)
         _check_shape(target, scores, 1)
-        return _mean(0.5 * (scores[:, 0] - target) ** 2, weight)
+        return 0.5 * (scores[:, 0] - target) ** 2
 
 
 @final
@@ -144,10 +148,14 @@ class LogisticLoss:
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Weighted mean of the loss."""
+        return _mean(self.each(y, scores), weight)
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (n,): the loss of each row."""
         target = _classes(y, 2)
         _check_shape(target, scores, 1)
         margin = np.where(target == 1, scores[:, 0], -scores[:, 0])
-        return _mean(np.logaddexp(0.0, -margin), weight)
+        return np.asarray(np.logaddexp(0.0, -margin))
 
 
 @final
@@ -211,11 +219,15 @@ class SoftmaxLoss:
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Weighted mean of the loss."""
+        return _mean(self.each(y, scores), weight)
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (n,): the loss of each row."""
         target = _classes(y, self.n_classes)
         _check_shape(target, scores, self.n_classes)
         highest = scores.max(axis=1)
         log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
-        return _mean(log_total - scores[np.arange(len(target)), target], weight)
+        return np.asarray(log_total - scores[np.arange(len(target)), target])
 
 
 def _strips(n_rows: int) -> list[slice]:

@@ -93,9 +93,10 @@ def _leaf_values(
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64],
     l2: float,
+    largest: float,
     values: NDArray[np.float64],
 ) -> None:
-    """Write -G/(H + l2) at leaves, 0 at inner nodes."""
+    """Write -G/(H + l2) at leaves, but nothing beyond `largest`, and 0 at inner nodes."""
     for node in range(count):
         values[node] = 0.0
         if nodes[node, 0] < 0:
@@ -103,7 +104,7 @@ def _leaf_values(
             for at in range(spans[node, 0], spans[node, 1]):
                 g += gradients[rows[at]]
                 h += hessians[rows[at]]
-            values[node] = -g / h if h > 0 else 0.0
+            values[node] = min(max(-g / h, -largest), largest) if h > 0 else 0.0
 
 
 @kernel
@@ -191,8 +192,8 @@ def add_rounds(
         How many rows each one is for the fewest rows of a leaf.
     inside, outside : int32
         Rows to grow on, and rows to judge by.
-    limits : float64 (3,)
-        As for `find_splits`.
+    limits : float64 (4,)
+        As for `find_splits`, and the largest output of a leaf.
     max_leaves : int
     step : float
     scores : float64 (n, K)
@@ -235,7 +236,7 @@ def add_rounds(
                 spans,
             )  # fmt: skip
             sizes[number, k] = count
-            _leaf_values(rows, tree, spans, count, g, h, limits[0], values[number, k])
+            _leaf_values(rows, tree, spans, count, g, h, limits[0], limits[3], values[number, k])
             _score_rows(bins, tree, values[number, k], spans, count, rows, outside, step, scores[:, k])
             _note_gains(tree, gains, count, math.ldexp(1.0, 2 * exponent), gain)
         lost[number] = _losses(kind, y, weight, scores, outside)

@@ -1,0 +1,40 @@
+"""A few sets of an archive that stand for its whole front."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from costframe.sets.archive import SetArchive
+
+__all__ = ["spread"]
+
+_LEAST_APART = 0.015
+_COST_WEIGHT, _COST_FLOOR = 0.3, 2e-3
+
+
+def spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
+    """Choose at most `count` sets: nothing, everything, and of the front those farthest from each other.
+
+    Two sets are as far apart as they differ in loss, as a share of what can be gained, and in the logarithm of cost.
+    """
+    front = archive.front()
+    loss, cost = (np.array([getattr(each, name) for each in front]) for name in ("loss", "cost"))
+    full = archive.prices.full
+    place = np.stack(
+        [
+            (loss - loss.min()) / (loss[0] - loss.min() + 1e-300),
+            _COST_WEIGHT * np.log(cost / full + _COST_FLOOR) / np.log(1 / _COST_FLOOR) if full > 0 else 0 * cost,
+        ],
+        axis=1,
+    )
+    everything = frozenset(range(len(archive.prices.cost)))
+    kept, left = [0], list(range(1, len(front)))
+    while len(kept) < count - 1 and left:
+        far = [min(np.abs(place[one] - place[other]).sum() for other in kept) for one in left]
+        if max(far) < _LEAST_APART:
+            break
+        kept.append(left.pop(int(np.argmax(far))))
+    return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))

@@ -1,0 +1,32 @@
+"""Planner: strong models on a few sets of features; whether a row buys the next set is planned as it is predicted."""
+
+from __future__ import annotations
+
+from costframe.hooks import Algorithm, hookimpl
+
+__all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from costframe_planner import estimators
+
+    return getattr(estimators, name)
+
+
+@hookimpl
+def costframe_algorithms() -> list[Algorithm]:
+    """Bring the planner."""
+    from costframe_planner.estimators import PlannerClassifier, PlannerRanker, PlannerRegressor
+
+    return [
+        Algorithm(
+            name="planner",
+            summary="Strong models on a few sets of features; each row buys the next set if what it should gain is worth it.",
+            reference="costframe's own",
+            classifier=PlannerClassifier,
+            regressor=PlannerRegressor,
+            ranker=PlannerRanker,
+        )
+    ]

@@ -1,0 +1,38 @@
+"""Regressions of how much less would be lost after buying more, as seen from what is known at a set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.trees.binning import BinMapper
+from costframe.trees.folds import TreeShape
+from costframe.trees.many import regress_many
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.trees.binning import BinnedData
+    from costframe.trees.many import ManyFolds
+    from costframe_planner.models import SetModel
+    from costframe_planner.problem import Problem
+
+__all__ = ["regress", "seen_at"]
+
+_LEAVES, _STEP, _ROUNDS, _L2 = 8, 0.08, 60, 5.0
+_SHARE, _FEWEST = 300, 20  # a leaf has a 300th of the rows, and so many at least
+
+
+def seen_at(problem: Problem, model: SetModel) -> BinnedData:
+    """Return what is known at a set: the features that its model reads, and its scores."""
+    features = problem.data.take_columns(np.array(model.features, np.int64))
+    scores = BinMapper.fit(model.scores, sample_weight=problem.rows.weight).transform(model.scores)
+    return features.beside(scores)
+
+
+def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True) -> ManyFolds:
+    """Regress targets, float64 (n, T), on what is known at a set, cross-fitted on halves of the rows."""
+    fewest = max(_FEWEST, int(problem.rows.total_weight / _SHARE))
+    shape = TreeShape(_LEAVES, fewest, _STEP, _L2, _ROUNDS)
+    return regress_many(seen, problem.rows, targets, problem.half, shape, whole=whole, n_threads=1)

@@ -1,0 +1,92 @@
+"""Strong models on sets of features, and what each row loses by them when it has no part in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.core.threads import run_parallel
+from costframe.trees.folds import boost_folds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.trees.boosting import Ensemble
+    from costframe.trees.folds import TreeShape
+    from costframe_planner.problem import Problem
+
+__all__ = ["SetModel", "choose_shape", "train_models"]
+
+_SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
+_ROWS_TO_TRY = 12_000
+_STEPS = (5_000, 0.08), (np.inf, 0.2)
+_PATIENCE = 20
+_LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
+
+
+@frozen(eq=False)
+class SetModel:
+    """The model of a set.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Those that it reads, ascending.
+    ensemble : Ensemble
+        Grown on all rows, over all columns.
+    scores : float64 (n, K)
+        Out of fold.
+    losses : float64 (n,)
+        Of these.
+    """
+
+    features: tuple[int, ...]
+    ensemble: Ensemble
+    scores: NDArray[np.float64]
+    losses: NDArray[np.float64]
+
+
+def choose_shape(problem: Problem) -> TreeShape:
+    """Choose the size of trees by the loss out of fold of a model on all features, on some of the rows."""
+    settings, n = problem.settings, problem.rows.total_weight
+    step = settings.learning_rate or next(step for most, step in _STEPS if n <= most)
+    sizes = next(sizes for most, sizes in _SIZES if n <= most)
+    shapes = [problem.shape(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
+    if settings.max_leaves is not None:
+        return evolve(shapes[0], max_leaves=settings.max_leaves)
+    chosen = problem.sample(_ROWS_TO_TRY)
+    data, rows, fold = problem.data.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
+    judged = np.unique(fold)[: 2 if len(chosen) > 2_000 else None].tolist()
+
+    def loss(shape: TreeShape) -> float:
+        return boost_folds(data, rows, problem.loss, fold, shape, judged=judged, whole=False).loss
+
+    losses = run_parallel(loss, shapes, problem.n_threads)
+    return shapes[int(np.argmin(losses))]
+
+
+def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
+    """Return smaller trees and steps for few features, which need no more."""
+    leaves = min(shape.max_leaves, _LEAVES_PER_FEATURE * n_features)
+    return evolve(shape, max_leaves=max(leaves, 2), step=min(shape.step, _SMALL_STEP) if n_features <= _FEW else shape.step)
+
+
+def train_models(problem: Problem, sets: Sequence[frozenset[int]], shape: TreeShape) -> list[SetModel]:
+    """Train the model of each set: out of fold, and on all rows with as many rounds."""
+
+    def train(features: frozenset[int]) -> SetModel:
+        columns = np.array(sorted(features), np.int64)
+        data = problem.data.take_columns(columns)
+        fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
+        whole = fitted.whole()
+        whole = evolve(whole, tables=[table.remap_features(columns.astype(np.int32)) for table in whole.tables])
+        read = sorted({int(f) for table in whole.tables for f in np.unique(table.feature) if f >= 0})
+        return SetModel(tuple(read), whole, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
+
+    largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
+    made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)
+    return [made[largest_first.index(place)] for place in range(len(sets))]

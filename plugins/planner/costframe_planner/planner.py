@@ -1,0 +1,131 @@
+"""The algorithm: sets of features, a strong model on each, and what may be gained from each to each later one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.threads import run_parallel
+from costframe.sets.archive import SetArchive
+from costframe.sets.spread import spread
+from costframe_planner.gains import regress, seen_at
+from costframe_planner.models import choose_shape, train_models
+from costframe_planner.plans import Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from costframe.trees.binning import BinnedData
+    from costframe.trees.many import ManyFolds
+    from costframe_planner.models import SetModel
+    from costframe_planner.problem import Problem
+
+__all__ = ["Trained", "train_planner"]
+
+_QUICK_ROWS, _QUICK_ROUNDS, _QUICK_STEP = 8_000, 40, 0.2
+_FEW_ROWS = 2_000  # quick fits on fewer are judged on all folds
+
+
+@frozen(eq=False)
+class Trained:
+    """What is trained, without any price in it but the choice of sets.
+
+    Attributes
+    ----------
+    models : list of SetModel
+        Of stops, by ascending cost.
+    seen : list of BinnedData
+        What is known at each stop.
+    gains : list of ManyFolds
+        Of each stop but the last.
+    routes : Routes
+    """
+
+    models: list[SetModel]
+    seen: list[BinnedData]
+    gains: list[ManyFolds]
+    routes: Routes
+
+    @property
+    def expected(self) -> list[NDArray[np.float64]]:
+        """Of each stop but the last, float64 (n, m - 1 - k): gains out of fold."""
+        return [each.predictions for each in self.gains]
+
+
+def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
+    """Train: sets from the front of cost and loss, a model on each out of fold, then regressions of gains.
+
+    With l_k(i) the loss of row i by the model of set k out of fold, the gain D_kj regresses l_j(i) - l_k(i) on the
+    features of set k and the model's scores there.
+    """
+    shape = choose_shape(problem)
+    archive = search_sets(problem, told)
+    sets = spread(archive, problem.settings.n_sets)
+    models = _distinct(problem, train_models(problem, sets, shape))
+    told(0.8)
+    seen = [seen_at(problem, model) for model in models]
+    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads)
+    return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
+
+
+def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
+    """Search sets of features by quick fits on a sample of the rows."""
+    chosen = problem.sample(_QUICK_ROWS)
+    folds = np.unique(problem.fold[chosen]).tolist()
+    leaves = 8 if problem.rows.total_weight <= _FEW_ROWS else 16
+    archive = SetArchive(
+        problem.data.take_rows(chosen),
+        problem.rows.take(chosen),
+        problem.loss,
+        problem.fold[chosen],
+        tuple(folds if len(chosen) <= _FEW_ROWS else folds[:1]),
+        problem.prices,
+        problem.shape(leaves, _QUICK_STEP, _QUICK_ROUNDS, None),
+        problem.n_threads,
+    )
+    archive.search(problem.settings.max_tries, lambda share: told(0.4 * share))
+    return archive
+
+
+def regress_gains(problem: Problem, models: list[SetModel], k: int, seen: BinnedData) -> ManyFolds:
+    """Regress what would be lost less at each later set."""
+    here = models[k].losses
+    targets = np.stack([model.losses - here for model in models[k + 1 :]], axis=1)
+    return regress(problem, seen, targets)
+
+
+def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool = False) -> list[ManyFolds]:
+    """Plan backwards for one tradeoff: regress, from the last stop to the first, the value to go of each later one.
+
+    V_k(i) is what row i loses and pays from stop k on, as the regressions out of fold decide: l_k(i) where it stays,
+    else tradeoff * price(k -> j) + V_j(i) for the j of least Q_kj(i) + tradeoff * price(k -> j) < 0, where Q_kj
+    regresses V_j - l_k.
+    """
+    models, routes = trained.models, trained.routes
+    found: list[ManyFolds] = []
+    values = [model.losses for model in models]
+    for k in range(len(models) - 2, -1, -1):
+        here = models[k].losses
+        targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
+        found.append(regress(problem, trained.seen[k], targets, whole=whole))
+        price = tradeoff * routes.steps(1 << k)[k + 1 :]
+        asked = found[-1].predictions + price
+        best, rows = asked.argmin(axis=1), np.arange(len(here))
+        onwards = here + targets[rows, best] + price[best]
+        values[k] = np.where(asked[rows, best] < 0, onwards, here)
+    return found[::-1]
+
+
+def _distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
+    """Order by what the features that are read cost, and keep those that lose less than all cheaper ones."""
+    weight, price = problem.rows.weight, problem.prices.of_set
+    loss = {id(model): float(np.average(model.losses, weights=weight)) for model in models}
+    kept: list[SetModel] = []
+    for model in sorted(models, key=lambda each: (price(each.features), loss[id(each)])):
+        if not any(each.features == model.features for each in kept):
+            kept.append(model)
+    return kept

@@ -1,0 +1,81 @@
+"""Where rows go: the plan that minimizes expected loss + tradeoff * price from stop to stop, on rows out of fold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.sets.prices import SetPrices
+
+__all__ = ["Routes", "follow"]
+
+
+@frozen(eq=False)
+class Routes:
+    """Prices of going from stop to stop.
+
+    Attributes
+    ----------
+    prices : SetPrices
+    sets : tuple of frozenset of int
+        Features of each stop.
+    """
+
+    prices: SetPrices
+    sets: tuple[frozenset[int], ...]
+    _steps: dict[int, NDArray[np.float64]] = field(factory=dict, init=False, repr=False)
+
+    def bought(self, visited: int) -> frozenset[int]:
+        """Return the features bought by a row that was at these stops, one bit each."""
+        return frozenset().union(*(each for k, each in enumerate(self.sets) if visited >> k & 1))
+
+    def steps(self, visited: int) -> NDArray[np.float64]:
+        """float64 (m,): what each stop costs a row more that was at these."""
+        if visited not in self._steps:
+            have = self.bought(visited)
+            paid = self.prices.of_set(have)
+            self._steps[visited] = np.array([self.prices.of_set(have | each) - paid for each in self.sets])
+        return self._steps[visited]
+
+    def cost(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
+        """float64 (n,): what each row has paid."""
+        every, place = np.unique(visited, return_inverse=True)
+        return np.array([self.prices.of_set(self.bought(int(each))) for each in every])[place]
+
+
+def follow(
+    routes: Routes, gains: Sequence[NDArray[np.float64]], tradeoff: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Send rows from stop to stop, each time to the j of least gains_kj + tradeoff * price.
+
+    Parameters
+    ----------
+    routes : Routes
+    gains : sequence of float64 (n, m - 1 - k)
+        Of each stop k but the last: expected loss at each later one less that here.
+    tradeoff : float
+
+    Returns
+    -------
+    int64 (n,), int64 (n,)
+        The stop where each row is answered, and those it was at, one bit each.
+    """
+    m, n = len(routes.sets), len(gains[0]) if gains else 0
+    at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)
+    for k in range(m - 1):
+        here = np.flatnonzero(at == k)
+        for before in np.unique(visited[here]).tolist():
+            rows = here[visited[here] == before]
+            values = gains[k][rows] + tradeoff * routes.steps(before)[k + 1 :]
+            best = values.argmin(axis=1)
+            go = values[np.arange(len(rows)), best] < 0
+            at[rows[go]] = k + 1 + best[go]
+            visited[rows[go]] |= np.int64(1) << (k + 1 + best[go])
+    return at, visited

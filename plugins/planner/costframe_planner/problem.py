@@ -1,0 +1,136 @@
+"""What the planner trains on: all rows, train and valid together, in folds, with the prices of sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.errors import CostModelError
+from costframe.core.training import Rows
+from costframe.linear.held_out import row_numbers
+from costframe.sets.prices import SetPrices
+from costframe.trees.binning import BinMapper
+from costframe.trees.folds import TreeShape
+from costframe.trees.losses import SquaredLoss, loss_for
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.training import TrainingData
+    from costframe.trees.binning import BinnedData
+    from costframe_planner.settings import Settings
+
+__all__ = ["Problem", "check_prices"]
+
+_FOLDS = (2_000, 5), (20_000, 4)  # up to so many rows, so many folds
+_FEWEST_FOLDS = 3
+_FEW_EQUAL = 8  # equal rows, by weight, that are taken for one row given several times
+
+
+@frozen(eq=False)
+class Problem:
+    """All rows that there are to train and to judge by.
+
+    Attributes
+    ----------
+    rows : Rows
+    data : BinnedData
+        Their features.
+    loss : SquaredLoss, LogisticLoss or SoftmaxLoss
+    fold, half : int64 (n,)
+        Folds of the models, and of the regressions over what they say; equal rows, or rows of a query, are together.
+    order : uint64 (n,)
+        A number of each row by what is in it, for samples.
+    prices : SetPrices
+    settings : Settings
+    n_threads : int
+    """
+
+    rows: Rows
+    data: BinnedData
+    loss: SquaredLoss
+    fold: NDArray[np.int64]
+    half: NDArray[np.int64]
+    order: NDArray[np.uint64]
+    prices: SetPrices
+    settings: Settings
+    n_threads: int
+
+    @classmethod
+    def of(cls, data: TrainingData, settings: Settings, n_threads: int) -> Problem:
+        """Put training and validation rows together, and deal them into folds."""
+        check_prices(data.prices)
+        rows = _together(data)
+        numbers = row_numbers(rows, data)
+        count = next((folds for most, folds in _FOLDS if rows.total_weight <= most), _FEWEST_FOLDS)
+        mapper = BinMapper.fit(
+            rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, categorical=data.categorical,
+            n_threads=n_threads,
+        )  # fmt: skip
+        fold, half = _deal(rows, numbers, count, data.n_classes)
+        return cls(
+            rows,
+            mapper.transform(rows.X, n_threads=n_threads),
+            loss_for(data.n_classes),  # type: ignore[arg-type]
+            fold,
+            half,
+            numbers,
+            SetPrices.of(data.prices, rows.total_weight),
+            settings,
+            n_threads,
+        )
+
+    def sample(self, most: int) -> NDArray[np.int64]:
+        """Choose rows by what is in them, ascending: int64; all if there are no more than `most`."""
+        if len(self.rows) <= most:
+            return np.arange(len(self.rows))
+        return np.sort(np.argsort(self.order, kind="stable")[:most])
+
+    def shape(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeShape:
+        """Return how trees are boosted."""
+        return TreeShape(max_leaves, self.settings.min_samples_leaf, step, self.settings.l2, n_rounds, patience)
+
+
+def check_prices(prices: PriceArrays) -> None:
+    """Refuse prices that are not those of acquiring."""
+    for word, some in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
+        if some:
+            raise CostModelError(
+                f"{word}: the planner prices what it acquires, features, resources and once-prices; it has no use for "
+                f"a price of the kind {word!r}"
+            )
+
+
+def _together(data: TrainingData) -> Rows:
+    if data.valid is None:
+        return data.train
+    both = (data.train, data.valid)
+    queries = None
+    if data.train.qid is not None and data.valid.qid is not None:
+        queries = np.concatenate([data.train.qid, data.valid.qid + data.train.qid.max() + 1])
+    return Rows(
+        np.concatenate([rows.X for rows in both]),
+        np.concatenate([rows.y for rows in both]),
+        np.concatenate([rows.weight for rows in both]),
+        queries,
+    )
+
+
+def _deal(rows: Rows, numbers: NDArray[np.uint64], count: int, n_classes: int) -> tuple[NDArray[np.int64], ...]:
+    """Deal rows of each class into folds, and into halves within them; rows of a query, or a few equal ones, together.
+
+    Many equal rows are what a table is like, such as all those of which nothing is known: no fold has them all.
+    """
+    fold, half = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    kinds = rows.y if n_classes else np.zeros(len(rows))
+    for kind in np.unique(kinds):
+        of_kind = np.flatnonzero(kinds == kind)
+        _, group = np.unique(numbers[of_kind], return_inverse=True)
+        if rows.qid is None:
+            group = np.where(np.bincount(group, rows.weight[of_kind])[group] > _FEW_EQUAL, -1 - np.arange(len(group)), group)
+        place = np.unique(group, return_inverse=True)[1]
+        fold[of_kind], half[of_kind] = place % count, place // count % 2
+    return fold, half

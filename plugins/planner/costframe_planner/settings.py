@@ -1,0 +1,23 @@
+"""Numbers of the algorithm."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+__all__ = ["Settings"]
+
+
+@frozen
+class Settings:
+    """Numbers of the algorithm; see `PlannerClassifier`."""
+
+    tradeoff: float
+    n_sets: int
+    max_tries: int
+    n_estimators: int
+    learning_rate: float | None
+    max_leaves: int | None
+    min_samples_leaf: int
+    l2: float
+    max_bins: int
+    verbose: int
