@@ -21,10 +21,10 @@ def test_budget_search_stays_within_its_budget():
     X_val, y_val = some_rows(200, seed=1)
     search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=30), 8.0, points=6)
     search.fit(X, y, X_val=X_val, y_val=y_val)
-    assert search.cost(X_val).mean == search.best_point_.valid_cost <= 8.0
+    assert search.cost(X_val).mean == search.best_point_.cost <= 8.0
     assert search.best_point_ == search.frontier_.within(8.0)
     assert search.score(X_val, y_val) == search.best_estimator_.score(X_val, y_val)
-    assert search.best_point_.valid_score > 0.7
+    assert search.best_point_.score > 0.7
     np.testing.assert_array_equal(search.predict(X_val), search.best_estimator_.predict(X_val))
     np.testing.assert_array_equal(search.predict_proba(X_val), search.best_estimator_.predict_proba(X_val))
     assert search.predictor_ is search.best_estimator_.predictor_
@@ -44,7 +44,7 @@ def test_budget_search_holds_rows_out_itself(task):
     estimator = cf.estimator("miser", task, costs=COSTS, n_estimators=10)
     search = BudgetSearch(estimator, 6.0, points=4).fit(frame, y, **more)
     again = clone(search).fit(frame, y, **more)
-    assert search.best_point_.valid_cost <= 6.0
+    assert search.best_point_.cost <= 6.0
     np.testing.assert_array_equal(search.predict(frame), again.predict(frame))
     assert hasattr(search, "predict_proba") == (task == "classification")
 
@@ -86,8 +86,8 @@ def test_weights_count_in_the_search():
     one, other = (BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4) for _ in range(2))
     one.fit(X, y, weight, X_val=X, y_val=y, sample_weight_val=weight)
     other.fit(X[twice], y[twice], X_val=X[twice], y_val=y[twice])
-    assert one.best_point_.valid_cost == pytest.approx(other.best_point_.valid_cost)
-    assert one.best_point_.valid_score == pytest.approx(other.best_point_.valid_score)
+    assert one.best_point_.cost == pytest.approx(other.best_point_.cost)
+    assert one.best_point_.score == pytest.approx(other.best_point_.score)
 
 
 def test_a_score_that_does_not_exist_is_refused():

@@ -1,0 +1,150 @@
+"""Estimates of scores from rows that the model did not see, their standard errors, and what chance adds to the best.
+
+An estimate comes from the validation rows (`on_rows`), from folds of all rows that are not test rows (`over_folds`), or
+from the algorithm itself. What each row adds to an estimate is kept, so that two are compared on the same rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from costframe.core.influence import influence, standard_error
+from costframe.core.scoring import score_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.frontier.rows import Rows
+    from costframe.frontier.trial import Fitted
+
+__all__ = ["Estimate", "between", "difference_error", "less_chance", "model_variance", "on_rows", "over_folds"]
+
+DRAWS = 200  # bootstrap samples; what chance adds is a mean over them
+
+
+@frozen(eq=False)
+class Estimate:
+    """A score, and how far it may be off.
+
+    Attributes
+    ----------
+    score : float
+    error : float
+        Standard error.
+    influence : float64 (n,) or None
+        How far each row moves the score; the last rows are those of valid.
+    """
+
+    score: float
+    error: float
+    influence: NDArray[np.float64] | None = field(default=None, repr=False)
+
+
+def on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
+    """Score predictions of rows that the model did not see; the score is NaN where there is none on such rows."""
+    y = rows.codes(model)
+    moved = influence(name, y, predictions, rows.weight, rows.qid)
+    score = score_named(name)(y, predictions, rows.weight, rows.qid)
+    return Estimate(float(score), standard_error(moved), moved)
+
+
+def between(one: Estimate, other: Estimate, share: float) -> Estimate:
+    """Estimate a draw between two models on the same rows, of which the other is taken in such a share of draws."""
+    assert one.influence is not None  # noqa: S101 - both come from `on_rows`
+    assert other.influence is not None  # noqa: S101
+    moved = (1 - share) * one.influence + share * other.influence
+    return Estimate((1 - share) * one.score + share * other.score, standard_error(moved), moved)
+
+
+def model_variance(folds: Sequence[Estimate]) -> float:
+    """Return how much more the scores of folds vary than their rows explain; it may come out below zero."""
+    return float(np.var([fold.score for fold in folds], ddof=1) - np.mean([fold.error**2 for fold in folds]))
+
+
+def over_folds(folds: Sequence[Estimate], places: Sequence[NDArray[np.int64]], variance: float) -> Estimate:
+    """Join estimates of the same kind of model, each from a fold of rows that it did not see.
+
+    Parameters
+    ----------
+    folds : sequence of Estimate
+    places : sequence of int64 (rows of the fold,)
+        Where the rows of each fold stand among all.
+    variance : float
+        Variance of the true scores of models that are trained alike on other rows: the model that is kept differs from
+        those of the folds by as much.
+    """
+    share = np.array([len(place) for place in places]) / sum(len(place) for place in places)
+    moved = np.zeros(sum(len(place) for place in places))
+    for part, place, fold in zip(share, places, folds, strict=True):
+        if fold.influence is not None:
+            moved[place] = part * fold.influence
+    error = np.sqrt(standard_error(moved) ** 2 + max(variance, 0.0) * (1 + 1 / len(folds)))
+    return Estimate(float(share @ [fold.score for fold in folds]), float(error), moved)
+
+
+def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the standard error of the difference of two scores, from the influences of their rows.
+
+    Of two that rest on different rows, the shorter's are the last of the longer's.
+    """
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    shared = longer[len(longer) - len(shorter) :] @ shorter
+    return math.sqrt(max(float(one @ one + other @ other - 2 * shared), 0.0))
+
+
+def less_chance(found: Sequence[Fitted], seed: int = 0) -> list[Fitted]:
+    """Take off what chance adds to the score of the best at each cost: it is chosen by the rows that judge it.
+
+    Rows are drawn again with replacement many times. The model that is best on the rows drawn, among those of no higher
+    cost, is judged on the rows that were not drawn; how much less its score is there, on average, is what chance adds
+    (the bootstrap bias-corrected choice of Tsamardinos et al., 2018, by influences instead of scores). Only models
+    whose influences are known, and rest on the same rows, are corrected.
+    """
+    known = [place for place, fitted in enumerate(found) if fitted.influence is not None]
+    corrected = list(found)
+    lengths = {place: len(_influence(found[place])) for place in known}
+    for n in sorted(set(lengths.values())):
+        places = [place for place in known if lengths[place] == n]
+        places.sort(key=lambda place: (found[place].point.cost, -found[place].point.score))
+        scores = np.array([found[place].point.score for place in places])
+        moved = np.stack([_influence(found[place]) for place in places])
+        for place, excess in zip(places, _added_by_chance(scores, moved, seed), strict=True):
+            point = found[place].point
+            corrected[place] = evolve(found[place], point=evolve(point, score=point.score - float(excess)))
+    return corrected
+
+
+def _influence(fitted: Fitted) -> NDArray[np.float64]:
+    return np.zeros(0) if fitted.influence is None else fitted.influence
+
+
+def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """float64 (models,): by how much the best of this and all models before it scores too high; never falls.
+
+    Parameters
+    ----------
+    scores : float64 (models,)
+        By ascending cost.
+    moved : float64 (models, rows)
+    seed : int
+    """
+    units = moved.any(axis=0)  # of a query only the first row
+    n, rng = int(units.sum()), np.random.default_rng(seed)
+    if n < 2 or len(scores) < 2:
+        return np.zeros(len(scores))
+    drawn = np.stack([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(DRAWS)]).astype(np.float64)
+    absent = drawn == 0
+    left = absent * (n / absent.sum(axis=1, keepdims=True))
+    inside, outside = (scores + counts @ moved[:, units].T for counts in (drawn, left))
+    best = np.maximum.accumulate(inside, axis=1)
+    place = np.maximum.accumulate(np.where(inside >= best, np.arange(len(scores)), 0), axis=1)
+    rows = np.arange(DRAWS)[:, np.newaxis]
+    fixed = (inside - outside).mean(axis=0)  # of a model that is not chosen: by chance of the draws alone
+    excess = (inside[rows, place] - outside[rows, place] - fixed[place]).mean(axis=0)
+    return np.asarray(np.maximum.accumulate(np.maximum(excess, 0.0)), np.float64)
