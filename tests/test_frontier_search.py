@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.predictor import StageTree
 from costframe.core.stages import Answer
 from costframe.frontier import BudgetSearch
+from costframe.frontier.useful import UselessBudgetWarning
 
 
 def test_budget_search_stays_within_its_budget():
@@ -68,6 +71,22 @@ class Stubborn(ClassifierMixin, BaseEstimator):
         return self.classes_[(self.predictor_.predict(X) > 0.5).astype(int)]
 
 
+@pytest.mark.parametrize("folds", [0, 3])
+def test_budget_search_warns_where_the_budget_buys_nothing(folds):
+    X, y = some_rows(300)
+    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 0.2, points=5, folds=folds)
+    with pytest.warns(
+        UselessBudgetWarning, match=r"nothing within 0.2 CAD beats the constant .*: MiserClassifier, \S+ CAD per row"
+    ):
+        search.fit(X, y)
+    assert search.best_point_.n_features == 0
+    affordable = clone(search).set_params(budget=search.frontier_.useful().cost)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UselessBudgetWarning)
+        affordable.fit(X, y)
+    assert affordable.best_point_.n_features > 0
+
+
 def test_budget_search_names_the_cheapest_where_nothing_fits():
     X, y = some_rows(100)
     search = BudgetSearch(Stubborn(COSTS), 0.5, points=3)
@@ -83,11 +102,14 @@ def test_weights_count_in_the_search():
     X, y = some_rows(150)
     weight = np.where(np.arange(150) % 3, 1.0, 2.0)
     twice = np.repeat(np.arange(150), weight.astype(int))
-    one, other = (BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4) for _ in range(2))
+    one, other = (
+        BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4, folds=0) for _ in "ab"
+    )
     one.fit(X, y, weight, X_val=X, y_val=y, sample_weight_val=weight)
     other.fit(X[twice], y[twice], X_val=X[twice], y_val=y[twice])
     assert one.best_point_.cost == pytest.approx(other.best_point_.cost)
-    assert one.best_point_.score == pytest.approx(other.best_point_.score)
+    assert one.best_point_.score == pytest.approx(other.best_point_.score, abs=0.2 * other.best_point_.score_error)
+    assert one.best_point_.score_error == pytest.approx(other.best_point_.score_error, rel=0.05)
 
 
 def test_a_score_that_does_not_exist_is_refused():
