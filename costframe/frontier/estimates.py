@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from costframe.frontier.rows import Rows
     from costframe.frontier.trial import Fitted
 
-__all__ = ["Estimate", "between", "difference_error", "less_chance", "model_variance", "on_rows", "over_folds"]
+__all__ = [
+    "Estimate",
+    "Rival",
+    "between",
+    "difference_error",
+    "less_chance",
+    "less_chance_of_union",
+    "model_variance",
+    "on_rows",
+    "over_folds",
+]
 
 DRAWS = 200  # bootstrap samples; what chance adds is a mean over them
 
@@ -44,6 +54,15 @@ class Estimate:
     score: float
     error: float
     influence: NDArray[np.float64] | None = field(default=None, repr=False)
+
+
+@frozen(eq=False)
+class Rival:
+    """A model that might have been chosen: its cost, its score, and how far each row moves that."""
+
+    cost: float
+    score: float
+    influence: NDArray[np.float64]
 
 
 def on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
@@ -98,34 +117,61 @@ def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
     return math.sqrt(max(float(one @ one + other @ other - 2 * shared), 0.0))
 
 
-def less_chance(found: Sequence[Fitted], seed: int = 0) -> list[Fitted]:
-    """Take off what chance adds to the score of the best at each cost: it is chosen by the rows that judge it.
+def less_chance(found: Sequence[Fitted], rivals: Sequence[Rival] = ()) -> list[Fitted]:
+    """Take off what chance adds to the score of the best at each cost, which is chosen by the rows that judge it.
 
     Rows are drawn again with replacement many times. The model that is best on the rows drawn, among those of no higher
     cost, is judged on the rows that were not drawn; how much less its score is there, on average, is what chance adds
     (the bootstrap bias-corrected choice of Tsamardinos et al., 2018, by influences instead of scores). Only models
     whose influences are known, and rest on the same rows, are corrected.
+
+    Parameters
+    ----------
+    found : sequence of Fitted
+        Of one algorithm.
+    rivals : sequence of Rival
+        Models that were not chosen, but might have been.
     """
-    known = [place for place, fitted in enumerate(found) if fitted.influence is not None]
-    corrected = list(found)
-    lengths = {place: len(_influence(found[place])) for place in known}
-    for n in sorted(set(lengths.values())):
-        places = [place for place in known if lengths[place] == n]
-        places.sort(key=lambda place: (found[place].point.cost, -found[place].point.score))
-        scores = np.array([found[place].point.score for place in places])
-        moved = np.stack([_influence(found[place]) for place in places])
-        for place, excess in zip(places, _added_by_chance(scores, moved, seed), strict=True):
-            point = found[place].point
-            corrected[place] = evolve(found[place], point=evolve(point, score=point.score - float(excess)))
-    return corrected
+    excess = _excess(found, rivals)
+    return [_lowered(each, amount) for each, amount in zip(found, excess, strict=True)]
 
 
-def _influence(fitted: Fitted) -> NDArray[np.float64]:
-    return np.zeros(0) if fitted.influence is None else fitted.influence
+def less_chance_of_union(found: Sequence[Fitted]) -> list[Fitted]:
+    """Take off what chance adds to the best of several algorithms more than to the best of each, as `less_chance`."""
+    more = _excess(found)
+    for name in {each.point.algorithm for each in found}:
+        places = [place for place, each in enumerate(found) if each.point.algorithm == name]
+        more[places] -= _excess([found[place] for place in places])
+    return [_lowered(each, max(amount, 0.0)) for each, amount in zip(found, more.tolist(), strict=True)]
 
 
-def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """float64 (models,): by how much the best of this and all models before it scores too high; never falls.
+def _lowered(fitted: Fitted, amount: float) -> Fitted:
+    return evolve(fitted, point=evolve(fitted.point, score=fitted.point.score - float(amount)))
+
+
+def _excess(found: Sequence[Fitted], rivals: Sequence[Rival] = ()) -> NDArray[np.float64]:
+    """float64 (found,): what chance adds to the best at the cost of each; 0 where influences are not known."""
+    excess = np.zeros(len(found))
+    every = [
+        *(Rival(each.point.cost, each.point.score, each.influence) for each in found if each.influence is not None),
+        *rivals,
+    ]
+    known = np.array([place for place, each in enumerate(found) if each.influence is not None], np.int64)
+    places = np.append(known, np.full(len(rivals), -1))
+    lengths = np.array([len(each.influence) for each in every])
+    for length in np.unique(lengths):
+        alike = np.flatnonzero(lengths == length)
+        order = alike[np.lexsort(([-every[i].score for i in alike], [every[i].cost for i in alike]))]
+        scores, moved = np.array([every[i].score for i in order]), np.stack([every[i].influence for i in order])
+        mine = places[order] >= 0
+        excess[places[order][mine]] = _added_by_chance(scores, moved)[mine]
+    return excess
+
+
+def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+    """float64 (models,): by how much each scores too high if it was chosen as the best of all up to some cost.
+
+    That is counted up to the highest cost at which the best is the same as at its own.
 
     Parameters
     ----------
@@ -138,13 +184,20 @@ def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], se
     n, rng = int(units.sum()), np.random.default_rng(seed)
     if n < 2 or len(scores) < 2:
         return np.zeros(len(scores))
-    drawn = np.stack([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(DRAWS)]).astype(np.float64)
-    absent = drawn == 0
-    left = absent * (n / absent.sum(axis=1, keepdims=True))
-    inside, outside = (scores + counts @ moved[:, units].T for counts in (drawn, left))
-    best = np.maximum.accumulate(inside, axis=1)
-    place = np.maximum.accumulate(np.where(inside >= best, np.arange(len(scores)), 0), axis=1)
-    rows = np.arange(DRAWS)[:, np.newaxis]
-    fixed = (inside - outside).mean(axis=0)  # of a model that is not chosen: by chance of the draws alone
-    excess = (inside[rows, place] - outside[rows, place] - fixed[place]).mean(axis=0)
-    return np.asarray(np.maximum.accumulate(np.maximum(excess, 0.0)), np.float64)
+    each, sums = moved[:, units].T, np.zeros((2, DRAWS, len(scores)))
+    for draw in range(DRAWS):
+        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
+        absent = drawn == 0
+        sums[:, draw] = (drawn - 1.0) @ each, (absent * (n / absent.sum())) @ each
+    inside, outside = scores + sums
+    outside += scores - outside.mean(axis=0)  # what a model that is fixed loses or gains by the luck of the draws
+    judged = np.take_along_axis(outside, _leaders(inside), axis=1).mean(axis=0)
+    excess = np.maximum(np.maximum.accumulate(scores) - judged, 0.0)
+    leader = _leaders(scores[np.newaxis])[0]
+    return np.asarray(excess[np.searchsorted(leader, leader, "right") - 1], np.float64)
+
+
+def _leaders(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """int64 (draws, models): the place of the best of this and all models before it."""
+    best = np.maximum.accumulate(scores, axis=1)
+    return np.maximum.accumulate(np.where(scores >= best, np.arange(scores.shape[1]), 0), axis=1)

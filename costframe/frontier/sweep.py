@@ -14,7 +14,7 @@ from costframe.core.scoring import default_score, score_named
 from costframe.frontier.blame import blaming, nothing_left
 from costframe.frontier.counting import Count, counted
 from costframe.frontier.entrants import check_algorithms, left_out
-from costframe.frontier.estimates import less_chance
+from costframe.frontier.estimates import less_chance, less_chance_of_union
 from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along, fits_path
 from costframe.frontier.points import Frontier
@@ -77,8 +77,8 @@ def sweep(
 
 
 def frontier_of(found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Frontier:
-    """Return the frontier of fitted models, their scores less what chance adds to the best."""
-    kept = less_chance(found)
+    """Return the frontier of fitted models, their scores less what chance adds to the best of several algorithms."""
+    kept = less_chance_of_union(found)
     parts = (tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence"))
     points, models, influences = parts
     return Frontier(points, score, unit, full_cost, models, influences)
@@ -108,6 +108,7 @@ def fit_all(
         found = [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if budget is not None:
         found += refine(trial, found, budget, counted(told, len(found), REFINEMENTS))
+    found = less_chance(found)
     return found if tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
