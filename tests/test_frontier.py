@@ -52,12 +52,7 @@ def test_non_dominated_is_what_comparing_all_pairs_leaves(pairs):
     left = {
         (p.score, p.cost)
         for p in points
-        if not any(
-            q.score >= p.score
-            and q.cost <= p.cost
-            and (q.score, q.cost) != (p.score, p.cost)
-            for q in points
-        )
+        if not any(q.score >= p.score and q.cost <= p.cost and (q.score, q.cost) != (p.score, p.cost) for q in points)
     }
     assert [(p.score, p.cost) for p in found] == sorted(left)  # equal points stand for one another
 

@@ -23,7 +23,7 @@ def cost(value: float | None) -> str:
 
 def with_error(score: float, error: float) -> str:
     """Return a score and its standard error as tables show them."""
-    return f"{score:.4f} \u00b1{error:.4f}"
+    return f"{score:.4f} \u00b1{error:.3f}".replace("\u00b10.", "\u00b1.")
 
 
 def summary(label: str, point: Point, frontier: Frontier) -> Text:
