@@ -32,7 +32,7 @@ def test_broken_plugins_are_listed_with_their_reason(run, monkeypatch):
 
 def test_compare_names_broken_plugins(run, installed, small):
     installed("rusty", "raise ImportError('no oil')")
-    result = run("compare", small, "--target", "ill", "--algorithms", "miser", "--points", 1)
+    result = run("compare", small, "--target", "ill", "--algorithms", "miser", "--points", 1, "--folds", 0)
     assert result.exit_code == 0
     told = "broken: plugin rusty (rusty-tools 1.5) cannot be loaded: ImportError: no oil"
     assert result.stderr.splitlines().count(told) == 1
@@ -52,7 +52,7 @@ def test_compare_names_broken_plugins(run, installed, small):
 def test_an_algorithm_that_fails_leaves_the_others(run, installed, small, tmp_path, body, text):
     installed("rusty", algorithm("rusty", body))
     told = f"algorithm 'rusty' of plugin rusty (rusty-tools 1.5) failed: {text}"
-    result = run("compare", small, "--target", "ill", "--algorithms", "rusty,miser", "--points", 2)
+    result = run("compare", small, "--target", "ill", "--algorithms", "rusty,miser", "--points", 2, "--folds", 0)
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines()[-1] == f"left out: {told}"
     assert "Traceback" not in result.stderr
@@ -67,7 +67,7 @@ def test_an_algorithm_that_fails_leaves_the_others(run, installed, small, tmp_pa
 
 def test_an_algorithm_that_refuses_the_prices_leaves_the_others(run, installed, small):
     installed("plain", algorithm("plain", "raise cf.CostframeError('reuse: cannot be trained with')"))
-    result = run("compare", small, "--target", "ill", "--algorithms", "plain,miser", "--points", 1)
+    result = run("compare", small, "--target", "ill", "--algorithms", "plain,miser", "--points", 1, "--folds", 0)
     assert result.exit_code == 0
     assert result.stderr.splitlines()[-1] == "left out: algorithm 'plain': reuse: cannot be trained with"
     alone = run("compare", "--algorithms", "plain")
@@ -89,7 +89,7 @@ def test_where_all_fail_one_line_names_them_all(run, installed, tmp_path):
 @pytest.mark.parametrize("command", ["compare", "fit"])
 def test_authors_of_plugins_can_see_the_traceback(run, installed, small, monkeypatch, command):
     installed("rusty", algorithm("rusty", "raise TypeError('dry')"))
-    given = (small, "--target", "ill", "--algorithms", "rusty,miser", "--points", 1)
+    given = (small, "--target", "ill", "--algorithms", "rusty,miser", "--points", 1, "--folds", 0)
     if command == "fit":
         given = ("breast-cancer", "--algorithm", "rusty", "--tradeoff", 1, "--output", "m")
     assert "Traceback" not in run(command, *given).stderr

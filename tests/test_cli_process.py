@@ -124,7 +124,7 @@ def wait(*_):
     import time
     time.sleep(60)
 compare._show = wait
-{MAIN.replace("main()", "main(['compare', '--algorithms', 'miser', '--points', '1'])")}
+{MAIN.replace("main()", "main(['compare', '--algorithms', 'miser', '--points', '1', '--folds', '0'])")}
 """
 
     def shown(running):
@@ -137,7 +137,7 @@ compare._show = wait
     assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
 
 
-COMPARE = "$COSTFRAME compare {} --target ill --algorithms miser --points 2"
+COMPARE = "$COSTFRAME compare {} --target ill --algorithms miser --points 2 --folds 0"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")

@@ -38,7 +38,7 @@ def lines(table, width):
 
 def a_frontier(*names, cost=38.6):
     points = [
-        Point(name, tradeoff, 0.97, cost, 0.9834, cost + 1, 0.0, 26, 96, 3.0, 0.1)
+        Point(name, tradeoff, 0.97, 0.005, cost, 0.9834, 0.01, cost + 1, 0.0, 26, 96, 3.0, 0.1)
         for name in names
         for tradeoff in (0.0, 1.52e-5)
     ]
@@ -175,7 +175,7 @@ def test_the_width_of_the_output(monkeypatch, columns, width):
 @pytest.mark.parametrize("width", [40, 50, 60, 80])
 def test_compare_fits(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    result = run("compare", "--algorithms", "miser", "--points", 4)
+    result = run("compare", "--algorithms", "miser", "--points", 4, "--folds", 0)
     assert result.exit_code == 0
     assert max(len(line) for line in result.stdout.splitlines() if not line.startswith("wrote")) <= width
     assert "…" not in result.stdout
@@ -188,7 +188,9 @@ def test_compare_fits(run, monkeypatch, width):
 
 
 def test_compare_fits_as_a_process(tmp_path):
-    done = shell("$COSTFRAME compare --algorithms miser --points 2 && $COSTFRAME algorithms", tmp_path, COLUMNS="40")
+    done = shell(
+        "$COSTFRAME compare --algorithms miser --points 2 --folds 0 && $COSTFRAME algorithms", tmp_path, COLUMNS="40"
+    )
     assert done.returncode == 0, done.stderr
     assert max(len(line) for line in done.stdout.splitlines() if not line.startswith("wrote")) <= 40
     assert "…" not in done.stdout

@@ -17,16 +17,18 @@ import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
+from costframe.frontier.estimates import difference_error
 from costframe.frontier.refine import fill, refine
 from costframe.frontier.sweep import check_score, grid
 from costframe.frontier.trial import Fitted, silent
+from costframe.frontier.useful import nothing_useful
 from costframe.report.paid import payments
 
 
 def point(score, cost, tradeoff=0.1, *, algorithm="miser", **more):
-    values = {"test_score": score, "test_cost": cost, "fixed": 0.0, "n_features": 1, "n_learners": 1}
-    values |= {"rounds": 1.0, "seconds": 0.1} | more
-    return Point(algorithm, tradeoff, score, cost, **values)
+    values = {"score_error": 0.0, "test_score": score, "test_error": 0.01, "test_cost": cost, "fixed": 0.0}
+    values |= {"n_features": 1, "n_learners": 1, "rounds": 1.0, "seconds": 0.1} | more
+    return Point(algorithm, tradeoff, score, cost=cost, **values)
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +50,11 @@ def test_non_dominated_is_what_comparing_all_pairs_leaves(pairs):
     points = [point(score, cost, number) for number, (score, cost) in enumerate(pairs)]
     found = Frontier(tuple(points), "r2", "unit", 1.0).non_dominated()
     left = {
-        (p.valid_score, p.valid_cost)
+        (p.score, p.cost)
         for p in points
-        if not any(
-            q.valid_score >= p.valid_score
-            and q.valid_cost <= p.valid_cost
-            and (q.valid_score, q.valid_cost) != (p.valid_score, p.valid_cost)
-            for q in points
-        )
+        if not any(q.score >= p.score and q.cost <= p.cost and (q.score, q.cost) != (p.score, p.cost) for q in points)
     }
-    assert [(p.valid_score, p.valid_cost) for p in found] == sorted(left)  # equal points stand for one another
+    assert [(p.score, p.cost) for p in found] == sorted(left)  # equal points stand for one another
 
 
 @given(st.lists(st.tuples(coarse, coarse), min_size=1, max_size=12), coarse)
@@ -70,27 +67,61 @@ def test_within_is_the_best_that_is_affordable(pairs, budget):
         return
     best = max(score for score, _ in affordable)
     chosen = frontier.within(budget)
-    assert (chosen.valid_score, chosen.valid_cost) == (best, min(cost for score, cost in affordable if score == best))
+    assert (chosen.score, chosen.cost) == (best, min(cost for score, cost in affordable if score == best))
 
 
-def test_cheapest_within_a_share_of_the_best():
-    points = (point(1.0, 100), point(0.991, 50), point(0.989, 10))
+def test_the_cheapest_within_one_standard_error_is_recommended():
+    points = tuple(point(score, cost, score_error=0.02) for score, cost in [(0.9, 100), (0.885, 50), (0.87, 10)])
     frontier = Frontier(points, "accuracy", "unit", 100)
-    assert frontier.cheapest_within() is points[1]
-    assert frontier.cheapest_within(0.0) is points[0]
-    assert frontier.cheapest_within(0.02) is points[2]
-    below_zero = Frontier((point(-1.0, 9), point(-1.005, 3), point(-1.5, 1)), "r2", "unit", 9)
-    assert below_zero.cheapest_within() is below_zero.points[1]
-    with pytest.raises(ParameterError, match="share"):
-        frontier.cheapest_within(1.5)
+    assert frontier.best() is points[0]
+    assert frontier.recommended() is points[1]
+    assert frontier.within(60) is points[2]  # .015 below the best that is affordable
+    assert frontier.within(9e9) is points[1]
 
 
-def test_choices_are_made_on_valid_alone():
+def test_points_are_compared_row_by_row_where_their_rows_are_known():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=50) / 100
+    points = (point(0.9, 100, score_error=0.07), point(0.89, 50, score_error=0.07), point(0.88, 10, score_error=0.07))
+    alike = common + rng.normal(size=50) / 10_000
+    frontier = Frontier(points, "r2", "unit", 100, influences=(common, alike, None))
+    assert frontier.difference_error(points[0], points[1]) == pytest.approx(np.sqrt(np.sum((common - alike) ** 2)))
+    assert frontier.difference_error(points[0], points[2]) == 0.07
+    assert frontier.recommended() is points[2]  # of which only the error is known
+    paired = Frontier(points[:2], "r2", "unit", 100, influences=(common, alike))
+    assert paired.recommended() is points[0]
+    longer = np.append(np.full(7, 0.1), common)  # rows of train before those of valid
+    assert difference_error(common, longer) == pytest.approx(np.sqrt(0.07))
+
+
+def test_a_constant_is_kept_only_where_nothing_affordable_is_better():
+    constant = point(0.5, 0.0, n_features=0)
+    weak, good, best = point(0.51, 5, score_error=0.02), point(0.7, 25, score_error=0.02), point(0.8, 90)
+    frontier = Frontier((constant, weak, good, best), "roc_auc", "CAD", 100)
+    assert frontier.within(12) is constant
+    assert frontier.useful() is good
+    assert nothing_useful(frontier, frontier.within(12), 12.0) == (
+        "nothing within 12 CAD beats the constant by more than the error; the cheapest that does: miser, 25 CAD per "
+        "row, roc_auc 0.7 \u00b1 0.02"
+    )
+    assert frontier.within(25) is good
+    assert nothing_useful(frontier, good, 25.0) is None
+    hopeless = Frontier((constant, weak), "roc_auc", "CAD", 100)
+    assert hopeless.useful() is None
+    assert "nothing found at any cost does" in nothing_useful(hopeless, hopeless.recommended(), None)
+
+
+def test_the_interval_knows_of_both_errors():
+    one = point(0.9, 1, score_error=0.03, test_error=0.04)
+    assert Frontier((one,), "r2", "unit", 1).interval(one) == pytest.approx((0.9 - 1.645 * 0.05, 0.9 + 1.645 * 0.05))
+
+
+def test_choices_are_never_made_on_test():
     lucky = point(0.5, 5, test_score=1.0, test_cost=0.0)
     good = point(0.9, 5, test_score=0.0, test_cost=99.0)
     frontier = Frontier((lucky, good), "accuracy", "unit", 5)
     assert frontier.non_dominated() == (good,)
-    assert frontier.best() is frontier.within(5) is frontier.cheapest_within() is good
+    assert frontier.best() is frontier.within(5) is frontier.recommended() is good
 
 
 def test_csv_reads_back_to_the_same_bits(tmp_path):
@@ -99,7 +130,7 @@ def test_csv_reads_back_to_the_same_bits(tmp_path):
     text = frontier.to_csv(tmp_path / "points.csv")
     assert (tmp_path / "points.csv").read_text() == text
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert [float(rows[0][name]) for name in ("valid_score", "valid_cost", "tradeoff")] == [1 / 3, 0.1 + 0.2, 1e-5 / 3]
+    assert [float(rows[0][name]) for name in ("score", "cost", "tradeoff")] == [1 / 3, 0.1 + 0.2, 1e-5 / 3]
     assert [row["unit"] for row in rows] == ["CAD, about"] * 2
     assert rows[0]["full_cost"] == "7.5"
 
@@ -127,11 +158,11 @@ def test_a_sweep_measures_what_the_models_do(data, frontier):
         model = frontier.model(p)
         report = model.cost(data.part("test").X, rounds=True)
         assert p.test_cost == report.mean
-        assert p.valid_cost == model.cost(data.part("valid").X).mean
+        assert p.cost == model.cost(data.part("valid").X).mean
         assert p.n_features == len(model.predictor_.layout.used)
         assert p.n_learners == (len(model.predictor_.stages[0].learners) if p.n_features else 0)
         assert report.rounds.min() <= p.rounds <= report.rounds.max()
-    costs = [p.valid_cost for p in frontier.points]
+    costs = [p.cost for p in frontier.points]
     assert max(costs) == costs[0] > 10  # without prices, everything is bought
     assert min(costs) < 2  # and in the end hardly anything
     with pytest.raises(ParameterError, match="this frontier"):
@@ -154,7 +185,7 @@ def test_the_grid_does_not_depend_on_scales():
     scaled = Dataset.from_arrays(X, 8 * y, dear, feature_names=list("abcd"), task="regression")
     few = {"n_estimators": 10}
     one, other = (Frontier.sweep(d, ["miser"], points=5, parameters=few) for d in (base, scaled))
-    assert [p.valid_cost * 1000 for p in one.points] == pytest.approx([p.valid_cost for p in other.points])
+    assert [p.cost * 1000 for p in one.points] == pytest.approx([p.cost for p in other.points])
     assert [p.tradeoff * 64 / 1000 for p in one.points] == pytest.approx([p.tradeoff for p in other.points])
 
 
@@ -217,7 +248,7 @@ def test_refinement_comes_close_to_the_budget(budget):
     trial = FakeTrial(lambda tradeoff: 1 / (1 + tradeoff))
     tried = [trial.fit(t) for t in (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)]
     found = refine(trial, tried, budget, silent)
-    within = [f.point.valid_cost for f in [*tried, *found] if f.point.valid_cost <= budget]
+    within = [f.point.cost for f in [*tried, *found] if f.point.cost <= budget]
     assert 0.9 * budget <= max(within) <= budget
     assert len(found) <= 5
 
@@ -225,7 +256,7 @@ def test_refinement_comes_close_to_the_budget(budget):
 def test_refinement_goes_on_until_something_is_affordable():
     trial = FakeTrial(lambda tradeoff: 1 / (1 + tradeoff))
     found = refine(trial, [trial.fit(t) for t in (0.0, 1.0)], 0.05, silent)
-    assert min(f.point.valid_cost for f in found) <= 0.05
+    assert min(f.point.cost for f in found) <= 0.05
 
 
 def test_refinement_gives_up_and_does_nothing_where_nothing_helps():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.frontier import BudgetSearch
+from costframe.frontier.useful import UselessBudgetWarning
 
 
 def test_budget_search_stays_within_its_budget():
@@ -21,10 +24,10 @@ def test_budget_search_stays_within_its_budget():
     X_val, y_val = some_rows(200, seed=1)
     search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=30), 8.0, points=6)
     search.fit(X, y, X_val=X_val, y_val=y_val)
-    assert search.cost(X_val).mean == search.best_point_.valid_cost <= 8.0
+    assert search.cost(X_val).mean == search.best_point_.cost <= 8.0
     assert search.best_point_ == search.frontier_.within(8.0)
     assert search.score(X_val, y_val) == search.best_estimator_.score(X_val, y_val)
-    assert search.best_point_.valid_score > 0.7
+    assert search.best_point_.score > 0.7
     np.testing.assert_array_equal(search.predict(X_val), search.best_estimator_.predict(X_val))
     np.testing.assert_array_equal(search.predict_proba(X_val), search.best_estimator_.predict_proba(X_val))
     assert search.predictor_ is search.best_estimator_.predictor_
@@ -44,7 +47,7 @@ def test_budget_search_holds_rows_out_itself(task):
     estimator = cf.estimator("miser", task, costs=COSTS, n_estimators=10)
     search = BudgetSearch(estimator, 6.0, points=4).fit(frame, y, **more)
     again = clone(search).fit(frame, y, **more)
-    assert search.best_point_.valid_cost <= 6.0
+    assert search.best_point_.cost <= 6.0
     np.testing.assert_array_equal(search.predict(frame), again.predict(frame))
     assert hasattr(search, "predict_proba") == (task == "classification")
 
@@ -68,6 +71,22 @@ class Stubborn(ClassifierMixin, BaseEstimator):
         return self.classes_[(self.predictor_.predict(X) > 0.5).astype(int)]
 
 
+@pytest.mark.parametrize("folds", [0, 3])
+def test_budget_search_warns_where_the_budget_buys_nothing(folds):
+    X, y = some_rows(300)
+    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 0.2, points=5, folds=folds)
+    with pytest.warns(
+        UselessBudgetWarning, match=r"nothing within 0.2 CAD beats the constant .*: MiserClassifier, \S+ CAD per row"
+    ):
+        search.fit(X, y)
+    assert search.best_point_.n_features == 0
+    affordable = clone(search).set_params(budget=search.frontier_.useful().cost)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UselessBudgetWarning)
+        affordable.fit(X, y)
+    assert affordable.best_point_.n_features > 0
+
+
 def test_budget_search_names_the_cheapest_where_nothing_fits():
     X, y = some_rows(100)
     search = BudgetSearch(Stubborn(COSTS), 0.5, points=3)
@@ -83,11 +102,14 @@ def test_weights_count_in_the_search():
     X, y = some_rows(150)
     weight = np.where(np.arange(150) % 3, 1.0, 2.0)
     twice = np.repeat(np.arange(150), weight.astype(int))
-    one, other = (BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4) for _ in range(2))
+    one, other = (
+        BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4, folds=0) for _ in "ab"
+    )
     one.fit(X, y, weight, X_val=X, y_val=y, sample_weight_val=weight)
     other.fit(X[twice], y[twice], X_val=X[twice], y_val=y[twice])
-    assert one.best_point_.valid_cost == pytest.approx(other.best_point_.valid_cost)
-    assert one.best_point_.valid_score == pytest.approx(other.best_point_.valid_score)
+    assert one.best_point_.cost == pytest.approx(other.best_point_.cost)
+    assert one.best_point_.score == pytest.approx(other.best_point_.score, abs=0.2 * other.best_point_.score_error)
+    assert one.best_point_.score_error == pytest.approx(other.best_point_.score_error, rel=0.05)
 
 
 def test_a_score_that_does_not_exist_is_refused():

@@ -8,7 +8,7 @@ import click
 
 from costframe.cli.group import writing_done
 from costframe.cli.inputs import check_fit, open_data, split_names
-from costframe.cli.options import amount, reading_options, target_path, text
+from costframe.cli.options import amount, folds_option, reading_options, target_path, text
 from costframe.cli.outputs import check_directory, write_into
 from costframe.cli.told import Failures, say_broken
 
@@ -36,6 +36,7 @@ Examples:
 @reading_options
 @click.option("--algorithms", metavar="A,B", type=text, help="Which to compare. [default: all that are installed]")
 @click.option("--budget", type=amount, metavar="B", help="Choose the best whose mean cost is at most B.")
+@folds_option
 @click.option(
     "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
 )
@@ -59,12 +60,15 @@ def compare(
     budget: float | None,
     score: str | None,
     points: int | None,
+    folds: int | None,
     output: Path,
 ) -> None:
     """Fit algorithms at many tradeoffs between loss and cost, and show what accuracy costs.
 
     DATA is a CSV or Parquet file, or the name of a data set; without it, breast-cancer. Models are fitted on the rows
-    of train, chosen on valid, and judged on test. Costs are exact: what each row will be charged, on average.
+    of train, chosen by estimates from rows that they did not see (of valid, or where these are few, of folds of train
+    and valid), and judged on test. The cheapest within one standard error of the best is recommended. Costs are exact:
+    what each row will be charged, on average.
     """
     from costframe.frontier import Frontier
     from costframe.frontier.entrants import check_algorithms
@@ -83,7 +87,7 @@ def compare(
     _introduce(console, dataset)
     with bar() as told:
         frontier = Frontier.sweep(
-            dataset, wanted, points=points, score=score, budget=budget, progress=told, failed=failures
+            dataset, wanted, points=points, score=score, budget=budget, folds=folds, progress=told, failed=failures
         )
     failures.say()
     _report(console, dataset, frontier, budget, output)
@@ -91,10 +95,14 @@ def compare(
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float | None, output: Path) -> None:
     """Write the files, then show what is in them."""
-    chosen = frontier.cheapest_within() if budget is None else frontier.within(budget)
+    from costframe.frontier.useful import nothing_useful
+
+    chosen = frontier.recommended() if budget is None else frontier.within(budget)
     written = write_into(output, _render(frontier, chosen, dataset))
     with writing_done(written):
         _show(console, dataset, frontier, chosen, budget)
+        if text := nothing_useful(frontier, chosen, budget):
+            console.print(f"\n{text}", style="bold", markup=False)
         console.print(f"\nwrote {written}", soft_wrap=True, markup=False)
         console.finish()
 
@@ -117,13 +125,19 @@ def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, 
     from costframe.report.console import summary
     from costframe.report.points_table import points_table
 
+    rests_on = _rests_on(frontier, dataset)
     table, left_out = points_table(frontier, chosen, width=console.width)
     console.print()
     console.print(table)
     legend = f"\nscore: {frontier.score_name}   cost: mean {frontier.unit} per row\n"
     if "rounds" not in left_out:
         legend += "rounds: mean trips to the sources per row\n"
-    legend += "* no other has a better score on valid at no more cost   > chosen"
+    legend += "* no other has a better score at no more cost   > chosen\n"
+    legend += (
+        f"score \u00b1: an estimate and its standard error, from {rests_on}. The test score\n"
+        "rests on few rows too: 9 of 10 times it is within 1.645 x the root of the sum of\n"
+        "squares of both errors."
+    )
     if left_out:
         legend += f"\nin points.csv, too wide for here: {', '.join(left_out)}"
     console.print(legend, style="dim", markup=False)
@@ -131,6 +145,15 @@ def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, 
     for label, point in _choices(frontier, chosen, budget).items():
         console.print(summary(label, point, frontier))
     _show_paid(console, dataset, frontier, chosen)
+
+
+def _rests_on(frontier: Frontier, dataset: Dataset) -> str:
+    """Say which rows the scores were estimated on."""
+    valid = len(dataset.part("valid"))
+    numbers = {len(moved) for moved in frontier.influences if moved is not None}
+    if numbers == {valid}:
+        return f"the {valid:,} rows of valid"
+    return f"rows left out in turn, {max(numbers):,} in all" if numbers else "the algorithm itself"
 
 
 def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point) -> None:
@@ -154,12 +177,12 @@ def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Po
 
 
 def _choices(frontier: Frontier, chosen: Point, budget: float | None) -> dict[str, Point]:
-    cheap, best = frontier.cheapest_within(), frontier.best()
+    cheap, best = frontier.recommended(), frontier.best()
     if cheap == best:
-        choices = {"best on valid, none within 1% is cheaper": best}
+        choices = {"best, none as good within the error is cheaper": best}
     else:
-        choices = {"best on valid": best, "cheapest within 1% of it": cheap}
-    return choices if budget is None else choices | {f"best within {budget:g} {frontier.unit} per row": chosen}
+        choices = {"best": best, "cheapest within one standard error of it": cheap}
+    return choices if budget is None else choices | {f"chosen within {budget:g} {frontier.unit} per row": chosen}
 
 
 def _render(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ import click
 
 from costframe.cli.group import writing_done
 from costframe.cli.inputs import check_fit, check_one_of, open_data
-from costframe.cli.options import amount, reading_options, target_path, text
+from costframe.cli.options import amount, folds_option, reading_options, target_path, text
 from costframe.cli.outputs import check_file
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ Examples:
 @reading_options
 @click.option("--algorithm", required=True, metavar="NAME", type=text, help="As `costframe algorithms` lists them.")
 @click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
-@click.option("--budget", type=amount, metavar="B", help="Search for the best whose mean cost on valid is at most B.")
+@click.option("--budget", type=amount, metavar="B", help="Search for the best whose mean cost is at most B.")
+@folds_option
 @click.option(
     "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
 )
@@ -49,13 +50,15 @@ def fit(
     algorithm: str,
     tradeoff: float | None,
     budget: float | None,
+    folds: int | None,
     score: str | None,
     output: Path,
 ) -> None:
     """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
 
-    The valid rows stop the training and choose within the budget; score and cost are then told for test. The file holds
-    the prices too; `costframe.load` reads it.
+    The valid rows stop the training. Within the budget, the cheapest is chosen that is within one standard error of the
+    best, by estimates as of `costframe compare`; score and cost are then told for test. The file holds the prices too;
+    `costframe.load` reads it.
     """
     from costframe.core.storage import save
     from costframe.frontier import Frontier
@@ -73,19 +76,28 @@ def fit(
         console.print(note, style="dim", markup=False)
     with bar() as told:
         tradeoffs = None if tradeoff is None else [tradeoff]
-        frontier = Frontier.sweep(dataset, [algorithm], tradeoffs, score=score, budget=budget, progress=told)
+        if tradeoff is not None and folds is None:
+            folds = 0  # nothing is chosen
+        frontier = Frontier.sweep(
+            dataset, [algorithm], tradeoffs, score=score, budget=budget, folds=folds, progress=told
+        )
     point = frontier.points[0] if budget is None else frontier.within(budget)
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
-    _report(console, dataset, frontier, point, output)
+    _report(console, dataset, frontier, point, budget, output)
 
 
-def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point, output: Path) -> None:
+def _report(
+    console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
+) -> None:
     from costframe.datasets.wording import counted
+    from costframe.frontier.useful import nothing_useful
     from costframe.report.console import summary
 
     with writing_done(str(output)):
         console.print(summary("fitted", point, frontier))
         features, learners = counted(len(dataset.feature_names), "feature"), counted(point.n_learners, "learner")
         console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
+        if budget is not None and (text := nothing_useful(frontier, point, budget)):
+            console.print(text, style="bold", markup=False)
         console.print(f"wrote {output}", soft_wrap=True, markup=False)
         console.finish()

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["amount", "costs_option", "reading_options", "target_path", "text"]
+__all__ = ["amount", "costs_option", "folds_option", "reading_options", "target_path", "text"]
 
 
 def text(value: str) -> str:
@@ -43,6 +43,13 @@ costs_option = click.option(
     type=text,
     help="Prices of features and resources, TOML or JSON. [default: one for every feature]",
 )
+
+
+folds_option = click.option(
+    "--folds", type=click.IntRange(0), metavar="N",
+    help="Estimate scores on N folds of train and valid, each fit once more for each; 0: on valid alone. [default: 5 "
+    "where valid has fewer than 1,000 rows, else 0]",
+)  # fmt: skip
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

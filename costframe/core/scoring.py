@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Score = Callable[[Any, NDArray[np.float64], NDArray[np.float64] | None, ArrayLike | None], float]
 
-__all__ = ["SCORES", "default_score", "ndcg_at_5", "score_named"]
+__all__ = ["SCORES", "default_score", "ndcg_at_5", "ndcg_of_queries", "score_named"]
 
 
 def accuracy(
@@ -69,10 +69,16 @@ def ndcg_at_5(
 ) -> float:
     """Mean over queries of NDCG at 5 with gains 2^y - 1; queries of one row or without a relevant one are left out."""
     queries = np.zeros(len(y), np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
+    each = ndcg_of_queries(y, p, queries)
+    return float(np.mean(each[~np.isnan(each)])) if (~np.isnan(each)).any() else 0.0
+
+
+def ndcg_of_queries(y: NDArray[Any], p: NDArray[np.float64], queries: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64 (queries,): NDCG at 5 of each; NaN where it has one row or no relevant one. `queries` counts from 0."""
     y = np.asarray(y, np.float64)
     ideal, size = _dcg_at_5(queries, y, y), np.bincount(queries)
     counted = (size > 1) & (ideal > 0)
-    return float(np.mean(_dcg_at_5(queries, p, y)[counted] / ideal[counted])) if counted.any() else 0.0
+    return np.asarray(np.divide(_dcg_at_5(queries, p, y), ideal, out=np.full(len(ideal), np.nan), where=counted))
 
 
 def _dcg_at_5(queries: NDArray[np.int64], p: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

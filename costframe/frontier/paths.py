@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from costframe.frontier.choose import choose
-from costframe.frontier.trial import Fitted
+from costframe.frontier.estimates import Estimate, Rival, between, less_chance, model_variance, on_rows, over_folds
+from costframe.frontier.trial import optional
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costframe.core.predictor import Predictor
-    from costframe.frontier.trial import Progress, Trial
+    from costframe.frontier.folds import Fold
+    from costframe.frontier.rows import Rows
+    from costframe.frontier.trial import Fitted, Progress, Trial
 
 __all__ = ["FitsPath", "ModelPath", "PathPoint", "fit_along", "fits_path"]
 
+CANDIDATES = 100  # at most, of which chance is taken to have chosen
+VALUES = 1_000_000  # predictions for it, at most
+
 
 class PathPoint(Protocol):
-    """A model on a path."""
+    """A model on a path.
+
+    A point may also have `error`, the standard error of its score. Where that is not None, `score` and `cost` are the
+    algorithm's own estimates for rows that its models did not see, and believed: they are not measured again on valid,
+    on which such models may well have been trained. It may have `influence` too, float64 (rows of train and then of
+    valid,): how far each row moves that score, as `costframe.core.influence` says.
+    """
 
     @property
     def n_rounds(self) -> int:
@@ -30,11 +45,11 @@ class PathPoint(Protocol):
 
     @property
     def cost(self) -> float:
-        """Exact mean cost per validation row."""
+        """Exact mean cost per row, of valid or as estimated."""
 
     @property
     def score(self) -> float:
-        """On validation rows; more is better."""
+        """On valid or as estimated; more is better."""
 
 
 class ModelPath(Protocol):
@@ -72,45 +87,116 @@ def fits_path(trial: Trial) -> bool:
 
 
 def fit_along(trial: Trial, points: int, budget: float | None, told: Progress) -> list[Fitted]:
-    """Fit a path once and measure the points chosen from it; see `choose`.
+    """Fit a path once, and once more for each fold, and measure the points chosen from it; see `choose`.
 
-    Progress counts a path as `points` fits.
+    Progress counts all of it as `points` fits.
     """
     began, name = time.perf_counter(), f"{trial.algorithm} along its path"
-    model = trial.make(0.0)
+    paths, model = 1 + len(trial.folds), trial.make(0.0)
 
-    def tell(share: float) -> None:
-        told(min(int(share * points), points - 1), points, name)
+    def fit_path(model: Any, train: Rows, valid: Rows, done: int) -> ModelPath:
+        def tell(share: float) -> None:
+            told(min(int((done + share) / paths * points), points - 1), points, name)
 
-    tell(0.0)
-    with trial.guard():
-        path = model.fit_path(
-            trial.train.X,
-            trial.train.y,
-            X_val=trial.valid.X,
-            y_val=trial.valid.y,
+        tell(0.0)
+        path: ModelPath = model.fit_path(
+            train.X,
+            train.y,
+            X_val=valid.X,
+            y_val=valid.y,
             scoring=trial.score,
             progress=tell,
-            **trial.optional,
+            **optional(train, valid),
         )
+        return path
+
+    with trial.guard():
+        path = fit_path(model, trial.train, trial.valid, 0)
         seconds = time.perf_counter() - began
-        found = _measured(trial, model, path, points, budget, seconds)
-    best = max(fitted.point.valid_score for fitted in found)
-    told(points, points, f"{name}: {len(found)} points, {trial.score} up to {best:.4f} on valid ({seconds:.1f} s)")
+        front, plain = path.frontier(), path.plain()
+        full = model.costs_.full_cost(model.predictor_.feature_names)
+        chosen = choose(front, plain, points, full_cost=full, budget=budget)
+        known: Sequence[Estimate | None] = [_own(point) for point in chosen]
+        if trial.folds and None in known:
+            folds = []
+            for done, fold in enumerate(trial.folds, 1):
+                other = trial.make(0.0)
+                folds.append(_alike(trial, fold, other, fit_path(other, fold.train, fold.valid, done), chosen, plain))
+            known = _joined(trial, folds)
+        largest = max(point.tradeoff for point in [*front, plain])
+        found = []
+        for point, estimate in zip(chosen, known, strict=True):
+            # No round says at which tradeoff nothing is bought.
+            tradeoff = point.tradeoff if point.n_rounds or point == plain else largest
+            copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
+            cost = None if _own(point) is None else float(point.cost)
+            found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
+        rivals = [] if trial.folds else _rivals(trial, model, path, found)
+    found = less_chance(found, rivals)
+    best = max(fitted.point.score for fitted in found)
+    told(points, points, f"{name}: {len(found)} points, {trial.score} up to {best:.4f} ({seconds:.1f} s)")
     return found
 
 
-def _measured(
-    trial: Trial, model: Any, path: ModelPath, points: int, budget: float | None, seconds: float
-) -> list[Fitted]:
-    front, plain = path.frontier(), path.plain()
-    full = model.costs_.full_cost(model.predictor_.feature_names)
-    chosen = choose(front, plain, points, full_cost=full, budget=budget)
-    largest = max(point.tradeoff for point in [*front, plain])
+def _own(point: Any) -> Estimate | None:
+    """Return the algorithm's own estimate of a point, if it has one."""
+    error = getattr(point, "error", None)
+    if error is None:
+        return None
+    return Estimate(float(point.score), float(error), getattr(point, "influence", None))
+
+
+def _rivals(trial: Trial, model: Any, path: ModelPath, found: Sequence[Fitted]) -> list[Rival]:
+    """Return models of the path that are as good within the error as what was chosen at their cost, some of them all.
+
+    That the chosen ones are best may be chance; models that estimate themselves have no rivals.
+    """
+    chosen = sorted((fitted.point for fitted in found), key=lambda point: point.cost)
+    costs, errors = (np.array([getattr(point, name) for point in chosen]) for name in ("cost", "score_error"))
+    reached = np.maximum.accumulate([point.score for point in chosen])
+    near = []
+    for point in getattr(path, "points", ()):
+        place = int(np.searchsorted(costs, point.cost, "right")) - 1
+        if _own(point) is None and place >= 0 and reached[place] - point.score <= errors[place] and point.n_rounds:
+            near.append(point)
+    rivals = []
+    most = min(CANDIDATES - len(found), VALUES // len(trial.valid.y))
+    for place in np.unique(np.linspace(0, len(near) - 1, max(min(most, len(near)), 0)).astype(np.int64)).tolist():
+        estimate = on_rows(trial.score, trial.valid, model, path.predictor(near[place]).predict(trial.valid.X))
+        if estimate.influence is not None:
+            rivals.append(Rival(near[place].cost, estimate.score, estimate.influence))
+    return rivals
+
+
+def _alike(trial: Trial, fold: Fold, model: Any, path: ModelPath, chosen: Sequence[Any], plain: Any) -> list[Estimate]:
+    """Estimate, on the rows left out, what costs as much on a path of other rows as each point that was chosen.
+
+    That is a draw between the two models of its frontier whose costs are next; for the plain model, its plain one.
+    """
+
+    @functools.cache
+    def estimate(place: int) -> Estimate:
+        point = path.plain() if place < 0 else front[place]
+        return on_rows(trial.score, fold.out, model, path.predictor(point).predict(fold.out.X))
+
+    front = path.frontier()
+    costs = np.array([point.cost for point in front])
     found = []
     for point in chosen:
-        # No round says at which tradeoff nothing is bought.
-        tradeoff = point.tradeoff if point.n_rounds or point == plain else largest
-        copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
-        found.append(Fitted(trial.measure(copy, tradeoff, seconds / len(chosen)), copy))
+        if point == plain:
+            found.append(estimate(-1))
+            continue
+        below = max(int(np.searchsorted(costs, point.cost, "right")) - 1, 0)
+        above = min(below + 1, len(front) - 1)
+        share = (point.cost - costs[below]) / (costs[above] - costs[below]) if above > below else 0.0
+        found.append(between(estimate(below), estimate(above), float(np.clip(share, 0.0, 1.0))))
     return found
+
+
+def _joined(trial: Trial, folds: Sequence[Sequence[Estimate]]) -> list[Estimate]:
+    """Join the estimates of each point over folds; how much trained models vary is taken to be alike for all."""
+    points = list(zip(*folds, strict=True))
+    varied = [model_variance(each) for each in points if len({one.score for one in each}) > 1]
+    variance = float(np.mean(varied)) if varied else 0.0
+    places = [fold.place for fold in trial.folds]
+    return [over_folds(each, places, variance if len({one.score for one in each}) > 1 else 0.0) for each in points]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +10,22 @@ from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
+from costframe.frontier.estimates import difference_error
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from costframe.core.errors import CostframeError
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Progress
 
-__all__ = ["Frontier", "Point", "not_dominated"]
+__all__ = ["Frontier", "Point", "best_first", "not_dominated"]
+
+NINE_OF_TEN = 1.645  # standard errors, both ways
 
 
 @frozen
@@ -31,10 +38,15 @@ class Point:
     tradeoff : float
         Loss accepted per unit of cost per row; 0 is the model that knows no prices. On a path, where the tradeoff falls
         while the model grows, that of its last round, and the first point of an algorithm knows no prices.
-    valid_score, test_score : float
-        Higher is better; None where there are no test rows.
-    valid_cost, test_cost : float
-        Exact mean cost per row, in the cost model's unit; once-per-batch prices are not in it.
+    score : float
+        An estimate for rows that were not seen; higher is better. See `Frontier.sweep` for what it rests on.
+    score_error : float
+        Its standard error.
+    cost : float
+        Exact mean cost per row of valid, in the cost model's unit, or the algorithm's own estimate; once-per-batch
+        prices are not in it.
+    test_score, test_error, test_cost : float or None
+        The score on test, its standard error, and the exact mean cost there; None where there are no test rows.
     fixed : float
         Once-per-batch prices paid on test (on valid where there are no test rows).
     n_features : int
@@ -49,9 +61,11 @@ class Point:
 
     algorithm: str
     tradeoff: float
-    valid_score: float
-    valid_cost: float
+    score: float
+    score_error: float
+    cost: float
     test_score: float | None
+    test_error: float | None
     test_cost: float | None
     fixed: float
     n_features: int
@@ -62,7 +76,7 @@ class Point:
 
 @frozen(eq=False)
 class Frontier:
-    """Fitted models, and which of them are worth having. Whatever is chosen is chosen on validation rows.
+    """Fitted models, and which of them are worth having. Whatever is chosen is chosen by estimates, never on test.
 
     Attributes
     ----------
@@ -75,6 +89,9 @@ class Frontier:
         What one row pays that acquires every feature.
     models : tuple
         The fitted estimator of each point; may be empty.
+    influences : tuple of float64 (rows,) or None
+        How far each row moves the score of each point, as in `costframe.core.influence`; may be empty. Two points that
+        have them are compared row by row.
     """
 
     points: tuple[Point, ...]
@@ -82,12 +99,14 @@ class Frontier:
     unit: str
     full_cost: float
     models: tuple[Any, ...] = field(default=(), repr=False)
+    influences: tuple[NDArray[np.float64] | None, ...] = field(default=(), repr=False)
 
     def __attrs_post_init__(self) -> None:
         if not self.points:
             raise ParameterError("points: expected at least one point, got none")
-        if self.models and len(self.models) != len(self.points):
-            raise ParameterError(f"models: expected {len(self.points)}, one a point, got {len(self.models)}")
+        for name, given in (("models", self.models), ("influences", self.influences)):
+            if given and len(given) != len(self.points):
+                raise ParameterError(f"{name}: expected {len(self.points)}, one a point, got {len(given)}")
 
     @classmethod
     def sweep(
@@ -99,11 +118,17 @@ class Frontier:
         points: int | None = None,
         score: str | None = None,
         budget: float | None = None,
+        folds: int | None = None,
         parameters: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
         failed: Callable[[str, CostframeError], None] | None = None,
     ) -> Frontier:
-        """Fit algorithms at many tradeoffs.
+        """Fit algorithms at many tradeoffs, and estimate their scores on rows that they did not see.
+
+        Models are fitted on train. Where valid is large, they are estimated on it, less what chance adds to the best of
+        many. Where it is small, each path or fit is repeated on folds of train and valid together, and estimated on the
+        rows left out: between the two models of such a path whose costs are next to the point's. An algorithm whose
+        path says its own errors is believed.
 
         Parameters
         ----------
@@ -124,6 +149,9 @@ class Frontier:
         budget : float, optional
             Adds the best point of a path within this mean cost per row on valid, or fits that come close to it from
             below.
+        folds : int, optional
+            How many folds of train and valid: 0 for none, else at least 3. By default 5 where valid has fewer than
+            1,000 rows (100 queries of a ranking) and there are 5 rows of each class, else 0.
         parameters : mapping, optional
             Further parameters of every estimator.
         progress : callable, optional
@@ -149,37 +177,79 @@ class Frontier:
             points=points,
             score=score,
             budget=budget,
+            folds=folds,
             parameters=parameters or {},
             progress=progress,
             failed=failed,
         )
 
     def non_dominated(self) -> tuple[Point, ...]:
-        """Return the points such that no other has, on valid, a higher score at no more cost; by ascending cost."""
+        """Return the points such that no other has a higher score at no more cost; by ascending cost."""
         return not_dominated(self.points)
 
     def best(self) -> Point:
-        """Return the point with the best score on valid; of several, the cheapest."""
-        return max(self.points, key=lambda point: (point.valid_score, -point.valid_cost))
+        """Return the point with the best score; of several, the cheapest."""
+        return max(self.points, key=best_first)
+
+    def recommended(self) -> Point:
+        """Return the cheapest point whose score is within one standard error of the best."""
+        return self._cheapest_as_good(self.points)
 
     def within(self, budget: float) -> Point:
-        """Return the best point on valid among those whose mean cost per row on valid is at most `budget`."""
-        affordable = [point for point in self.points if point.valid_cost <= budget]
+        """Return the cheapest point within one standard error of the best that costs at most `budget` per row.
+
+        Raises
+        ------
+        ParameterError
+            If all cost more; the text names the cheapest.
+        """
+        affordable = [point for point in self.points if point.cost <= budget]
         if not affordable:
-            least = min(self.points, key=lambda point: point.valid_cost)
+            least = min(self.points, key=lambda point: point.cost)
             raise ParameterError(
                 f"budget: no model costs at most {budget:g} {self.unit} per row; the cheapest found costs "
-                f"{least.valid_cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
+                f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
             )
-        return max(affordable, key=lambda point: (point.valid_score, -point.valid_cost))
+        return self._cheapest_as_good(affordable)
 
-    def cheapest_within(self, share: float = 0.01) -> Point:
-        """Return the cheapest point on valid that loses at most `share` of the best score on valid."""
-        if not 0 <= share <= 1:
-            raise ParameterError(f"share: expected a number from 0 to 1, got {share!r}")
-        best = self.best().valid_score
-        good = [point for point in self.points if point.valid_score >= best - share * abs(best)]
-        return min(good, key=lambda point: (point.valid_cost, -point.valid_score))
+    def _cheapest_as_good(self, points: Iterable[Point]) -> Point:
+        points = tuple(points)
+        best = max(points, key=best_first)
+        good = [point for point in points if best.score - point.score <= self.difference_error(best, point)]
+        return min(good, key=lambda point: (point.cost, -point.score))
+
+    def useful(self) -> Point | None:
+        """Return the cheapest point that beats the constant model by more than one standard error, if any does.
+
+        Where no constant is among the points, that is the cheapest.
+        """
+        constant = max((point for point in self.points if not point.n_features), key=best_first, default=None)
+        good = [
+            point
+            for point in self.points
+            if constant is None
+            or (point.n_features and point.score - constant.score > self.difference_error(point, constant))
+        ]
+        return min(good, key=lambda point: (point.cost, -point.score), default=None)
+
+    def difference_error(self, one: Point, other: Point) -> float:
+        """Return the standard error of the difference of two points' scores, row by row where that is known.
+
+        Else it is that of the one with the better score.
+        """
+        first, second = (self.influences[self.points.index(p)] if self.influences else None for p in (one, other))
+        if first is None or second is None:
+            return max(one, other, key=best_first).score_error
+        return difference_error(first, second)
+
+    def interval(self, point: Point) -> tuple[float, float]:
+        """Return where the score on test should be in nine of ten cases; without test rows, on very many rows.
+
+        It is score +- 1.645 * sqrt(score_error^2 + test_error^2): both the estimate and the test score rest on so many
+        rows only.
+        """
+        margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
+        return point.score - margin, point.score + margin
 
     def model(self, point: Point) -> Any:
         """Return the fitted estimator of a point."""
@@ -227,10 +297,15 @@ class Frontier:
         return pictures
 
 
+def best_first(point: Point) -> tuple[float, float]:
+    """Return what points are ordered by: score, then cost."""
+    return (point.score, -point.cost)
+
+
 def not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
-    """Return the points such that no other has, on valid, a higher score at no more cost; by ascending cost."""
+    """Return the points such that no other has a higher score at no more cost; by ascending cost."""
     chosen: list[Point] = []
-    for point in sorted(points, key=lambda point: (point.valid_cost, -point.valid_score)):
-        if not chosen or point.valid_score > chosen[-1].valid_score:
+    for point in sorted(points, key=lambda point: (point.cost, -point.score)):
+        if not chosen or point.score > chosen[-1].score:
             chosen.append(point)
     return tuple(chosen)

@@ -24,7 +24,7 @@ def fill(trial: Trial, found: Sequence[Fitted], points: int, told: Progress) -> 
     every = sorted(found, key=lambda fitted: fitted.point.tradeoff)
     while len(every) < points:
         gaps = [
-            (abs(a.point.valid_cost - b.point.valid_cost), place)
+            (abs(a.point.cost - b.point.cost), place)
             for place, (a, b) in enumerate(itertools.pairwise(every))
             if b.point.tradeoff > APART * a.point.tradeoff > 0
         ]
@@ -50,10 +50,10 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: float, told: Progress)
 
     known = sorted(tried, key=lambda fitted: fitted.point.tradeoff)
     top = known[-1]
-    while top.point.valid_cost > budget and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
+    while top.point.cost > budget and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
         top = attempt(4 * top.point.tradeoff)
-    dear = [fitted.point.tradeoff for fitted in [*known, *found] if fitted.point.valid_cost > budget]
-    if not dear or top.point.valid_cost > budget:
+    dear = [fitted.point.tradeoff for fitted in [*known, *found] if fitted.point.cost > budget]
+    if not dear or top.point.cost > budget:
         return found
     low = max(dear)
     high = min(f.point.tradeoff for f in [*known, *found] if f.point.tradeoff > low)
@@ -61,7 +61,7 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: float, told: Progress)
         if high < CLOSE * low:
             break
         middle = attempt(math.sqrt(low * high) if low > 0 else high / 10)
-        if 0.95 * budget <= middle.point.valid_cost <= budget:
+        if 0.95 * budget <= middle.point.cost <= budget:
             break
-        low, high = (middle.point.tradeoff, high) if middle.point.valid_cost > budget else (low, middle.point.tradeoff)
+        low, high = (middle.point.tradeoff, high) if middle.point.cost > budget else (low, middle.point.tradeoff)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
 from costframe.core.scoring import default_score, score_named
-from costframe.frontier.points import Frontier
-from costframe.frontier.sweep import fit_all
-from costframe.frontier.trial import Rows, Trial, silent
+from costframe.frontier.folds import folds_of
+from costframe.frontier.rows import Rows
+from costframe.frontier.sweep import fit_all, frontier_of
+from costframe.frontier.trial import Trial, silent
+from costframe.frontier.useful import UselessBudgetWarning, nothing_useful
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +39,8 @@ def _has(method: str) -> Callable[[Any], bool]:
 class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fits an estimator at many tradeoffs, and keeps the best whose mean cost per row stays within a budget.
 
+    Of several whose scores differ by less than the standard error, that is the cheapest.
+
     Parameters
     ----------
     estimator : estimator of costframe
@@ -51,10 +56,12 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         with, 12 by default. From given tradeoffs and grids a bisection then comes close to the budget.
     scoring : str, optional
         A score of `costframe.core.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+    folds : int, optional
+        How many folds of all rows scores are estimated on, as for `Frontier.sweep`; 0: on validation rows alone.
     validation_fraction : float
         Share of the rows (of the queries of a ranking) that is held out where `fit` gets no X_val.
     random_state : int
-        For that share.
+        For that share, and for folds.
     verbose : int
         1 shows a progress bar.
 
@@ -64,7 +71,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     predictor_ : Predictor
         Its trained model.
     frontier_ : Frontier
-        All that was fitted; scores and costs are those of the validation rows.
+        All that was fitted, as estimated.
     best_point_ : Point
     """
 
@@ -76,6 +83,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         scoring: str | None = None,
+        folds: int | None = None,
         validation_fraction: float = 0.25,
         random_state: int = 0,
         verbose: int = 0,
@@ -85,6 +93,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.tradeoffs = tradeoffs
         self.points = points
         self.scoring = scoring
+        self.folds = folds
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.verbose = verbose
@@ -103,6 +112,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Search; arguments as of the estimator's own `fit`.
 
+        Warns (`UselessBudgetWarning`) where nothing within the budget beats a constant by more than the error.
+
         Raises
         ------
         ParameterError
@@ -117,7 +128,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             train, valid = self._hold_out(train)
         else:
             valid = Rows(X_val, y_val, sample_weight_val, qid_val)
-        trial = Trial(type(self.estimator).__name__, self._make, train, valid, None, self._score(train))
+        folds = folds_of(train, valid, self.folds, classes=self._kind == "classifier", seed=self.random_state)
+        trial = Trial(type(self.estimator).__name__, self._make, train, valid, None, self._score(train), folds=folds)
         self._choose(trial)
         return self
 
@@ -178,14 +190,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         with bar(silent if not self.verbose else None) as told:
             found = fit_all(trial, self.tradeoffs, self.points, self.budget, told)
         costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
-        self.frontier_ = Frontier(
-            points=tuple(fitted.point for fitted in found),
-            score_name=trial.score,
-            unit=costs.unit,
-            full_cost=costs.full_cost(names),
-            models=tuple(fitted.model for fitted in found),
-        )
+        self.frontier_ = frontier_of(found, trial.score, costs.unit, costs.full_cost(names))
         self.best_point_ = self.frontier_.within(self.budget)
+        if text := nothing_useful(self.frontier_, self.best_point_, self.budget):
+            warnings.warn(text, UselessBudgetWarning, stacklevel=3)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
 
     def _score(self, train: Rows) -> str:
@@ -199,23 +207,13 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
         """Split rows into those to train on and those to choose by."""
         from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
-        from sklearn.utils import _safe_indexing
 
         kind = GroupShuffleSplit if rows.qid is not None else ShuffleSplit
         if self._kind == "classifier":
             kind = StratifiedShuffleSplit
         splitter = kind(n_splits=1, test_size=self.validation_fraction, random_state=self.random_state)
         parts = next(splitter.split(np.zeros(len(rows.y)), np.asarray(rows.y), rows.qid))
-        train, valid = (
-            Rows(
-                *(
-                    None if each is None else _safe_indexing(each, part)
-                    for each in (rows.X, rows.y, rows.weight, rows.qid)
-                )
-            )
-            for part in parts
-        )
-        return train, valid
+        return rows.take(parts[0]), rows.take(parts[1])
 
     @property
     def _kind(self) -> str | None:

@@ -14,10 +14,13 @@ from costframe.core.scoring import default_score, score_named
 from costframe.frontier.blame import blaming, nothing_left
 from costframe.frontier.counting import Count, counted
 from costframe.frontier.entrants import check_algorithms, left_out
+from costframe.frontier.estimates import less_chance, less_chance_of_union
+from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along, fits_path
 from costframe.frontier.points import Frontier
 from costframe.frontier.refine import REFINEMENTS, fill, refine
-from costframe.frontier.trial import Rows, Trial, fit_at, silent
+from costframe.frontier.rows import Rows
+from costframe.frontier.trial import Trial, fit_at, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Fitted, Progress
 
-__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "grid", "sweep"]
+__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "frontier_of", "grid", "sweep", "trials"]
 
 POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; what is on a path costs no fit, and a table has room for it
 
@@ -40,6 +43,7 @@ def sweep(
     points: int | None,
     score: str | None,
     budget: float | None,
+    folds: int | None,
     parameters: Mapping[str, Any],
     progress: Progress | None,
     failed: Callable[[str, CostframeError], None] | None = None,
@@ -55,12 +59,13 @@ def sweep(
     if algorithms is None and failed is not None:
         for name, unfit in left_out(data.task, len(data.classes)).items():
             failed(name, unfit)
+    make_trial = trials(data, score, folds, parameters)
     found: list[Fitted] = []
     errors: dict[str, CostframeError] = {}
     count = Count(progress or silent)
     for left, name in reversed(list(enumerate(reversed(names)))):
         try:
-            found += fit_all(_trial(data, name, score, parameters), tradeoffs, points, budget, count.then(left))
+            found += fit_all(make_trial(name), tradeoffs, points, budget, count.then(left))
         except CostframeError as error:
             if failed is None:
                 raise
@@ -68,8 +73,15 @@ def sweep(
             failed(name, error)
     if errors and not found:
         raise nothing_left(errors)
-    points_found, models = tuple(fitted.point for fitted in found), tuple(fitted.model for fitted in found)
-    return Frontier(points_found, score, data.costs.unit, data.full_cost, models)
+    return frontier_of(found, score, data.costs.unit, data.full_cost)
+
+
+def frontier_of(found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Frontier:
+    """Return the frontier of fitted models, their scores less what chance adds to the best of several algorithms."""
+    kept = less_chance_of_union(found)
+    parts = (tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence"))
+    points, models, influences = parts
+    return Frontier(points, score, unit, full_cost, models, influences)
 
 
 def _check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
@@ -96,6 +108,7 @@ def fit_all(
         found = [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if budget is not None:
         found += refine(trial, found, budget, counted(told, len(found), REFINEMENTS))
+    found = less_chance(found)
     return found if tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
@@ -137,7 +150,7 @@ def cost_scales(plain: Fitted) -> tuple[float, float]:
     predictor = plain.model.predictor_
     prices = plain.model.costs_.select(predictor.feature_names)
     each = prices.cost + prices.needs @ prices.resource_cost
-    full = max(plain.model.costs_.full_cost(predictor.feature_names), plain.point.valid_cost)
+    full = max(plain.model.costs_.full_cost(predictor.feature_names), plain.point.cost)
     return full, float(min(each[each > 0], default=full / 10))
 
 
@@ -169,17 +182,24 @@ def check_score(data: Dataset, score: str | None) -> str:
     return name
 
 
-def _trial(data: Dataset, name: str, score: str, parameters: Mapping[str, Any]) -> Trial:
+def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str, Any]) -> Callable[[str], Trial]:
+    """Return what makes the trial of an algorithm; all have the same rows and folds."""
     given = dict(parameters)
     if data.categorical:
         given["categorical_features"] = dict(data.categorical)
-        _check_categories(data, name)
-
-    def make(tradeoff: float) -> Any:
-        return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
-
     train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
-    return Trial(name, make, train, valid, test, score, functools.partial(blaming, name))
+    divided = folds_of(train, valid, folds, classes=data.task == "classification")
+
+    def make_trial(name: str) -> Trial:
+        if data.categorical:
+            _check_categories(data, name)
+
+        def make(tradeoff: float) -> Any:
+            return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
+
+        return Trial(name, make, train, valid, test, score, functools.partial(blaming, name), divided)
+
+    return make_trial
 
 
 def _check_categories(data: Dataset, name: str) -> None:

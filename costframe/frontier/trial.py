@@ -12,9 +12,9 @@ from attrs import field, frozen
 
 from costframe.core.errors import DataError
 from costframe.core.expected import ExpectedCost
-from costframe.core.scoring import score_named
 from costframe.core.stage_tree import StageTree
 from costframe.core.tables import as_rows
+from costframe.frontier.estimates import model_variance, on_rows, over_folds
 from costframe.frontier.points import Point
 
 if TYPE_CHECKING:
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.expected import CostReport
+    from costframe.frontier.estimates import Estimate
+    from costframe.frontier.folds import Fold
+    from costframe.frontier.rows import Rows
 
-
-__all__ = ["Fitted", "Progress", "Rows", "Trial", "fit_at", "silent"]
+__all__ = ["Fitted", "Progress", "Trial", "fit_at", "optional", "silent"]
 
 ROWS_REPLAYED = 50  # rounds need rows to be stepped through one by one, which is slow; a few rows tell the mean
 
@@ -42,27 +44,13 @@ def silent(_done: int, _total: int, _text: str) -> None:
     """Tell nobody."""
 
 
-@frozen(eq=False)
-class Rows:
-    """Rows that a trial fits or measures: X (n, d), y (n,), and weights and queries or None."""
-
-    X: Any
-    y: Any
-    weight: Any = None
-    qid: Any = None
-
-    def codes(self, model: Any) -> NDArray[Any]:
-        """Return what scores compare predictions with."""
-        classes = getattr(model, "classes_", None)
-        return np.asarray(self.y, np.float64) if classes is None else np.searchsorted(classes, np.asarray(self.y))
-
-
 @frozen
 class Fitted:
-    """A point and its fitted estimator."""
+    """A point, its fitted estimator, and how far each row moves its score (float64, or None)."""
 
     point: Point
     model: Any = field(eq=False)
+    influence: NDArray[np.float64] | None = field(default=None, eq=False)
 
 
 @frozen(eq=False)
@@ -79,6 +67,8 @@ class Trial:
     score : str
     guard : callable
         Gives the context in which the algorithm's own code runs.
+    folds : tuple of Fold
+        Of train and valid, to estimate scores on; none where valid is large enough.
     """
 
     algorithm: str
@@ -88,6 +78,7 @@ class Trial:
     test: Rows | None
     score: str
     guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+    folds: tuple[Fold, ...] = ()
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping on valid, and measure."""
@@ -96,49 +87,73 @@ class Trial:
 
     def _fit(self, tradeoff: float) -> Fitted:
         began = time.perf_counter()
+        model = self._trained(tradeoff, self.train, self.valid)
+        seconds = time.perf_counter() - began
+        return self.measure(model, tradeoff, seconds, self._over_folds(tradeoff))
+
+    def _trained(self, tradeoff: float, train: Rows, valid: Rows) -> Any:
         model = self.make(tradeoff)
-        model.fit(self.train.X, self.train.y, X_val=self.valid.X, y_val=self.valid.y, **self.optional)
-        return Fitted(self.measure(model, tradeoff, time.perf_counter() - began), model)
+        model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **optional(train, valid))
+        return model
 
-    @property
-    def optional(self) -> dict[str, Any]:
-        """Weights and queries that there are, as `fit` takes them."""
-        given = {
-            "sample_weight": self.train.weight,
-            "sample_weight_val": self.valid.weight,
-            "qid": self.train.qid,
-            "qid_val": self.valid.qid,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+    def _over_folds(self, tradeoff: float) -> Estimate | None:
+        """Estimate the score of fits at a tradeoff by fits that leave each fold out."""
+        if not self.folds:
+            return None
+        each = []
+        for fold in self.folds:
+            model = self._trained(tradeoff, fold.train, fold.valid)
+            each.append(on_rows(self.score, fold.out, model, model.predictor_.predict(fold.out.X)))
+        return over_folds(each, [fold.place for fold in self.folds], model_variance(each))
 
-    def measure(self, model: Any, tradeoff: float, seconds: float) -> Point:
-        """Measure score and exact cost of a fitted model."""
-        valid_score, valid = self._score_and_cost(model, self.valid)
-        test_score, test = (None, None) if self.test is None else self._score_and_cost(model, self.test)
-        last, report = (self.valid, valid) if test is None or self.test is None else (self.test, test)
+    def measure(
+        self, model: Any, tradeoff: float, seconds: float, known: Estimate | None = None, cost: float | None = None
+    ) -> Fitted:
+        """Measure score and exact cost of a fitted model; on valid unless they are known."""
+        report = None
+        if known is None or cost is None:
+            on_valid, report = self._score_and_cost(model, self.valid)
+            known, cost = on_valid if known is None else known, report.mean if cost is None else cost
+        tested, last = None, self.valid
+        if self.test is not None:
+            last, (tested, report) = self.test, self._score_and_cost(model, self.test)
+        assert report is not None  # noqa: S101 - searches, which have no test rows, measure on valid
         n_features, n_learners = _size(model.predictor_, report)
-        return Point(
+        point = Point(
             algorithm=self.algorithm,
             tradeoff=float(tradeoff),
-            valid_score=valid_score,
-            valid_cost=valid.mean,
-            test_score=test_score,
-            test_cost=None if test is None else test.mean,
+            score=known.score,
+            score_error=known.error,
+            cost=cost,
+            test_score=None if tested is None else tested.score,
+            test_error=None if tested is None else tested.error,
+            test_cost=None if tested is None else report.mean,
             fixed=report.fixed,
             n_features=n_features,
             n_learners=n_learners,
             rounds=_mean_rounds(model, last.X),
             seconds=seconds,
         )
+        return Fitted(point, model, known.influence)
 
-    def _score_and_cost(self, model: Any, rows: Rows) -> tuple[float, CostReport]:
-        prediction = model.predictor_.predict(rows.X)
-        score = score_named(self.score)(rows.codes(model), prediction, rows.weight, rows.qid)
-        if math.isnan(score):
+    def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
+        found = on_rows(self.score, rows, model, model.predictor_.predict(rows.X))
+        if math.isnan(found.score):
             raise DataError(
                 f"score: there is no {self.score} on {len(rows.y)} rows that lack a class or vary in nothing"
             )
-        return score, ExpectedCost(model.costs_).evaluate(model.predictor_, rows.X, sample_weight=rows.weight)
+        return found, ExpectedCost(model.costs_).evaluate(model.predictor_, rows.X, sample_weight=rows.weight)
+
+
+def optional(train: Rows, valid: Rows) -> dict[str, Any]:
+    """Return the weights and queries that there are, as `fit` takes them."""
+    given = {
+        "sample_weight": train.weight,
+        "sample_weight_val": valid.weight,
+        "qid": train.qid,
+        "qid_val": valid.qid,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def fit_at(trial: Trial, tradeoff: float, told: Progress, done: int, total: int) -> Fitted:
@@ -149,8 +164,8 @@ def fit_at(trial: Trial, tradeoff: float, told: Progress, done: int, total: int)
     told(
         done + 1,
         total,
-        f"{trial.algorithm} at tradeoff {tradeoff:.3g}: {trial.score} {point.valid_score:.4f}, cost "
-        f"{point.valid_cost:.4g} on valid ({point.seconds:.1f} s)",
+        f"{trial.algorithm} at tradeoff {tradeoff:.3g}: {trial.score} {point.score:.4f}, cost "
+        f"{point.cost:.4g} ({point.seconds:.1f} s)",
     )
     return fitted
 

@@ -9,7 +9,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from costframe.frontier.points import Frontier, Point
 
-__all__ = ["cost", "saved", "summary"]
+__all__ = ["cost", "saved", "summary", "with_error"]
 
 
 def cost(value: float | None) -> str:
@@ -21,13 +21,21 @@ def cost(value: float | None) -> str:
     return f"{value:,.2f}" if abs(value) < 1e5 else f"{value:,.0f}"
 
 
+def with_error(score: float, error: float) -> str:
+    """Return a score and its standard error as tables show them."""
+    return f"{score:.4f} \u00b1{error:.3f}".replace("\u00b10.", "\u00b1.")
+
+
 def summary(label: str, point: Point, frontier: Frontier) -> Text:
-    """Say in two lines which model was chosen, and what it saves."""
+    """Say in three lines which model was chosen, and what it saves."""
     tested = point.test_score is not None and point.test_cost is not None
-    score, paid = (point.test_score, point.test_cost) if tested else (point.valid_score, point.valid_cost)
-    part = "test" if tested else "valid"
+    paid = point.test_cost if tested else point.cost
     text = Text.assemble((f"{label}: ", "bold"), f"{point.algorithm} at tradeoff {point.tradeoff:.3g}\n")
-    text.append(f"  {part} {frontier.score_name} {score:.4f}, cost {cost(paid)} {frontier.unit} per row")
+    text.append(f"  {frontier.score_name} {with_error(point.score, point.score_error)}")
+    text.append(f"; test {point.test_score:.4f}" if tested else "")
+    low, high = frontier.interval(point)
+    text.append(f" (9 of 10 times in {low:.4f} to {high:.4f})\n" if tested else "\n")
+    text.append(f"  cost {cost(paid)} {frontier.unit} per row{' on test' if tested else ''}")
     if frontier.full_cost > 0 and paid is not None:
         text.append(f" (saves {max(0.0, 1 - paid / frontier.full_cost):.0%})")
     if point.fixed:

@@ -31,7 +31,8 @@ LOG_SPAN = 100  # costs that span more than this factor are drawn on a logarithm
 def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str | None = None) -> dict[str, bytes]:
     """Draw score against mean cost per row, on test rows where there are any; return "png" and "svg".
 
-    Of each algorithm, the points not dominated on valid are joined. The same points give the same bytes.
+    Of each algorithm, the points that none dominates by estimate are joined, and bars show one standard error. The same
+    points give the same bytes.
     """
     from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -52,13 +53,14 @@ class _Drawing:
 
     def __init__(self, axes: Axes, frontier: Frontier) -> None:
         self.axes, self.frontier = axes, frontier
-        self.part = "valid" if frontier.points[0].test_score is None else "test"
+        tested = frontier.points[0].test_score is not None
+        self.part, self.prefix = ("test", "test_") if tested else ("valid", "")
         # A constant is so much worse that drawing it would squeeze all others.
         self.constants = [point for point in frontier.points if point.n_features == 0]
         self.points = [point for point in frontier.points if point.n_features > 0] or self.constants
 
     def at(self, point: Point) -> tuple[float, float]:
-        return getattr(point, f"{self.part}_cost"), getattr(point, f"{self.part}_score")
+        return getattr(point, f"{self.prefix}cost"), getattr(point, f"{self.prefix}score")
 
     def draw(self, chosen: Point | None) -> int:
         """Draw everything; return the number of rows of the legend."""
@@ -88,6 +90,9 @@ class _Drawing:
                 self.axes.plot(*self.at(point), marker, ms=5, mfc="none", alpha=0.6, zorder=3, **style)
         line = np.array(sorted(self.at(point) for point in joined))
         self.axes.plot(*line.T, drawstyle="steps-post", lw=1.6, alpha=0.45, color=color, zorder=3)
+        error = [(point.test_error if self.prefix else point.score_error) or 0.0 for point in joined]
+        x, y = np.array([self.at(point) for point in joined]).T
+        self.axes.errorbar(x, y, error, fmt="none", ecolor=color, elinewidth=1.0, alpha=0.45, zorder=2)
         round_ones = np.array([self.at(point) for point in joined if point.tradeoff > 0]).reshape(-1, 2)
         self.axes.plot(*round_ones.T, marker, ls="", ms=6.5, mec="white", mew=0.8, zorder=4, **style)
 
@@ -98,12 +103,12 @@ class _Drawing:
             Line2D([], [], marker=MARKERS[i % len(MARKERS)], color=COLORS[i % len(COLORS)], ms=6.5, lw=1.6, label=name)
             for i, name in enumerate(algorithms)
         ]
-        entries.append(Line2D([], [], marker="o", mfc="none", color=PALE, ls="", ms=5, label="dominated on valid"))
+        entries.append(Line2D([], [], marker="o", mfc="none", color=PALE, ls="", ms=5, label="dominated by estimate"))
         if any(point.tradeoff == 0 for point in self.points):
             entries.append(Line2D([], [], marker="*", color=PALE, ls="", ms=12, label="tradeoff 0"))
         if chosen in self.points:
             entries.append(
-                Line2D([], [], marker="o", mfc="none", mec=INK, ls="", ms=11, mew=1.4, label="chosen on valid")
+                Line2D([], [], marker="o", mfc="none", mec=INK, ls="", ms=11, mew=1.4, label="chosen by estimate")
             )
         columns = min(len(entries), 4)
         self.axes.legend(handles=entries, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,

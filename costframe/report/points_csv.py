@@ -19,12 +19,12 @@ __all__ = ["points_csv"]
 def points_csv(frontier: Frontier) -> str:
     """Return one line per point, with floats that read back to the same bits.
 
-    The columns are the attributes of `Point`, then `non_dominated` (1 or 0), `score` (its name), `unit`, `full_cost`.
+    The columns are the attributes of `Point`, then `non_dominated` (1 or 0), `score_name`, `unit`, `full_cost`.
     """
     text = io.StringIO()
     columns = [attribute.name for attribute in attrs.fields(Point)]
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, "non_dominated", "score", "unit", "full_cost"])
+    writer.writerow([*columns, "non_dominated", "score_name", "unit", "full_cost"])
     worth_having = frontier.non_dominated()
     for point in frontier.points:
         values = [getattr(point, name) for name in columns]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from costframe.report.console import cost
+from costframe.report.console import cost, with_error
 from costframe.report.terminal import narrowed
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ __all__ = ["points_table"]
 # Score and cost on test stay however narrow it is.
 COLUMNS: dict[str, Callable[[Point], str]] = {
     "tradeoff": lambda point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
-    "valid score": lambda point: f"{point.valid_score:.4f}",
-    "valid cost": lambda point: cost(point.valid_cost),
+    "score": lambda point: with_error(point.score, point.score_error),
+    "cost": lambda point: cost(point.cost),
     "test score": lambda point: "-" if point.test_score is None else f"{point.test_score:.4f}",
     "test cost": lambda point: cost(point.test_cost),
     "features": lambda point: str(point.n_features),
     "learners": lambda point: f"{point.n_learners:,}",
     "rounds": lambda point: f"{point.rounds:.1f}",
 }
-EXPENDABLE = ("learners", "rounds", "features", "valid score", "valid cost", "tradeoff")
+EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
 
 
 def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:

@@ -216,17 +216,17 @@ def test_frontiers_sweep_a_grid(settings):
     valid = data.part("valid")
     for point in frontier.points:
         model = frontier.model(point)
-        assert model.cost(valid.X).mean == pytest.approx(point.valid_cost, rel=1e-9)
+        assert model.cost(valid.X).mean == pytest.approx(point.cost, rel=1e-9)
     best = frontier.best()
-    assert best.valid_score > 0.97
-    assert min(point.valid_cost for point in frontier.points) < 0.3 * frontier.points[0].valid_cost
+    assert best.score > 0.97
+    assert min(point.cost for point in frontier.points) < 0.3 * frontier.points[0].cost
 
 
 def test_a_sweep_takes_its_own_data_and_budget():
     rows, y = table(3, 600)
     data = Dataset.from_arrays(rows, y, FEATURES, feature_names=list(NAMES), name="rows")
     frontier = cf.Frontier.sweep(data, ["adapt"], parameters=QUICK | {"trees": "cegb"}, budget=5.0, points=6)
-    assert frontier.within(5.0).valid_cost <= 5.0
+    assert frontier.within(5.0).cost <= 5.0
 
 
 @pytest.mark.parametrize(

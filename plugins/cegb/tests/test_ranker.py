@@ -66,7 +66,7 @@ def test_a_sweep_of_a_ranking_table_takes_it_in():
     data = Dataset.from_arrays(X, y, COSTS, feature_names=list("abc"), split=split, qid=qid, task="ranking")
     frontier = cf.Frontier.sweep(data, ["cegb"], points=3, parameters={"n_estimators": 20})
     assert len(frontier.points) == 3
-    assert frontier.points[0].valid_score > 0.8
+    assert frontier.points[0].score > 0.8
 
 
 def test_missing_queries_are_named():

@@ -199,7 +199,7 @@ def test_a_sweep_takes_it_in():
     data = Dataset.from_arrays(X, y, COSTS, feature_names=list(NAMES), split=split, qid=qid, task="ranking")
     frontier = cf.Frontier.sweep(data, ["cronus"], points=3, parameters={"n_estimators": 20, "n_stages": 3})
     assert len(frontier.points) == 3
-    assert frontier.points[0].valid_score > 0.5
+    assert frontier.points[0].score > 0.5
 
 
 @pytest.mark.parametrize("relevant", [3.5, 0.5, 2])

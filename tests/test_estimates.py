@@ -1,0 +1,205 @@
+"""Estimates on rows that were not seen: folds, what chance adds, and paths that estimate themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs import evolve, frozen
+from frontier_cases import COSTS, some_rows
+
+import costframe as cf
+from costframe.core.errors import ParameterError
+from costframe.core.influence import influence
+from costframe.core.scoring import score_named
+from costframe.datasets import Dataset
+from costframe.frontier import Frontier, Point
+from costframe.frontier.estimates import Estimate, less_chance, model_variance, on_rows, over_folds
+from costframe.frontier.folds import folds_of
+from costframe.frontier.paths import fit_along
+from costframe.frontier.rows import Rows
+from costframe.frontier.trial import Fitted, Trial, silent
+
+
+class Binary:
+    """A fitted model, as far as scores ask it."""
+
+    classes_ = np.array([0, 1])
+
+
+def rows(n, seed=0, *, queries=None):
+    X, y = some_rows(n, seed)
+    return Rows(X, y, None, queries)
+
+
+def test_each_row_is_left_out_once_and_never_seen_where_it_is():
+    train, valid = rows(60), rows(20, 1)
+    folds = folds_of(train, valid, 5, classes=True)
+    np.testing.assert_array_equal(np.sort(np.concatenate([fold.place for fold in folds])), np.arange(80))
+    every = np.concatenate([train.X, valid.X])
+    for fold in folds:
+        np.testing.assert_array_equal(fold.out.X, every[fold.place])
+        parts = [{tuple(row) for row in part.X} for part in (fold.train, fold.valid, fold.out)]
+        assert [len(part) for part in parts] == [48, 16, 16]
+        assert len(set.union(*parts)) == 80
+        assert abs(fold.out.y.sum() - np.concatenate([train.y, valid.y]).sum() / 5) <= 1
+
+
+def test_queries_stay_whole_in_folds():
+    queries = np.repeat(np.arange(20), 4)
+    train, valid = rows(60, queries=queries[:60]), rows(20, 1, queries=queries[60:])
+    folds = folds_of(train, valid, None, classes=False)
+    assert len(folds) == 5
+    for fold in folds:
+        seen = set(fold.train.qid) | set(fold.valid.qid)
+        assert len(set(fold.out.qid)) == 4
+        assert not set(fold.out.qid) & seen
+
+
+def test_when_there_are_folds():
+    assert len(folds_of(rows(2000), rows(999, 1), None, classes=True)) == 5
+    assert folds_of(rows(2000), rows(1000, 1), None, classes=True) == ()
+    assert folds_of(rows(60), rows(20, 1), 0, classes=True) == ()
+    rare = rows(60)
+    rare.y[:] = 0
+    rare.y[:4] = 1
+    assert folds_of(rare, Rows(rare.X[8:20], rare.y[8:20]), None, classes=True) == ()
+    frame = Rows(pd.DataFrame(rare.X), rare.y)
+    assert folds_of(frame, Rows(rare.X, rare.y), None, classes=False) == ()  # which are not of a kind
+    assert len(folds_of(frame, Rows(pd.DataFrame(rare.X), rare.y), None, classes=False)) == 5
+    with pytest.raises(ParameterError, match="folds: expected 0, or a whole number >= 3, got 2"):
+        folds_of(rows(60), rows(20), 2, classes=True)
+    with pytest.raises(ParameterError, match=r"7 need as many rows of each class, the smallest number .* is 4"):
+        folds_of(rare, Rows(rare.X[8:20], rare.y[8:20]), 7, classes=True)
+
+
+def test_folds_of_one_model_join_to_its_score_on_all_rows():
+    given, rng = rows(100), np.random.default_rng(0)
+    p = np.clip(given.y * 0.3 + rng.random(100) * 0.7, 0, 1)
+    places = np.array_split(rng.permutation(100), 5)
+    each = [on_rows("accuracy", given.take(place), Binary, p[place]) for place in places]
+    joined = over_folds(each, places, 0.0)
+    assert joined.score == pytest.approx(score_named("accuracy")(given.y, p, None, None))
+    right = (p > 0.5) == given.y
+    assert joined.error == pytest.approx(np.sqrt(np.var(right) / 100), rel=0.1)
+    assert over_folds(each, places, 0.01).error == pytest.approx(np.hypot(joined.error, np.sqrt(0.01 * 6 / 5)))
+
+
+def test_the_variance_of_models_is_what_rows_do_not_explain():
+    rng = np.random.default_rng(0)
+    found = [model_variance([Estimate(s, 0.03) for s in rng.normal(0.8, np.hypot(0.03, 0.04), 5)]) for _ in range(500)]
+    assert np.mean(found) == pytest.approx(0.04**2, rel=0.15)
+
+
+def fitted(score, cost, moved):
+    point = Point("any", 0.1, score, 0.01, cost, None, None, None, 0.0, 1, 1, 1.0, 0.1)
+    return Fitted(point, None, moved)
+
+
+def test_what_chance_adds_to_the_best_of_many_is_taken_off():
+    """Forty models that are right in 70 % of rows each by its own luck: the best seems better than it is."""
+    seeming, corrected = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        right = rng.random((40, 150)) < 0.7
+        ones = np.ones(150)
+        found = [fitted(r.mean(), float(c), influence("accuracy", ones, r * 1.0)) for c, r in enumerate(right)]
+        best = int(np.argmax([f.point.score for f in found]))
+        seeming.append(found[best].point.score)
+        corrected.append(less_chance(found)[best].point.score)
+    assert np.mean(seeming) > 0.76
+    assert np.mean(corrected) == pytest.approx(0.7, abs=0.015)
+
+
+def test_one_model_is_not_chosen_by_chance_nor_is_what_cannot_be_compared():
+    alone = fitted(0.7, 1.0, influence("accuracy", np.ones(50), np.arange(50) % 3 * 1.0))
+    assert less_chance([alone])[0].point == alone.point
+    unknown = fitted(0.7, 2.0, None)
+    assert [f.point for f in less_chance([alone, unknown])] == [alone.point, unknown.point]
+
+
+def test_the_same_rows_give_the_same_corrections():
+    rng = np.random.default_rng(0)
+    found = [fitted(0.7, float(c), rng.normal(size=90) / 90) for c in range(9)]
+    assert [f.point for f in less_chance(found)] == [f.point for f in less_chance(found)]
+
+
+def test_folds_estimate_what_single_small_parts_overrate():
+    """Labels that follow from nothing: on the rows that chose it a model seems to know something."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(260, 4)), rng.integers(0, 2, 260)
+    data = Dataset.from_arrays(X, y, COSTS, feature_names=list("abcd"), name="noise")
+    few = {"n_estimators": 15}
+    seeming, honest = (Frontier.sweep(data, ["cegb"], folds=folds, parameters=few) for folds in (0, 5))
+    assert max(abs(p.score - 0.5) for p in honest.points) < 2.5 * max(p.score_error for p in honest.points)
+    assert max(p.score for p in honest.points) < max(p.score for p in seeming.points)
+    assert honest.recommended().n_features == 0
+    again = Frontier.sweep(data, ["cegb"], parameters=few)  # by default it has folds
+    assert [evolve(p, seconds=0) for p in again.points] == [evolve(p, seconds=0) for p in honest.points]
+
+
+def test_fits_at_given_tradeoffs_are_estimated_on_folds_too():
+    X, y = some_rows()
+    data = Dataset.from_arrays(X, y, COSTS, feature_names=list("abcd"))
+    few = {"n_estimators": 5}
+    alone, folded = (Frontier.sweep(data, ["miser"], [0.0, 0.1], folds=k, parameters=few) for k in (0, 3))
+    assert [p.cost for p in alone.points] == [p.cost for p in folded.points]
+    assert [p.test_score for p in alone.points] == [p.test_score for p in folded.points]
+    assert {len(moved) for moved in folded.influences} == {(data.split != "test").sum()}
+    assert folded.points[0].score_error < alone.points[0].score_error  # four times as many rows
+
+
+@frozen
+class Own:
+    """A point of a path that estimates itself."""
+
+    cost: float
+    score: float
+    error: float
+    tradeoff: float
+    n_rounds: int
+    origin: object
+    influence: object = None
+
+
+def test_a_path_that_estimates_itself_is_believed():
+    train, valid, test = rows(200), rows(80, 1), rows(100, 2)
+    calls = []
+
+    class Path:
+        def __init__(self, path):
+            self.path, self.points = path, [self.own(point) for point in path.frontier()]
+
+        def own(self, point):
+            return Own(
+                point.cost + 0.25, point.score - 0.125, 0.03, point.tradeoff, point.n_rounds, point, np.ones(280)
+            )
+
+        def frontier(self):
+            return self.points
+
+        def plain(self):
+            return self.own(self.path.plain())
+
+        def predictor(self, point):
+            return self.path.predictor(point.origin)
+
+    def make(tradeoff):
+        model = cf.estimator("cegb", costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=5)
+        fit_path = model.fit_path
+
+        def own_path(*args, **more):
+            calls.append(len(args[1]))
+            return Path(fit_path(*args, **more))
+
+        model.fit_path = own_path
+        return model
+
+    folds = folds_of(train, valid, 3, classes=True)
+    found = fit_along(Trial("own", make, train, valid, test, "roc_auc", folds=folds), 6, None, silent)
+    assert calls == [200]  # no folds are fitted
+    for each in found:
+        assert each.point.score_error == 0.03
+        assert (each.influence == 1).all()
+        assert each.point.cost >= 0.25
+        assert each.point.test_cost == each.model.cost(test.X).mean
