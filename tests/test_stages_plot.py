@@ -171,7 +171,7 @@ def test_refusals():
     class Odd:
         predictor_ = 3
 
-    with pytest.raises(ParameterError, match=r"tree: expected a StageTree or a PlannedPredictor, or a fitted estimator .*, got list$"):
+    with pytest.raises(ParameterError, match=r"tree: expected a StageTree or a PlannedPredictor, or a .*, got list$"):
         cf.plot_stages([1])
     with pytest.raises(ParameterError, match="got int as the predictor_ of Odd"):
         cf.plot_stages(Odd())
