@@ -23,21 +23,11 @@ from costframe.testing.strategies import cost_models, feature_names, planned_pre
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 
 
-def acquisition_prices(costs):
-    """The same prices without those that a planned predictor refuses."""
-    features = tuple(evolve(feature, split=0.0) for feature in costs.features)
-    return evolve(costs, features=features, split=0.0, learner=0.0, reuse=0.0)
-
-
-def plain_costs(names):
-    return cost_models(names).map(acquisition_prices)
-
-
 @st.composite
 def cases(draw, **settings):
     names = draw(feature_names())
     predictor = draw(planned_predictors(names, **settings))
-    costs = draw(plain_costs(names))
+    costs = draw(cost_models(names, computing=False))
     terms = {
         "tradeoff": draw(st.sampled_from((0.0, 0.1, 1.0))),
         "max_cost": draw(st.none() | st.sampled_from((0.0, 1.0, 2.6, 3.5, 1e6))),

@@ -60,19 +60,21 @@ def feature_names(most: int = 6) -> st.SearchStrategy[tuple[str, ...]]:
 
 
 @st.composite
-def cost_models(draw: st.DrawFn, names: Sequence[str]) -> CostModel:
-    """Draw prices of all kinds for the features `names`: chained resources, once, split, learner and reuse."""
+def cost_models(draw: st.DrawFn, names: Sequence[str], *, computing: bool = True) -> CostModel:
+    """Draw prices of all kinds for the features `names`: chained resources, once, split, learner and reuse.
+
+    Without `computing`, the last three are left out.
+    """
     price = st.sampled_from(PRICES)
     resources: list[ResourcePrice] = []
     for r in range(draw(st.integers(0, 3))):
         needs = draw(st.sets(st.sampled_from([one.name for one in resources]))) if resources else set()
         resources.append(ResourcePrice(f"r{r}", draw(price), tuple(sorted(needs))))
     need = st.sets(st.sampled_from([one.name for one in resources]), max_size=2) if resources else st.just(set[str]())
-    features = [
-        FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(st.none() | price))
-        for name in names
-    ]
-    return CostModel(tuple(features), tuple(resources), "unit", draw(price), draw(price), draw(price))
+    split = st.none() | price if computing else st.none()
+    features = [FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(split)) for name in names]
+    more = [draw(price) for _ in range(3)] if computing else []
+    return CostModel(tuple(features), tuple(resources), "unit", *more)
 
 
 @st.composite
