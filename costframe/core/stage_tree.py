@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
+from costframe.core.capped_layout import lay_out_capped
 from costframe.core.capped_walk import CappedWalker, cannot_bind
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, StageError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.capped_kernels import Model
     from costframe.core.categories import Categories
     from costframe.core.fallbacks import Fallbacks
     from costframe.core.layout import StageLayout
@@ -111,6 +113,11 @@ class StageTree(Predictor):
     def plan(self) -> StagePlan:
         """The form that walkers read."""
         return plan_stages(self.bank, self.stages)
+
+    @cached_property
+    def capped_model(self) -> Model:
+        """The form that the kernel reads which minds limits."""
+        return lay_out_capped(self)
 
     @cached_property
     def expected_outputs(self) -> ExpectedOutputs | None:
