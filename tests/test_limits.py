@@ -21,6 +21,8 @@ def cases(draw):
     costs = draw(cost_models(names))
     barred = draw(st.sets(st.sampled_from((*names, *(one.name for one in costs.resources))), max_size=2))
     limits = draw(st.sampled_from(CAPS)), tuple(sorted(barred))
+    if draw(st.booleans()):
+        tree = tree.with_costs(costs).with_fallbacks(draw(rows(len(names), most=12)))
     return tree, costs, draw(rows(len(names))), draw(st.sampled_from(("path", "learner"))), limits
 
 
@@ -59,6 +61,7 @@ def test_report_equals_inquiry_equals_counting_source_under_limits(case):
             inquiry.supply(source(inquiry.needs))
         end = inquiry.answer
         assert same_bits(end.value, report.predictions[i])
+        assert tree.fallbacks is None or end.reason == "complete" or np.isfinite(end.value).all()
         assert close(end.cost, report.per_row[i])
         assert max_cost is None or (end.cost <= max_cost and report.per_row[i] <= max_cost)
         bought = {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}

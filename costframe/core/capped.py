@@ -8,8 +8,8 @@ import numpy as np
 from attrs import fields, frozen
 
 from costframe.core.bits import bits_of, word_count
-from costframe.core.capped_walk import CappedWalker
 from costframe.core.capped_layout import make_bill
+from costframe.core.capped_walk import CappedWalker
 from costframe.core.evaluate import StageRunner, over_chunks
 from costframe.core.hard import price_masks
 from costframe.core.report import Charges
@@ -69,8 +69,8 @@ class CappedRows:
             np.zeros((count, 3)),
         )
 
-    def rows(self, part: slice) -> CappedRows:
-        """Return a view of consecutive rows."""
+    def rows(self, part: slice | NDArray[np.int64]) -> CappedRows:
+        """Return some rows; of a slice, a view."""
         return CappedRows(*(getattr(self, each.name)[part] for each in fields(CappedRows)))
 
     def final_scores(self, tree: StageTree) -> NDArray[np.float64]:

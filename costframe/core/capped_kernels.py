@@ -25,6 +25,7 @@ TREE, COLUMN = 0, 1
 NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(40), np.uint64(24)  # parts of a node's word
 STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.uint64(0xFFFFFF)
 NEW, FINISHED, GIVEN_UP = 0, 1, 2  # what became of a learner
+UNPAID, PAID, PENDING = 0, 1, 2  # a resource; pending ones are in a sum that may not be paid
 SPENT, WEIGHT, COMPARISONS, USES = 0, 1, 2, 3  # places in a row's account
 
 
@@ -68,6 +69,23 @@ class Bill(NamedTuple):
     read: I8
 
 
+class Row(NamedTuple):
+    """What one row has bought, and how far it has come."""
+
+    limit: float
+    x: F8
+    codes: U4
+    opaque: F8
+    mask: U8  # features bought
+    bought: B1  # (U,), as the next two
+    used: B1
+    seen: I8  # the last use that read each
+    paid: U1  # of each resource
+    state: U1  # of each learner
+    left: I8  # where each tree was left
+    account: F8  # see SPENT
+
+
 class Table(NamedTuple):
     """Rows, their limits, and what is found out; see `CappedRows`."""
 
@@ -84,19 +102,6 @@ class Table(NamedTuple):
     spent: F8
 
 
-class _Row(NamedTuple):
-    """What one row has bought, and how far it has come."""
-
-    bought: B1  # (U,)
-    used: B1  # (U,)
-    seen: I8  # (U,): the last use that read it
-    paid: B1  # (R,)
-    pending: B1  # (R,): in the price of features before, but not paid yet
-    state: U1  # (learners,)
-    node: I8  # (learners,): where a tree was left
-    account: F8  # see SPENT
-
-
 @kernel
 def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
     """Return 1 if a code goes right at a node, else 0."""
@@ -107,136 +112,153 @@ def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
 
 
 @kernel
-def _price_of(u: int, bill: Bill, row: _Row) -> float:
-    """Return what the first reading of a feature costs a learner, with resources and reuse."""
-    due = 0.0
-    if not row.bought[u]:
-        due = bill.cost[u]
-        for at in range(bill.need_first[u], bill.need_first[u + 1]):
-            need = bill.need[at]
-            if not row.paid[need] and not row.pending[need]:
-                due += bill.resource_cost[need]
-    if row.used[u]:
-        due += bill.reuse
+def _price_of(u: int, bill: Bill, row: Row) -> float:
+    """Return what a feature costs that the row has not bought, with the resources that it is the first to need."""
+    due = bill.cost[u]
+    for at in range(bill.need_first[u], bill.need_first[u + 1]):
+        if row.paid[bill.need[at]] == UNPAID:
+            due += bill.resource_cost[bill.need[at]]
     return due
 
 
 @kernel
-def _take(u: int, use: int, bill: Bill, row: _Row, mask: U8) -> None:
-    """Note that a use reads a feature, which is paid."""
+def _settle(u: int, bill: Bill, row: Row, before: int, after: int) -> None:
+    """Turn the state of the resources that a feature needs, where it is `before`, into `after`."""
     for at in range(bill.need_first[u], bill.need_first[u + 1]):
-        row.paid[bill.need[at]] = True
-    row.bought[u] = row.used[u] = True
-    row.seen[u] = use
-    row.account[USES] += 1.0
-    mask[u >> 6] |= np.uint64(1) << np.uint64(u & 63)
+        if row.paid[bill.need[at]] == before:
+            row.paid[bill.need[at]] = after
 
 
 @kernel
-def _can_pay(use: int, due: float, bill: Bill, row: _Row, limit: float) -> bool:
-    """Whether a learner can go on, its own price kept back."""
-    return row.account[SPENT] + due + bill.own[use] <= limit
+def _buy(u: int, bill: Bill, row: Row) -> None:
+    """Note that the row has bought a feature."""
+    row.bought[u] = True
+    row.mask[u >> 6] |= np.uint64(1) << np.uint64(u & 63)
+    _settle(u, bill, row, UNPAID, PAID)
 
 
 @kernel
-def _buy_all(use: int, bill: Bill, row: _Row, limit: float, mask: U8) -> bool:
+def _buy_all(use: int, own: float, bill: Bill, row: Row) -> bool:
     """Buy all that a learner reads, or nothing; False if it is to be given up."""
     total, barred = 0.0, False
-    for at in range(bill.read_first[use], bill.read_first[use + 1]):
-        u = bill.read[at]
-        barred |= bill.barred[u]
-        total += _price_of(u, bill, row)
+    reads = bill.read[bill.read_first[use] : bill.read_first[use + 1]]
+    for u in reads:
+        due = 0.0
         if not row.bought[u]:
-            for need in range(bill.need_first[u], bill.need_first[u + 1]):
-                row.pending[bill.need[need]] = True
-    row.pending[:] = False
-    if barred or not _can_pay(use, total, bill, row, limit):
-        return False
-    row.account[SPENT] += total
-    for at in range(bill.read_first[use], bill.read_first[use + 1]):
-        _take(bill.read[at], use, bill, row, mask)
-    return True
-
-
-@kernel
-def _walk_tree(use: int, model: Model, bill: Bill, row: _Row, codes: U4, limit: float, mask: U8) -> bool:
-    """Take a row through a tree, buying what it has not; False if it is to be given up at the node it is left at."""
-    slot = model.slot[use]
-    node = np.uint64(model.place[use])
-    test = model.word[node]
-    while test >> STEPS_AT != 0:
-        u = model.feature[node]
-        due, fresh = 0.0, row.seen[u] != use
-        if fresh:
             due = _price_of(u, bill, row)
-        if (fresh and bill.barred[u]) or not _can_pay(use, due + bill.split[u], bill, row, limit):
-            row.node[slot] = np.int64(node)
-            return False
-        if fresh:
-            row.account[SPENT] += due
-            _take(u, use, bill, row, mask)
-        row.account[SPENT] += bill.split[u]
-        row.account[COMPARISONS] += bill.split[u]
-        right = _goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), model.sets)
-        node += ((test >> STEPS_AT) & STEPS_BITS) + right
-        test = model.word[node]
-    row.node[slot] = np.int64(node)
-    return True
+            _settle(u, bill, row, UNPAID, PENDING)
+        if row.used[u]:
+            due += bill.reuse
+        total += due
+        barred |= bill.barred[u]
+    possible = not barred and bool(row.account[SPENT] + total + own <= row.limit)
+    for u in reads:
+        _settle(u, bill, row, PENDING, UNPAID)
+    if possible:
+        for u in reads:
+            _buy(u, bill, row)
+            row.used[u] = True
+            row.seen[u] = use
+        row.account[SPENT] += total
+        row.account[USES] += reads.shape[0]
+    return possible
 
 
 @kernel
-def _evaluate(
-    use: int, model: Model, bill: Bill, row: _Row, codes: U4, limit: float, mask: U8, by_path: bool
+def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
+    begin: int, end: int, model: Model, bill: Bill, row: Row, by_path: bool
 ) -> None:
-    """Evaluate a learner, or give it up."""
-    slot, is_tree = model.slot[use], model.kind[use] == TREE
-    row.node[slot] = model.place[use]
-    done = True
-    if not (is_tree and by_path):
-        done = _buy_all(use, bill, row, limit, mask)
-    if done and is_tree:
-        done = _walk_tree(use, model, bill, row, codes, limit, mask)
-    row.state[slot] = FINISHED if done else GIVEN_UP
-    if done:
-        row.account[WEIGHT] += bill.evaluation[use]
-        row.account[SPENT] += bill.own[use]
+    """Evaluate the learners of a stage in turn, or give them up.
+
+    The tree is walked here and not in a function of its own: a call that passes this many arrays takes as long as it.
+    """
+    word, feature, sets, kind, place, slots = model.word, model.feature, model.sets, model.kind, model.place, model.slot
+    bought, used, seen, account, limit, codes = row.bought, row.used, row.seen, row.account, row.limit, row.codes
+    split, barred, own, reuse = bill.split, bill.barred, bill.own, bill.reuse
+    for use in range(begin, end):
+        slot = slots[use]
+        if row.state[slot] != NEW:
+            continue
+        node = place[use]
+        done = account[SPENT] + own[use] <= limit
+        if done and not (kind[use] == TREE and by_path):
+            done = _buy_all(use, own[use], bill, row)
+        if done and kind[use] == TREE:
+            test = word[node]
+            while test >> STEPS_AT != 0:
+                u, due = feature[node], 0.0
+                fresh = seen[u] != use
+                if not bought[u]:
+                    due = _price_of(u, bill, row)
+                if fresh and used[u]:
+                    due += reuse
+                done = not (fresh and barred[u]) and account[SPENT] + (due + split[u]) + own[use] <= limit
+                if not done:
+                    break
+                if not bought[u]:
+                    _buy(u, bill, row)
+                used[u], seen[u] = True, use
+                account[SPENT] += due
+                account[SPENT] += split[u]
+                account[COMPARISONS] += split[u]
+                account[USES] += 1.0 if fresh else 0.0
+                right = _goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
+                node += np.int64(((test >> STEPS_AT) & STEPS_BITS) + right)
+                test = word[node]
+        row.left[slot], row.state[slot] = node, FINISHED if done else GIVEN_UP
+        if done:
+            account[WEIGHT] += bill.evaluation[use]
+            account[SPENT] += own[use]
 
 
 @kernel
 def _add_opaque(use: int, model: Model, outputs: F8, scores: F8) -> None:
     """Add the weighted outputs of an opaque learner, summed by target before they are added."""
-    targets = model.target_first[use + 1] - model.target_first[use]
-    for j in range(targets):
+    targets = model.target[model.target_first[use] : model.target_first[use + 1]]
+    for j in range(targets.shape[0]):
         total, begun = 0.0, False
         for o in range(model.width[use]):
-            weight = model.payload[model.payload_first[use] + o * targets + j]
+            weight = model.payload[model.payload_first[use] + o * targets.shape[0] + j]
             if weight != 0.0:
                 term = weight * outputs[model.place[use] + o]
                 total = total + term if begun else term
                 begun = True
-        scores[model.target[model.target_first[use] + j]] += total
+        scores[targets[j]] += total
 
 
 @kernel
-def _add(use: int, model: Model, row: _Row, x: F8, opaque: F8, scores: F8) -> None:
-    """Add what a learner gives to each target, or what is expected of one that was given up."""
-    slot, first = model.slot[use], model.payload_first[use]
-    finished = row.state[slot] == FINISHED
-    if model.kind[use] > COLUMN:
-        _add_opaque(use, model, opaque if finished else model.expected_opaque, scores)
-        return
-    targets = model.target_first[use + 1] - model.target_first[use]
-    value = 1.0
-    if model.kind[use] == TREE:
-        first += (row.node[slot] - model.place[use]) * targets
-    else:
-        value = x[model.place[use]]
-        if np.isnan(value):
-            value = model.fill[use]
-        if not finished:
+def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expects: bool) -> int:
+    """Add what each learner gives, or is expected to give, to each target; return how many are finished."""
+    kind, place, target, target_first, payload = (
+        model.kind,
+        model.place,
+        model.target,
+        model.target_first,
+        model.payload,
+    )
+    finished = 0
+    for use in range(begin, end):
+        slot = model.slot[use]
+        done = row.state[slot] == FINISHED
+        finished += 1 if done else 0
+        if not (done or expects):
+            continue
+        if kind[use] > COLUMN:
+            _add_opaque(use, model, row.opaque if done else model.expected_opaque, scores)
+            continue
+        first, n_targets = model.payload_first[use], target_first[use + 1] - target_first[use]
+        value = 1.0
+        if kind[use] == TREE:
+            first += (row.left[slot] - place[use]) * n_targets
+        elif done:
+            value = row.x[place[use]]
+            if np.isnan(value):
+                value = model.fill[use]
+        else:
             value = model.expected[use]
-    for j in range(targets):
-        scores[model.target[model.target_first[use] + j]] += model.payload[first + j] * value
+        for j in range(n_targets):
+            scores[target[target_first[use] + j]] += payload[first + j] * value
+    return finished
 
 
 @kernel
@@ -247,34 +269,30 @@ def walk_capped(table: Table, model: Model, bill: Bill, by_path: bool, expects: 
     first; else these add nothing, and it goes on.
     """
     n_used, n_learners = bill.cost.shape[0], model.slot.max() + 1 if model.slot.shape[0] else 0
-    n_resources = bill.resource_cost.shape[0]
-    row = _Row(
-        np.zeros(n_used, np.bool_), np.zeros(n_used, np.bool_), np.full(n_used, -1), np.zeros(n_resources, np.bool_),
-        np.zeros(n_resources, np.bool_), np.zeros(n_learners, np.uint8), np.zeros(n_learners, np.int64), np.zeros(4),
-    )  # fmt: skip
+    bought, used, seen = np.empty(n_used, np.bool_), np.empty(n_used, np.bool_), np.empty(n_used, np.int64)
+    paid, account = np.empty(bill.resource_cost.shape[0], np.uint8), np.empty(4)
+    state, left = np.empty(n_learners, np.uint8), np.empty(n_learners, np.int64)
     for i in range(table.X.shape[0]):
-        row.bought[:] = row.used[:] = row.paid[:] = False
-        row.seen[:] = -1
-        row.state[:] = NEW
-        row.account[:] = 0.0
+        bought[:] = used[:] = False
+        seen[:] = -1
+        paid[:] = UNPAID
+        state[:] = NEW
+        account[:] = 0.0
+        row = Row(
+            table.limit[i], table.X[i], table.codes[i], table.opaque[i], table.masks[i], bought, used, seen, paid,
+            state, left, account,
+        )  # fmt: skip
         stage, scores = 0, table.scores[i]
         while True:
+            begin, end = model.stage_first[stage], model.stage_first[stage + 1]
             scores[:] = model.intercept[stage]
-            finished, uses = 0, model.stage_first[stage + 1] - model.stage_first[stage]
-            for use in range(model.stage_first[stage], model.stage_first[stage + 1]):
-                slot = model.slot[use]
-                if row.state[slot] == NEW:
-                    _evaluate(use, model, bill, row, table.codes[i], table.limit[i], table.masks[i], by_path)
-                if row.state[slot] == FINISHED:
-                    finished += 1
-                if row.state[slot] == FINISHED or expects:
-                    _add(use, model, row, table.X[i], table.opaque[i], scores)
-            table.cut[i] |= finished < uses
+            _evaluate_stage(begin, end, model, bill, row, by_path)
+            finished = _score_stage(begin, end, model, row, scores, expects)
+            table.cut[i] |= finished < end - begin
             if model.below[stage] < 0 or (expects and table.cut[i]):
                 break
             table.route_scores[i] = scores[0]
             stage = model.above[stage] if scores[0] > model.threshold[stage] else model.below[stage]
         table.exits[i] = stage
-        table.share[i] = finished / uses if uses > 0 else 1.0
-        for k in range(3):
-            table.spent[i, k] = row.account[1 + k]
+        table.share[i] = finished / (end - begin) if end > begin else 1.0
+        table.spent[i] = account[WEIGHT:]

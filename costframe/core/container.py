@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DTYPES", "MAGIC", "VERSION", "check_magic", "pack", "unpack"]
 
 MAGIC = b"\x89costframe\r\n"  # no text begins so, and a transfer that rewrites line ends is noticed
-VERSION = 2
+VERSION = 3
 DTYPES = ("|u1", "<i4", "<i8", "<f8")
 
 _HEAD = struct.Struct("<12sIQ")

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from costframe.core.bank import WeakLearnerBank
     from costframe.core.stages import Stage
 
-__all__ = ["ExpectedOutputs", "Fallbacks"]
+__all__ = ["ExpectedOutputs", "FallbackRows", "Fallbacks"]
+
+MOST_ROWS = 1000
 
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:
@@ -129,6 +131,27 @@ class Fallbacks:
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.where(np.abs(gap) > np.abs(room), room / gap, 1.0).min(axis=1)
         return np.asarray(mean + factor[:, None] * gap)
+
+
+@frozen(eq=False)
+class FallbackRows:
+    """Rows that fallbacks are learned from when they are first needed.
+
+    Attributes
+    ----------
+    X : float64 (rows, d)
+    weight : float64 (rows,)
+    """
+
+    X: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> FallbackRows:
+        """Take a thousand rows at most, evenly spaced."""
+        some = np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.int64)
+        taken = np.array(X[some], np.float64, order="C")
+        return cls(taken, np.ones(len(taken)) if weight is None else np.array(weight[some]))
 
 
 class ExpectedOutputs:

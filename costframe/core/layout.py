@@ -58,9 +58,11 @@ def active_learners(stage: Stage, widths: NDArray[np.int32]) -> NDArray[np.bool_
 
 
 def lay_out(
-    bank: WeakLearnerBank, stages: tuple[Stage, ...], outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+    bank: WeakLearnerBank,
+    stages: tuple[Stage, ...],
+    outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None,
 ) -> StageLayout:
-    """Lay out a checked stage tree; `outputs` replace `value` and `values` of its trees, for inner nodes with outputs."""
+    """Lay out a checked stage tree; `outputs`, where inner nodes have some too, replace `value` and `values` of trees."""
     active = [active_learners(stage, bank.widths) for stage in stages]
     learners = [stage.learners[keep] for stage, keep in zip(stages, active, strict=True)]
     every = np.unique(np.concatenate(learners))
@@ -69,7 +71,9 @@ def lay_out(
     place_of[used] = np.arange(len(used))
     trees = every[bank.kind[every] == TREE]
     nodes = lay_out_nodes(bank.trees.restrict(bank.index[trees]).remap_features(place_of), len(used))
-    parts = _Uses(bank, nodes, {int(t): i for i, t in enumerate(trees)}, outputs or (bank.trees.value, bank.trees.values))
+    parts = _Uses(
+        bank, nodes, {int(t): i for i, t in enumerate(trees)}, outputs or (bank.trees.value, bank.trees.values)
+    )
     for stage, keep in zip(stages, active, strict=True):
         parts.add_stage(stage, keep)
     return StageLayout(

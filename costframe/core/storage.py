@@ -12,6 +12,7 @@ from costframe.core.bank import OPAQUE, WeakLearnerBank
 from costframe.core.container import MAGIC, check_magic, pack, unpack
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostframeError, StorageError
+from costframe.core.fallbacks import Fallbacks
 from costframe.core.files import write_atomically
 from costframe.core.opaque import OpaqueLearner
 from costframe.core.stage_tree import StageTree
@@ -37,6 +38,10 @@ _TREES = {
 }  # fmt: skip
 _STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
 _CUT = "<f8"  # threshold and steepness of a route
+_FALLBACKS = {
+    "node_values": 1, "column_values": 1, "opaque_values": 1, "knots": 1, "offset": 2, "slope": 2, "carry": 2,
+    "mean": 2, "low": 2, "high": 2,
+}  # fmt: skip
 
 
 def save(predictor: object, path: str | os.PathLike[str], costs: object = None) -> None:
@@ -123,6 +128,7 @@ def _describe(tree: StageTree) -> dict[str, Any]:
             for stage in tree.stages
         ],
         "costs": None if tree.costs is None else tree.costs.to_dict(),
+        "fallbacks": tree.fallbacks is not None,
     }
 
 
@@ -137,6 +143,8 @@ def _arrays_of(tree: StageTree) -> dict[str, NDArray[Any]]:
         arrays |= {f"stage.{number}.{key}": getattr(stage, key).astype(dtype) for key, dtype in _STAGE.items()}
         if isinstance(stage, Route):
             arrays[f"stage.{number}.cut"] = np.array([stage.threshold, stage.steepness], _CUT)
+    if tree.fallbacks is not None:
+        arrays |= {f"fallbacks.{key}": getattr(tree.fallbacks, key).astype("<f8") for key in _FALLBACKS}
     return arrays
 
 
@@ -165,8 +173,8 @@ class _Arrays:
 
 
 def _build(model: object, arrays: _Arrays, functions: OpaqueFunctions) -> StageTree:
-    names, labels, opaques, stages, costs = _fields(
-        model, "model", "feature_names", "categories", "opaques", "stages", "costs"
+    names, labels, opaques, stages, costs, expects = _fields(
+        model, "model", "feature_names", "categories", "opaques", "stages", "costs", "fallbacks"
     )
     for part in (names, labels, opaques, stages):
         if not isinstance(part, list):
@@ -181,7 +189,14 @@ def _build(model: object, arrays: _Arrays, functions: OpaqueFunctions) -> StageT
     categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
     bank = WeakLearnerBank(names, **read, trees=_tree_table(arrays), opaques=learners, categories=categories)
     parts: Any = [_stage(number, stage, arrays) for number, stage in enumerate(stages)]
-    tree = StageTree(bank, parts, None if costs is None else CostModel.from_dict(costs))
+    if type(expects) is not bool:
+        raise StorageError(f"malformed model: expected true or false for fallbacks, got {expects!r:.80}")
+    fallbacks = (
+        Fallbacks(**{key: arrays.take(f"fallbacks.{key}", "<f8", ndim) for key, ndim in _FALLBACKS.items()})
+        if expects
+        else None
+    )
+    tree = StageTree(bank, parts, None if costs is None else CostModel.from_dict(costs), fallbacks=fallbacks)
     arrays.close()
     return tree
 
