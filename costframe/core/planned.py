@@ -289,7 +289,7 @@ class PlannedPredictor(Predictor):
         known = sum(1 << f for f in features) | sum(1 << len(prices.cost) + r for r in resources)
         return Terms.of(
             stop_prices(prices, self.sets),
-            self.tradeoff if tradeoff is None else float(tradeoff),
+            float(self.tradeoff if tradeoff is None else tradeoff),
             limits,
             known=known,
             planned=limits is None and not known and self._is_own(model, tradeoff),
