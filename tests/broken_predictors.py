@@ -3,10 +3,13 @@
 import attrs
 import numpy as np
 from broken_base import StumpsRegressor, breaks, named
+from planned_stumps import PlannedStumps
 
 from costframe.core.costs import CostModel
+from costframe.core.planned import PlannedPredictor
 from costframe.core.predictor import Predictor
 from costframe.core.stage_tree import StageTree
+from costframe.testing.data import COSTS
 
 
 class Delegate(Predictor):
@@ -157,7 +160,7 @@ class AsksAgain(Delegate):
 class ChargesAgain(Delegate):
     def inquire(self, costs=None, acquisition="path", known=(), **limits):
         inquiry = self.inner.inquire(costs, acquisition, known, **limits)
-        inquiry._ledger.spent += 1.0 if known else 0.0
+        inquiry._ledger._charged.append(1.0 if known else 0.0)
         return inquiry
 
 
@@ -178,6 +181,36 @@ def more_than_its_parts(tree):
     return HasMoreThanItsParts(tree.bank, tree.stages, tree.costs)
 
 
+@attrs.define(eq=False, frozen=True)
+class PredictsAtItsOwnPrices(PlannedPredictor):
+    def predict(self, X, **terms):
+        own = {"costs": None, "tradeoff": None}
+        return super().predict(X, **(terms | own))
+
+
+@attrs.define(eq=False, frozen=True)
+class MistrustsWhatIsCheap(PlannedPredictor):
+    def cost(self, X, costs=None, **how):
+        mean = np.mean([each.cost for each in (*costs.features, *costs.resources)]) if costs else 0.0
+        return super().cost(X, costs, **how, tradeoff=None if mean in {0.0, AVERAGE} else 1e9)
+
+
+AVERAGE = np.mean([each.cost for each in (*COSTS.features, *COSTS.resources)])
+
+
+def lying_plan(predictor, **laws):
+    """Register a regressor that plans and is honest but for its predictor."""
+
+    class Lying(PlannedStumps):
+        def fit(self, *data, **more):
+            super().fit(*data, **more)
+            honest = self.predictor_
+            self.predictor_ = predictor(honest.bank, honest.gains_bank, honest.stops, honest.tradeoff, honest.costs)
+            return self
+
+    breaks(**laws)(named(predictor.__name__, Lying))
+
+
 lying(
     ForgetsResources,
     cost_reported_is_cost_fetched="reported against fetched",
@@ -196,7 +229,9 @@ lying(PredictsByTheBatch, rows_are_independent="predicted otherwise alone")
 lying(ReadsWhatItDidNotAcquire, nothing_unacquired_matters="predictions change")
 lying(AcquiresByWhatItDidNotAcquire, nothing_unacquired_matters="acquisitions change")
 lying(Speculates, needs_are_read="asks for", cost_reported_is_cost_fetched="fetched")
-lying(AsksAgain, what_is_known_is_free="although all values were given")
-lying(ChargesAgain, what_is_known_is_free="although all was paid for")
+lying(AsksAgain, what_is_known_is_free="although their values were given")
+lying(ChargesAgain, what_is_known_is_free="are paid for")
 lying(IsFiniteForWholeRowsOnly, predictions_are_proper="not finite")
 lying(more_than_its_parts, saved_is_loaded="predictions differ after loading")
+lying_plan(PredictsAtItsOwnPrices, prices_may_change_after_training="the inquiry ends in")
+lying_plan(MistrustsWhatIsCheap, what_gets_cheaper_is_bought_no_less="no longer buy it")

@@ -11,6 +11,8 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.planned import PlannedPredictor, Stop
+from costframe.core.stages import Answer
 from costframe.report import stages_drawing
 from costframe.report.fitting_text import drawable, fitted, width_of, wrapped
 
@@ -47,6 +49,21 @@ def full(depth, outputs=1):
     return cf.StageTree(BANK, stages)
 
 
+def plan(n, outputs=1):
+    """Stops over ever more of the features; the first column decides how far a row goes."""
+    weights = np.random.default_rng(1).normal(size=(5, outputs))
+    gains_bank = cf.WeakLearnerBank.columns((*NAMES, *(f"score {k}" for k in range(outputs))))
+    stops = []
+    for k in range(n):
+        read, later = EVERY[: min(k, 5)], n - 1 - k
+        gains = None
+        if later:
+            slopes = np.arange(later) * np.ones((len(read[:1]), 1))
+            gains = Answer(read[:1], slopes, np.full(later, 0.1 if k else -0.2))
+        stops.append(Stop(read, Answer(read, weights[: len(read)], np.zeros(outputs)), gains))
+    return PlannedPredictor(BANK, gains_bank, stops, 0.01, cf.CostModel.from_dict(COSTS))
+
+
 def one():
     return cf.StageTree(BANK, [cf.Answer([0], [1.0], 0.0)])
 
@@ -65,6 +82,10 @@ CASES = {
     "nothing finite": (one, {"X": np.full((3, 5), np.inf), "y": [1.0, 2.0, 3.0]}),
     "huge values": (one, {"X": np.array([[1e308] * 5, [-1e308] * 5])}),
     "many labels of huge size": (one, {"X": X, "y": 1e308 * np.linspace(-1, 1, 200)}),
+    "a plan": (lambda: plan(4), {"X": X, "y": X[:, 0] > 0}),
+    "a plan without rows": (lambda: plan(4), {}),
+    "a plan of many stops": (lambda: plan(12, 3), {"X": X, "y": X[:, 0], "title": "a $ and _ {" * 30}),
+    "a plan without prices": (lambda: plan(1).with_costs(None), {"X": X}),
     "one row": (lambda: chain(2), {"X": X[:1], "acquisition": "learner"}),
 }
 
@@ -108,13 +129,14 @@ def boxes_in(figure):
     return [patch for patch in figure.axes[0].patches if type(patch).__name__ == "FancyBboxPatch"]
 
 
-@pytest.mark.parametrize("case", ["a chain", "a full tree", "texts as labels", "classes"])
+@pytest.mark.parametrize("case", ["a chain", "a full tree", "texts as labels", "classes", "a plan of many stops"])
 def test_boxes_are_apart_and_hold_their_texts(monkeypatch, case):
     figure = drawn(monkeypatch, case)
     figure.draw_without_rendering()
     inches = figure.axes[0].transData.inverted()
     boxes = [(b.get_x(), b.get_y(), b.get_x() + b.get_width(), b.get_y() + b.get_height()) for b in boxes_in(figure)]
-    assert len(boxes) == len(CASES[case][0]().stages)
+    model = CASES[case][0]()
+    assert len(boxes) == len(getattr(model, "stages", None) or model.stops)
     for i, (left, low, right, high) in enumerate(boxes):
         for other in boxes[:i]:
             assert min(right, other[2]) < max(left, other[0]) or min(high, other[3]) < max(low, other[1])
@@ -159,6 +181,25 @@ def test_lines_are_as_wide_as_the_share_of_rows(monkeypatch):
     assert ways[1] - 0.8 == pytest.approx(3 * (ways[0] - 0.8))  # above, then below
 
 
+def test_what_stops_acquire_and_where_rows_go_is_said():
+    rows = np.repeat([[-9.0] * 5, [9.0] * 5], [30, 10], axis=0)
+    assert plan(4).exits(rows).tolist() == [3] * 30 + [1] * 10
+    texts = said(plan(4), X=rows)
+    for text in (
+        "stop 3",
+        "answers none",
+        "answers 25 % of them",
+        "75 % of rows",
+        "75 %",
+        "no row comes here",
+        "nurse",
+    ):
+        assert text in texts
+    assert {"9 CAD", "13 CAD"} <= set(texts)  # what the rows cost that are answered at stops 1 and 3
+    assert not [text for text in said(plan(4)) if "of rows" in text or "answers" in text]
+    assert not [text for text in said(plan(4).with_costs(None), X=rows) if "CAD" in text]
+
+
 def test_takes_fitted_estimators_and_frames():
     class Fitted:
         predictor_ = chain(2)
@@ -171,7 +212,7 @@ def test_refusals():
     class Odd:
         predictor_ = 3
 
-    with pytest.raises(ParameterError, match=r"tree: expected a StageTree or a PlannedPredictor, or a fitted estimator .*, got list$"):
+    with pytest.raises(ParameterError, match=r"tree: expected a StageTree or a PlannedPredictor, or a .*, got list$"):
         cf.plot_stages([1])
     with pytest.raises(ParameterError, match="got int as the predictor_ of Odd"):
         cf.plot_stages(Odd())

@@ -162,7 +162,9 @@ def test_every_byte_is_a_number_or_plain_text(tmp_path_factory, case):
     assert sealed(content[:-32]) == content
     header, payload = parts_of(content)
     assert header.keys() == {"arrays", "model"}
-    assert header["model"].keys() == {"kind", "feature_names", "categories", "opaques", "stages", "costs"}
+    assert header["model"].keys() == {
+        "kind", "feature_names", "categories", "opaques", "stages", "costs", "fallbacks",
+    }  # fmt: skip
     assert all(each.keys() == {"name", "features", "width"} for each in header["model"]["opaques"])
     at = 0
     for entry in header["arrays"]:

@@ -10,6 +10,7 @@ import broken_shells
 import numpy as np
 import pytest
 from broken_plugins import BROKEN, HONEST
+from planned_stumps import PlannedStumps
 
 from costframe import testing
 from costframe.core.errors import CostModelError, PluginError
@@ -58,6 +59,11 @@ class SteppedStumps(broken_plugins.StumpsRegressor):
 
 @parametrize_algorithm(Algorithm("stepped", "Stumps, stepped", "none", regressor=SteppedStumps))
 def test_a_model_that_can_only_be_stepped_keeps_every_law(check):
+    check()
+
+
+@parametrize_algorithm(Algorithm("planned", "Stumps, planned", "none", regressor=PlannedStumps))
+def test_a_model_that_plans_keeps_every_law(check):
     check()
 
 

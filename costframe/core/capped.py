@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import fields, frozen
 
 from costframe.core.bits import bits_of, word_count
+from costframe.core.capped_layout import make_bill
 from costframe.core.capped_walk import CappedWalker
-from costframe.core.evaluate import over_chunks
+from costframe.core.evaluate import StageRunner, over_chunks
 from costframe.core.hard import price_masks
 from costframe.core.report import Charges
 from costframe.core.stages import Route
@@ -17,6 +18,7 @@ from costframe.core.stages import Route
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.capped_kernels import Bill
     from costframe.core.limits import Limits
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.stage_tree import StageTree
@@ -67,6 +69,10 @@ class CappedRows:
             np.zeros((count, 3)),
         )
 
+    def rows(self, part: slice | NDArray[np.int64]) -> CappedRows:
+        """Return some rows; of a slice, a view."""
+        return CappedRows(*(getattr(self, each.name)[part] for each in fields(CappedRows)))
+
     def final_scores(self, tree: StageTree) -> NDArray[np.float64]:
         """Return the scores of the answers reached, or what is expected of them: float64 (rows, K)."""
         rows = np.flatnonzero(self.cut)
@@ -100,12 +106,36 @@ def walk_under_limits(
     """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), may be of their own."""
     found = CappedRows.empty(tree, len(X))
     X = np.ascontiguousarray(X, np.float64)
+    limit = np.full(len(X), limits.threshold) if caps is None else caps
+    barred_opaque = any(limits.unavailable.intersection(learner.features) for learner in tree.bank.opaques)
+    by_kernel = not tree.layout.n_opaque or not (tree.fallbacks is None or barred_opaque)
+    bill = make_bill(tree, prices, limits) if by_kernel else None
 
     def chunk(part: slice) -> None:
-        _step_rows(tree, prices, limits, X, found, part, by_path=by_path)
+        if bill is None:
+            _step_rows(tree, prices, limits, X, found, part, by_path=by_path)
+        else:
+            _run_kernel(tree, bill, X[part], limit[part], found.rows(part), by_path=by_path)
 
     over_chunks(chunk, len(X), n_jobs)
     return found
+
+
+def _run_kernel(
+    tree: StageTree, bill: Bill, X: NDArray[np.float64], limit: NDArray[np.float64], found: CappedRows, *, by_path: bool
+) -> None:
+    from costframe.core.capped_kernels import Table, walk_capped
+
+    runner = StageRunner(tree.bank, tree.layout, X)
+    if tree.layout.n_opaque:
+        for _ in runner.routed():  # calls opaque learners for all rows that come to them without limits
+            pass
+    opaque = runner.opaque if tree.layout.n_opaque else np.empty((len(X), 0))
+    table = Table(
+        X, runner.codes, opaque, limit, found.exits, found.cut, found.share, found.scores, found.route_scores,
+        found.masks, found.spent,
+    )  # fmt: skip
+    walk_capped(table, tree.capped_model, bill, by_path, tree.fallbacks is not None)
 
 
 def _step_rows(

@@ -203,6 +203,8 @@ class CappedWalker:
     def _walk_tree(self, t: int, index: int) -> bool:
         plan, state = self._plan, self._state
         if state.node < 0:
+            if not self._can_pay(t, 0.0, 0):
+                return True
             state.node = plan.root[index]
         while (feature := plan.feature[state.node]) >= 0:
             bit = 1 << feature

@@ -88,7 +88,7 @@ class ExpectedCost:
         sample_weight : float64 (rows,), optional
             Means are weighted by it; a weight of two is a row given twice.
         rounds : bool
-            Whether to count each row's trips to the sources (hard routing only; a stage tree is replayed for it, slowly).
+            Whether to count each row's trips to the sources (hard routing only; a stage tree is replayed, slowly).
         n_jobs : int, optional
             Threads; None takes all there are. The result does not depend on it.
         """

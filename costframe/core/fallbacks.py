@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from costframe.core.bank import WeakLearnerBank
     from costframe.core.stages import Stage
 
-__all__ = ["ExpectedOutputs", "Fallbacks"]
+__all__ = ["ExpectedOutputs", "FallbackRows", "Fallbacks"]
+
+MOST_ROWS = 1000
 
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:
@@ -131,30 +133,48 @@ class Fallbacks:
         return np.asarray(mean + factor[:, None] * gap)
 
 
+@frozen(eq=False)
+class FallbackRows:
+    """Rows that fallbacks are learned from when they are first needed.
+
+    Attributes
+    ----------
+    X : float64 (rows, d)
+    weight : float64 (rows,)
+    """
+
+    X: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> FallbackRows:
+        """Take a thousand rows at most, evenly spaced."""
+        some = np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.int64)
+        taken = np.array(X[some], np.float64, order="C")
+        return cls(taken, np.ones(len(taken)) if weight is None else np.array(weight[some]))
+
+
 class ExpectedOutputs:
-    """Looks up the outputs that `Fallbacks` expect of a learner which was left at a node."""
+    """Looks up the outputs that `Fallbacks` expect of a learner that was left at a node."""
 
     def __init__(self, bank: WeakLearnerBank, fallbacks: Fallbacks) -> None:
-        self._bank, self._fallbacks = bank, fallbacks
+        self.bank, self.fallbacks = bank, fallbacks
         trees = bank.trees
-        width = trees.width[trees.tree_of_node]
-        self._node_first = np.where(trees.feature >= 0, np.cumsum(width * (trees.feature >= 0)) - width, -1)
-        widths = np.array([learner.width for learner in bank.opaques], np.int64)
-        self._opaque_first = np.cumsum(widths) - widths
+        inner = np.where(trees.feature >= 0, trees.width[trees.tree_of_node], 0)
+        first = np.cumsum(inner) - inner + len(trees.values)
+        self.value = np.where(inner > 0, first, trees.value)  # as in the tree table, for inner nodes too
+        self.values = np.concatenate([trees.values, fallbacks.node_values])
+        self._opaque_first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
 
     def of(self, t: int, node: int) -> list[float]:
         """Return the outputs of learner t, left at a node of the tree table; -1 is the root."""
-        bank, index = self._bank, int(self._bank.index[t])
-        width = int(bank.widths[t])
-        values = self._fallbacks.opaque_values
+        bank, index = self.bank, int(self.bank.index[t])
         if bank.kind[t] == TREE:
-            root = int(bank.trees.first[index])
-            first, values = int(self._node_first[root if node < 0 else node]), self._fallbacks.node_values
-            if first < 0:  # a tree that is one leaf
-                first, values = int(bank.trees.value[root]), bank.trees.values
+            first = int(self.value[bank.trees.first[index] if node < 0 else node])
+            values = self.values
         elif bank.kind[t] == COLUMN:
-            first, values = index, self._fallbacks.column_values
+            first, values = index, self.fallbacks.column_values
         else:
-            first = int(self._opaque_first[index])
-        outputs: list[float] = values[first : first + width].tolist()
+            first, values = int(self._opaque_first[index]), self.fallbacks.opaque_values
+        outputs: list[float] = values[first : first + int(bank.widths[t])].tolist()
         return outputs

@@ -138,6 +138,13 @@ def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: in
         for i in range(sums.shape[0]):
             sums[i, k] += payload[np.uint64(first) + np.uint64(at[i] - np.uint32(root))]
         return
+    if targets.shape[0] == sums.shape[1]:  # all of them, in order
+        n_targets = np.uint64(targets.shape[0])
+        for i in range(sums.shape[0]):
+            leaf = np.uint64(first) + np.uint64(at[i] - np.uint32(root)) * n_targets
+            for j in range(n_targets):
+                sums[i, j] += payload[leaf + j]
+        return
     for i in range(sums.shape[0]):
         for j in range(targets.shape[0]):
             sums[i, targets[j]] += payload[first + (np.int64(at[i]) - root) * targets.shape[0] + j]

@@ -70,8 +70,12 @@ def active_learners(stage: Stage, widths: NDArray[np.int32]) -> NDArray[np.bool_
     return np.bincount(owner, weights=weighty, minlength=len(stage.learners)) > 0
 
 
-def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
-    """Lay out a checked stage tree."""
+def lay_out(
+    bank: WeakLearnerBank,
+    stages: tuple[Stage, ...],
+    outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None,
+) -> StageLayout:
+    """Lay out a checked stage tree; `outputs`, where inner nodes have some too, replace `value` and `values` of trees."""
     active = [active_learners(stage, bank.widths) for stage in stages]
     learners = [stage.learners[keep] for stage, keep in zip(stages, active, strict=True)]
     every = np.unique(np.concatenate(learners))
@@ -80,7 +84,9 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     place_of[used] = np.arange(len(used))
     trees = every[bank.kind[every] == TREE]
     nodes = lay_out_nodes(bank.trees.restrict(bank.index[trees]).remap_features(place_of), len(used))
-    parts = _Uses(bank, nodes, {int(t): i for i, t in enumerate(trees)})
+    parts = _Uses(
+        bank, nodes, {int(t): i for i, t in enumerate(trees)}, outputs or (bank.trees.value, bank.trees.values)
+    )
     for stage, keep in zip(stages, active, strict=True):
         parts.add_stage(stage, keep)
     return StageLayout(
@@ -102,8 +108,15 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
 class _Uses:
     """Collects the uses of learners, stage by stage."""
 
-    def __init__(self, bank: WeakLearnerBank, nodes: NodeLayout, tree_place: dict[int, int]) -> None:
+    def __init__(
+        self,
+        bank: WeakLearnerBank,
+        nodes: NodeLayout,
+        tree_place: dict[int, int],
+        outputs: tuple[NDArray[np.int64], NDArray[np.float64]],
+    ) -> None:
         self.bank, self.nodes, self.tree_place = bank, nodes, tree_place
+        self.value, self.values = outputs
         self.node_end = np.append(nodes.root[1:], len(nodes.word))
         self.columns: dict[str, list[float]] = {
             name: [] for name in ("kind", "place", "depth", "by_category", "width", "fill")
@@ -143,17 +156,17 @@ class _Uses:
         self.payloads.append(payload.ravel())
 
     def _tree_payload(self, index: int, begin: int, end: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (nodes, targets): what each leaf adds to each target, summed in the order that Answer states."""
+        """float64 (nodes, targets): what each node adds to each target, summed in the order that Answer states."""
         trees = self.bank.trees
         first = int(trees.first[index])
-        value = trees.value[first : int(trees.first[index + 1])]
+        value = self.value[first : int(trees.first[index + 1])]
         # the layout's nodes of this tree, as numbers within the original tree
         original = self.nodes.origin[begin:end] - self.nodes.origin[begin]
         at = value[original]
         payload = np.zeros((end - begin, weights.shape[1]))
         leaf = at >= 0
         for k in range(weights.shape[1]):
-            terms = [weights[j, k] * trees.values[at[leaf] + j] for j in np.flatnonzero(weights[:, k])]
+            terms = [weights[j, k] * self.values[at[leaf] + j] for j in np.flatnonzero(weights[:, k])]
             total = terms[0]
             for term in terms[1:]:
                 total = total + term

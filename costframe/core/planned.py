@@ -92,7 +92,9 @@ class PlannedPredictor(Predictor):
 
     def __repr__(self) -> str:
         """Say how large it is; the arrays would be pages."""
-        return f"PlannedPredictor({len(self.stops)} stops, {len(self.feature_names)} features, {self.tradeoff:g})"
+        return (
+            f"PlannedPredictor({len(self.stops)} stops, {len(self.feature_names)} features, tradeoff={self.tradeoff:g})"
+        )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -287,10 +289,10 @@ class PlannedPredictor(Predictor):
         known = sum(1 << f for f in features) | sum(1 << len(prices.cost) + r for r in resources)
         return Terms.of(
             stop_prices(prices, self.sets),
-            self.tradeoff if tradeoff is None else float(tradeoff),
+            float(self.tradeoff if tradeoff is None else tradeoff),
             limits,
             known=known,
-            planned=tradeoff in {None, self.tradeoff} and model == self._own and limits is None and not known,
+            planned=limits is None and not known and self._is_own(model, tradeoff),
         )
 
     def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[Walked]:
@@ -300,6 +302,14 @@ class PlannedPredictor(Predictor):
     @cached_property
     def _own(self) -> CostModel:
         return CostModel.of(self.costs, self.feature_names)
+
+    def _is_own(self, model: CostModel, tradeoff: float | None) -> bool:
+        """Whether something was planned for these prices and this tradeoff."""
+        return self._plans and tradeoff in {None, self.tradeoff} and model == self._own
+
+    @cached_property
+    def _plans(self) -> bool:
+        return any(stop.planned is not None for stop in self.stops)
 
     def _resolved(self, costs: object) -> CostModel:
         return self._own if costs is None else CostModel.of(costs, self.feature_names)

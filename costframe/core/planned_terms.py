@@ -137,6 +137,19 @@ class Terms:
             why[best != wanted] = np.maximum(why[best != wanted], CUT)
         return stop + best, why
 
+    def choose_for_one(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[int, int]:
+        """Choose as `choose` does, for one row: gains are float64 (1, m - 1 - stop). Arrays of a few are slow."""
+        if self.limited:
+            to, why = self.choose(stop, paid, gains)
+            return int(to[0]), int(why[0])
+        best, chosen = 0.0, stop
+        prices = self.prices.to_later(paid, stop).tolist()
+        for j, (gain, price) in enumerate(zip(gains[0].tolist(), prices, strict=True), stop + 1):
+            total = gain + self.tradeoff * price
+            if total < best:
+                best, chosen = total, j
+        return chosen, COMPLETE
+
     def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
         """Bool (m - 1 - stop,): whether a row that went on to a later stop would still be within the cap."""
         total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]

@@ -146,11 +146,11 @@ class PlannedWalker:
             scores, gains = self._models[self._stop].evaluate(self._row, self._terms)
             if gains is None:
                 break
-            to, why = self._terms.choose(self._stop, self._paid, gains)
-            self._why = max(self._why, int(why[0]))
-            if to[0] == self._stop:
+            to, why = self._terms.choose_for_one(self._stop, self._paid, gains)
+            self._why = max(self._why, why)
+            if to == self._stop:
                 break
-            self._stop = int(to[0])
+            self._stop = to
             self._paid |= self._terms.prices.bundles[self._stop]
             if missing := self._sets[self._stop] & ~self._have:
                 return missing

@@ -99,7 +99,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             A ValueError that names what does not fit.
         """
         data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
-        self._keep(self._train(data), data.costs)
+        self._keep(self._train(data), data.costs, data.train)
         return self
 
     def _prepared(
@@ -133,14 +133,17 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         chosen = named.chosen if named.chosen.any() else None
         return TrainingData(train, valid, costs, prices, classes, chosen, named.categories)
 
-    def _keep(self, predictor: Predictor, costs: CostModel) -> None:
-        """Become the fitted estimator of a predictor."""
+    def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
+        """Become the fitted estimator of a predictor; stage trees learn from training rows what to answer early."""
         self.costs_ = costs
-        self.predictor_ = (
-            predictor.with_categories(self._columns.categories).with_costs(costs)
-            if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor)  # which carry their own
-            else predictor
-        )
+        if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor):  # which carry labels and prices
+            predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
+        if isinstance(predictor, StageTree):
+            if rows is not None:
+                predictor = predictor.with_fallbacks(rows.X, rows.weight)
+            elif isinstance(known := getattr(self, "predictor_", None), StageTree):
+                predictor = predictor.with_fallback_rows_of(known)
+        self.predictor_ = predictor
 
     def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
         """Return the fitted estimator of another predictor, trained on the same data; this one stays as it is.

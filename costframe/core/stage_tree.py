@@ -9,10 +9,11 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
+from costframe.core.capped_layout import lay_out_capped
 from costframe.core.capped_walk import CappedWalker, cannot_bind
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, StageError
-from costframe.core.fallbacks import ExpectedOutputs
+from costframe.core.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
 from costframe.core.inquiry import Inquiry
 from costframe.core.layout import lay_out
 from costframe.core.limits import Limits
@@ -23,15 +24,16 @@ from costframe.core.reading import check_acquisition
 from costframe.core.report import squeezed
 from costframe.core.stages import Answer, Route, Stage, check_stages
 from costframe.core.tables import as_rows
+from costframe.core.training import check_weights
 from costframe.core.walk import StageWalker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.capped_kernels import Model
     from costframe.core.categories import Categories
-    from costframe.core.fallbacks import Fallbacks
     from costframe.core.layout import StageLayout
     from costframe.core.plan import StagePlan
     from costframe.core.report import Charges
@@ -56,9 +58,10 @@ class StageTree(Predictor):
         The first is the root; children come after their parents.
     costs : CostModel or None
         Prices used where none are given.
-    fallbacks : Fallbacks or None
-        What to expect of learners and stages that a row cannot finish within its limits; see `with_fallbacks`. Without
-        them a learner given up adds nothing, and a row goes on by partial sums.
+    fallbacks : Fallbacks, FallbackRows or None
+        What to expect of learners and stages that a row cannot finish within its limits, or rows to learn it from when
+        it is first needed; see `with_fallbacks`. Without them a learner given up adds nothing, and a row goes on by
+        partial sums. A saved or pickled model holds no rows.
 
     Raises
     ------
@@ -69,14 +72,14 @@ class StageTree(Predictor):
     bank: WeakLearnerBank
     stages: tuple[Stage, ...] = field(converter=_as_stages)
     costs: CostModel | None = None
-    fallbacks: Fallbacks | None = field(default=None, kw_only=True)
+    _fallbacks: Fallbacks | FallbackRows | None = field(default=None, kw_only=True, alias="fallbacks")
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.bank, WeakLearnerBank):
             raise StageError(f"bank: expected a WeakLearnerBank, got {type(self.bank).__name__}")
         check_stages(self.stages, self.bank.widths)
-        if self.fallbacks is not None:
-            self.fallbacks.check(self.bank, self.stages)
+        if isinstance(self._fallbacks, Fallbacks):
+            self._fallbacks.check(self.bank, self.stages)
         if self.costs is not None:
             if not isinstance(self.costs, CostModel):
                 raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
@@ -113,6 +116,11 @@ class StageTree(Predictor):
         return plan_stages(self.bank, self.stages)
 
     @cached_property
+    def capped_model(self) -> Model:
+        """The form that the kernel reads which minds limits."""
+        return lay_out_capped(self)
+
+    @cached_property
     def expected_outputs(self) -> ExpectedOutputs | None:
         """What `fallbacks` expect of learners that are given up."""
         return None if self.fallbacks is None else ExpectedOutputs(self.bank, self.fallbacks)
@@ -124,6 +132,31 @@ class StageTree(Predictor):
     def with_categories(self, categories: Categories) -> StageTree:
         """Return the same model with other labels of its features."""
         return evolve(self, bank=evolve(self.bank, categories=categories))
+
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> StageTree:
+        """Return the same model that knows, from rows without labels, what to answer where limits cut a row.
+
+        A thousand rows at most are kept, and read when a row has limits for the first time, or the model is saved.
+        """
+        rows = as_rows(X, self.feature_names, self.categories)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
+        return evolve(self, fallbacks=FallbackRows.of(rows, weight))
+
+    def with_fallback_rows_of(self, other: StageTree) -> StageTree:
+        """Return the same model, to learn its fallbacks from the rows of another one of the same features."""
+        rows = other._fallbacks
+        return evolve(self, fallbacks=rows) if isinstance(rows, FallbackRows) else self
+
+    @cached_property
+    def fallbacks(self) -> Fallbacks | None:
+        """What to expect where limits cut a row; None if nothing is known."""
+        from costframe.core.fit_fallbacks import fit_fallbacks
+
+        known = self._fallbacks
+        return fit_fallbacks(self, known) if isinstance(known, FallbackRows) else known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.bank, self.stages, self.costs, self.fallbacks)
 
     def predict(
         self,
@@ -250,3 +283,13 @@ class StageTree(Predictor):
         """An answer whose link and level all answers have; None where they differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
         return answers[0] if len({(answer.link, answer.level) for answer in answers}) == 1 else None
+
+
+def _restored(
+    kind: type[StageTree],
+    bank: WeakLearnerBank,
+    stages: tuple[Stage, ...],
+    costs: CostModel | None,
+    fallbacks: Fallbacks | None,
+) -> StageTree:
+    return kind(bank, stages, costs, fallbacks=fallbacks)

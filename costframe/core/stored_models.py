@@ -9,6 +9,7 @@ from attrs import frozen
 
 from costframe.core.costs import CostModel
 from costframe.core.errors import StorageError
+from costframe.core.fallbacks import Fallbacks
 from costframe.core.planned import PlannedPredictor, Stop
 from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "StoredKind"]
 
 _CUT = "<f8"  # threshold and steepness of a route
+_FALLBACKS = {
+    "node_values": 1, "column_values": 1, "opaque_values": 1, "knots": 1, "offset": 2, "slope": 2, "carry": 2,
+    "mean": 2, "low": 2, "high": 2,
+}  # fmt: skip
 
 
 @frozen
@@ -69,6 +74,7 @@ def _describe_tree(tree: StageTree) -> dict[str, Any]:
             for stage in tree.stages
         ],
         "costs": _prices_of(tree.costs),
+        "fallbacks": tree.fallbacks is not None,
     }
 
 
@@ -78,13 +84,20 @@ def _tree_arrays(tree: StageTree) -> dict[str, NDArray[Any]]:
         arrays |= answer_arrays(stage, f"stage.{number}")
         if isinstance(stage, Route):
             arrays[f"stage.{number}.cut"] = np.array([stage.threshold, stage.steepness], _CUT)
+    if tree.fallbacks is not None:
+        arrays |= {f"fallbacks.{key}": getattr(tree.fallbacks, key).astype("<f8") for key in _FALLBACKS}
     return arrays
 
 
 def _build_tree(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> StageTree:
     bank = build_bank(model, arrays, functions)
     parts: Any = [_build_stage(number, stage, arrays) for number, stage in enumerate(_listed(model["stages"]))]
-    return StageTree(bank, parts, _build_prices(model["costs"]))
+    if type(expects := model["fallbacks"]) is not bool:
+        raise StorageError(f"malformed model: expected true or false for fallbacks, got {expects!r:.80}")
+    fallbacks = None
+    if expects:
+        fallbacks = Fallbacks(**{key: arrays.take(f"fallbacks.{key}", "<f8", n) for key, n in _FALLBACKS.items()})
+    return StageTree(bank, parts, _build_prices(model["costs"]), fallbacks=fallbacks)
 
 
 def _build_stage(number: int, stage: object, arrays: StoredArrays) -> Stage:
@@ -161,7 +174,9 @@ def _build_prices(described: object) -> CostModel | None:
 
 
 KINDS: Mapping[str, StoredKind] = {
-    "stages": StoredKind(StageTree, _describe_tree, _tree_arrays, (*BANK_FIELDS, "stages", "costs"), _build_tree),
+    "stages": StoredKind(
+        StageTree, _describe_tree, _tree_arrays, (*BANK_FIELDS, "stages", "costs", "fallbacks"), _build_tree
+    ),
     "planned": StoredKind(
         PlannedPredictor,
         _describe_plan,

@@ -44,7 +44,7 @@ def plan_picture(
         panels = Panels.of(answers, stops.seen, labels)
     boxes = [_box(number, answer, stops, per_row, unit) for number, answer in enumerate(answers)]
     heights = np.array([height_of(box) for box in boxes])
-    place = np.arange(len(boxes)), np.full(len(boxes), heights.max() / 2)
+    place = np.arange(len(boxes)), heights.max() - heights / 2  # their tops in one line
     shown = "What each stop acquires" if title is None else title
     return picture(boxes, place, _ways(stops.moves), panels, shown, _notes(boxes, panels))
 
@@ -61,7 +61,7 @@ def _box(number: int, answer: Any, stops: StopsSeen, per_row: NDArray[np.float64
     lines = [Line(f"answers {percent(answered / stops.moves[number].sum())} of them" if answered else "answers none")]
     lines += [*learners_line(seen), *acquired_lines(seen.acquired, unit)]
     if answered and unit is not None:
-        lines.append(Line("mean cost of those answered", money(per_row[seen.rows].mean(), unit)))
+        lines.append(Line("mean cost of the answered", money(per_row[seen.rows].mean(), unit)))
     return StageBox(title, tuple(lines), answer, seen, float(share))
 
 

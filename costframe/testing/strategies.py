@@ -48,6 +48,7 @@ NASTY = (
 LABELS = ("zero", "one", "two")  # of features whose categories are texts
 FEW = (-0.0, 3.0, 1e300)  # categories beside the values, some of which no row has
 WEIGHTS = (0.0, 1.0, -1.0, 0.1, 0.75, 3.0)
+GAINS = (-3.0, -1.0, -1.0, -0.1, 0.0, 1.0)  # of going on, before what learners add
 OTHER_LINKS = tuple(link for link in LINKS if link != "ranked")  # which may be mixed
 LEVELS = (0.0, 1.0, 2.0, -0.5, 1e300)
 PRICES = (0.0, 0.0, 1.0, 2.5, 0.1, 1e6)
@@ -59,19 +60,21 @@ def feature_names(most: int = 6) -> st.SearchStrategy[tuple[str, ...]]:
 
 
 @st.composite
-def cost_models(draw: st.DrawFn, names: Sequence[str]) -> CostModel:
-    """Draw prices of all kinds for the features `names`: chained resources, once, split, learner and reuse."""
+def cost_models(draw: st.DrawFn, names: Sequence[str], *, computing: bool = True) -> CostModel:
+    """Draw prices of all kinds for the features `names`: chained resources, once, split, learner and reuse.
+
+    Without `computing`, the last three are left out.
+    """
     price = st.sampled_from(PRICES)
     resources: list[ResourcePrice] = []
     for r in range(draw(st.integers(0, 3))):
         needs = draw(st.sets(st.sampled_from([one.name for one in resources]))) if resources else set()
         resources.append(ResourcePrice(f"r{r}", draw(price), tuple(sorted(needs))))
     need = st.sets(st.sampled_from([one.name for one in resources]), max_size=2) if resources else st.just(set[str]())
-    features = [
-        FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(st.none() | price))
-        for name in names
-    ]
-    return CostModel(tuple(features), tuple(resources), "unit", draw(price), draw(price), draw(price))
+    split = st.none() | price if computing else st.none()
+    features = [FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(split)) for name in names]
+    more = [draw(price) for _ in range(3)] if computing else []
+    return CostModel(tuple(features), tuple(resources), "unit", *more)
 
 
 @st.composite
@@ -140,20 +143,20 @@ def planned_predictors(
     draw: st.DrawFn, names: Sequence[str], *, planned: bool = False, opaque: bool = True
 ) -> PlannedPredictor:
     """Draw a predictor of one to four stops over the features `names`; some stops with `planned` gains, if asked to."""
-    n_outputs, n_stops = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    n_outputs, n_stops = draw(st.integers(1, 3)), draw(st.sampled_from((4, 3, 2, 1, 4)))
     link = draw(st.sampled_from(LINKS if n_outputs == 1 else OTHER_LINKS))
     columns = st.sets(st.integers(0, len(names) - 1)).map(sorted)
     extra = tuple(f"score {k}" for k in range(n_outputs))
     parts, gain_parts = [WeakLearnerBank.columns(names, [])], [WeakLearnerBank.columns((*names, *extra), [])]
     stops = []
     for number in range(n_stops):
-        features, later = draw(columns), n_stops - 1 - number
+        features, later = draw(columns if number else st.just([]) | columns), n_stops - 1 - number
         bought = [names[f] for f in features]
         level = draw(st.sampled_from(LEVELS)) if link == "ranked" else 0.0
-        answer = draw(_answers(parts, bought, n_outputs, opaque=opaque and f"of stop {number}"))
+        answer = draw(_answers(parts, bought, n_outputs, suffix=f" of stop {number}" if opaque else ""))
         read = (*bought, *extra)
-        gains = draw(_answers(gain_parts, read, later)) if later else None
-        induced = draw(st.none() | _answers(gain_parts, read, later)) if later and planned else None
+        gains = draw(_answers(gain_parts, read, later, GAINS)) if later else None
+        induced = draw(st.none() | _answers(gain_parts, read, later, GAINS)) if later and planned else None
         stops.append(Stop(features, evolve(answer, link=link, level=level), gains, induced))
     bank, gains_bank = WeakLearnerBank.concatenate(parts), WeakLearnerBank.concatenate(gain_parts)
     return PlannedPredictor(bank, gains_bank, tuple(stops), draw(st.sampled_from((0.0, 0.1, 1.0))))
@@ -161,14 +164,22 @@ def planned_predictors(
 
 @st.composite
 def _answers(
-    draw: st.DrawFn, parts: list[WeakLearnerBank], names: Sequence[str], n_outputs: int, *, opaque: str | bool = False
+    draw: st.DrawFn,
+    parts: list[WeakLearnerBank],
+    names: Sequence[str],
+    n_outputs: int,
+    intercepts: Sequence[float] = WEIGHTS,
+    suffix: str = "",
 ) -> Answer:
-    """Draw an answer over learners of the features `names`, which are appended to `parts`."""
+    """Draw an answer over learners of the features `names`, which are appended to `parts`.
+
+    Opaque learners, whose names get the suffix, are among them if there is one.
+    """
     first = sum(len(part) for part in parts)
-    bank = draw(banks(names, opaque=bool(opaque))) if names else WeakLearnerBank.columns((), [])
+    bank = draw(banks(names, opaque=bool(suffix))) if names else WeakLearnerBank.columns((), [])
     learners, weights = draw(_combinations(bank, n_outputs))
-    parts.append(evolve(bank, opaques=tuple(evolve(o, name=f"{o.name} {opaque}") for o in bank.opaques)))
-    intercept = [draw(st.sampled_from(WEIGHTS)) for _ in range(n_outputs)]
+    parts.append(evolve(bank, opaques=tuple(evolve(each, name=each.name + suffix) for each in bank.opaques)))
+    intercept = [draw(st.sampled_from(intercepts)) for _ in range(n_outputs)]
     return Answer([first + t for t in learners], weights, intercept)
 
 

@@ -199,5 +199,5 @@ class AnnealingEstimator(CostAwareEstimator):
         path = self._anneal(data, Annealing(annealer, limits, check_flag("look_ahead", look_ahead), progress))
         point = path.at(float(self.tradeoff))
         self.n_iter_ = point.n_rounds
-        self._keep(path.predictor(point), data.costs)
+        self._keep(path.predictor(point), data.costs, data.train)
         return path

@@ -167,7 +167,7 @@ class AdaptClassifier(CostAwareClassifier):
         data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         settings, proba = self._settings(data), self._given(expensive_proba, sample_weight, len(np.asarray(y)))
         prepared = None if settings.full_share == 0 else self._prepare(data, settings, proba)
-        self._keep(self._fit(data, settings, prepared), data.costs)
+        self._keep(self._fit(data, settings, prepared), data.costs, data.train)
         return self
 
     def decision_function(
@@ -235,7 +235,7 @@ class AdaptClassifier(CostAwareClassifier):
         levels = usual_tradeoffs(prepared) if asked is None else asked
         path = sweep_grid(prepared, settings, Grid(levels, shares, score, progress))
         self.n_iter_, self.objective_ = 0, np.zeros(0)
-        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
+        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
         return path
 
     def _train(self, data: TrainingData) -> StageTree:

@@ -1,0 +1,298 @@
+"""The compiled walk of rows under limits; `capped_walk.CappedWalker` is its slow, obvious equal, to the last bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from costframe.core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    B1 = NDArray[np.bool_]
+    F8 = NDArray[np.float64]
+    I4 = NDArray[np.int32]
+    I8 = NDArray[np.int64]
+    U1 = NDArray[np.uint8]
+    U4 = NDArray[np.uint32]
+    U8 = NDArray[np.uint64]
+
+__all__ = ["Bill", "Model", "Table", "walk_capped"]
+
+TREE, COLUMN = 0, 1
+NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(40), np.uint64(24)  # parts of a node's word
+STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.uint64(0xFFFFFF)
+NEW, FINISHED, GIVEN_UP = 0, 1, 2  # what became of a learner
+UNPAID, PAID, PENDING = 0, 1, 2  # a resource; pending ones are in a sum that may not be paid
+SPENT, WEIGHT, COMPARISONS, USES = 0, 1, 2, 3  # places in a row's account
+
+
+class Model(NamedTuple):
+    """A stage tree as its layout has it; L uses of learners, U features."""
+
+    word: U8
+    sets: U8
+    feature: I4  # of each node, among those used; -1 at leaves
+    stage_first: I8
+    slot: I8  # (L,): a number for each learner
+    kind: U1
+    place: I8
+    width: I4
+    fill: F8
+    expected: F8  # (L,): a column's, where it is given up
+    expected_opaque: F8
+    target_first: I8
+    target: I8
+    payload_first: I8
+    payload: F8  # with that of inner nodes, where learners given up count with what is expected of them
+    intercept: F8
+    threshold: F8
+    below: I8
+    above: I8
+
+
+class Bill(NamedTuple):
+    """Prices, and what each use of a learner reads."""
+
+    cost: F8  # (U,), as the next two
+    split: F8
+    barred: B1
+    need_first: I8
+    need: I8
+    resource_cost: F8
+    reuse: float
+    own: F8  # (L,): price of the learner
+    evaluation: F8  # (L,)
+    read_first: I8
+    read: I8
+
+
+class Row(NamedTuple):
+    """What one row has bought, and how far it has come."""
+
+    limit: float
+    x: F8
+    codes: U4
+    opaque: F8
+    mask: U8  # features bought
+    bought: B1  # (U,), as the next two
+    used: B1
+    seen: I8  # the last use that read each
+    paid: U1  # of each resource
+    state: U1  # of each learner
+    left: I8  # where each tree was left
+    account: F8  # see SPENT
+
+
+class Table(NamedTuple):
+    """Rows, their limits, and what is found out; see `CappedRows`."""
+
+    X: F8
+    codes: U4
+    opaque: F8
+    limit: F8
+    exits: I8
+    cut: B1
+    share: F8
+    scores: F8
+    route_scores: F8
+    masks: U8
+    spent: F8
+
+
+@kernel
+def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
+    """Return 1 if a code goes right at a node, else 0."""
+    rank = test & RANK_BITS
+    if test >> NAMED_AT != 0:
+        return np.uint64((sets[rank + (code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1))
+    return np.uint64(code > rank)
+
+
+@kernel
+def _price_of(u: int, bill: Bill, row: Row) -> float:
+    """Return what a feature costs that the row has not bought, with the resources that it is the first to need."""
+    due = bill.cost[u]
+    for at in range(bill.need_first[u], bill.need_first[u + 1]):
+        if row.paid[bill.need[at]] == UNPAID:
+            due += bill.resource_cost[bill.need[at]]
+    return due
+
+
+@kernel
+def _settle(u: int, bill: Bill, row: Row, before: int, after: int) -> None:
+    """Turn the state of the resources that a feature needs, where it is `before`, into `after`."""
+    for at in range(bill.need_first[u], bill.need_first[u + 1]):
+        if row.paid[bill.need[at]] == before:
+            row.paid[bill.need[at]] = after
+
+
+@kernel
+def _buy(u: int, bill: Bill, row: Row) -> None:
+    """Note that the row has bought a feature."""
+    row.bought[u] = True
+    row.mask[u >> 6] |= np.uint64(1) << np.uint64(u & 63)
+    _settle(u, bill, row, UNPAID, PAID)
+
+
+@kernel
+def _buy_all(use: int, own: float, bill: Bill, row: Row) -> bool:
+    """Buy all that a learner reads, or nothing; False if it is to be given up."""
+    total, barred = 0.0, False
+    reads = bill.read[bill.read_first[use] : bill.read_first[use + 1]]
+    for u in reads:
+        due = 0.0
+        if not row.bought[u]:
+            due = _price_of(u, bill, row)
+            _settle(u, bill, row, UNPAID, PENDING)
+        if row.used[u]:
+            due += bill.reuse
+        total += due
+        barred |= bill.barred[u]
+    possible = not barred and bool(row.account[SPENT] + total + own <= row.limit)
+    for u in reads:
+        _settle(u, bill, row, PENDING, UNPAID)
+    if possible:
+        for u in reads:
+            _buy(u, bill, row)
+            row.used[u] = True
+            row.seen[u] = use
+        row.account[SPENT] += total
+        row.account[USES] += reads.shape[0]
+    return possible
+
+
+@kernel
+def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
+    begin: int, end: int, model: Model, bill: Bill, row: Row, by_path: bool
+) -> None:
+    """Evaluate the learners of a stage in turn, or give them up.
+
+    The tree is walked here and not in a function of its own: a call that passes this many arrays takes as long as it.
+    """
+    word, feature, sets, kind, place, slots = model.word, model.feature, model.sets, model.kind, model.place, model.slot
+    bought, used, seen, account, limit, codes = row.bought, row.used, row.seen, row.account, row.limit, row.codes
+    split, barred, own, reuse = bill.split, bill.barred, bill.own, bill.reuse
+    for use in range(begin, end):
+        slot = slots[use]
+        if row.state[slot] != NEW:
+            continue
+        node = place[use]
+        done = account[SPENT] + own[use] <= limit
+        if done and not (kind[use] == TREE and by_path):
+            done = _buy_all(use, own[use], bill, row)
+        if done and kind[use] == TREE:
+            test = word[node]
+            while test >> STEPS_AT != 0:
+                u, due = feature[node], 0.0
+                fresh = seen[u] != use
+                if not bought[u]:
+                    due = _price_of(u, bill, row)
+                if fresh and used[u]:
+                    due += reuse
+                done = not (fresh and barred[u]) and account[SPENT] + (due + split[u]) + own[use] <= limit
+                if not done:
+                    break
+                if not bought[u]:
+                    _buy(u, bill, row)
+                used[u], seen[u] = True, use
+                account[SPENT] += due
+                account[SPENT] += split[u]
+                account[COMPARISONS] += split[u]
+                account[USES] += 1.0 if fresh else 0.0
+                right = _goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
+                node += np.int64(((test >> STEPS_AT) & STEPS_BITS) + right)
+                test = word[node]
+        row.left[slot], row.state[slot] = node, FINISHED if done else GIVEN_UP
+        if done:
+            account[WEIGHT] += bill.evaluation[use]
+            account[SPENT] += own[use]
+
+
+@kernel
+def _add_opaque(use: int, model: Model, outputs: F8, scores: F8) -> None:
+    """Add the weighted outputs of an opaque learner, summed by target before they are added."""
+    targets = model.target[model.target_first[use] : model.target_first[use + 1]]
+    for j in range(targets.shape[0]):
+        total, begun = 0.0, False
+        for o in range(model.width[use]):
+            weight = model.payload[model.payload_first[use] + o * targets.shape[0] + j]
+            if weight != 0.0:
+                term = weight * outputs[model.place[use] + o]
+                total = total + term if begun else term
+                begun = True
+        scores[targets[j]] += total
+
+
+@kernel
+def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expects: bool) -> int:
+    """Add what each learner gives, or is expected to give, to each target; return how many are finished."""
+    kind, place, target, target_first, payload = (
+        model.kind,
+        model.place,
+        model.target,
+        model.target_first,
+        model.payload,
+    )
+    finished = 0
+    for use in range(begin, end):
+        slot = model.slot[use]
+        done = row.state[slot] == FINISHED
+        finished += 1 if done else 0
+        if not (done or expects):
+            continue
+        if kind[use] > COLUMN:
+            _add_opaque(use, model, row.opaque if done else model.expected_opaque, scores)
+            continue
+        first, n_targets = model.payload_first[use], target_first[use + 1] - target_first[use]
+        value = 1.0
+        if kind[use] == TREE:
+            first += (row.left[slot] - place[use]) * n_targets
+        elif done:
+            value = row.x[place[use]]
+            if np.isnan(value):
+                value = model.fill[use]
+        else:
+            value = model.expected[use]
+        for j in range(n_targets):
+            scores[target[target_first[use] + j]] += payload[first + j] * value
+    return finished
+
+
+@kernel
+def walk_capped(table: Table, model: Model, bill: Bill, by_path: bool, expects: bool) -> None:
+    """Walk rows through all stages under their limits.
+
+    Where the model `expects` outputs of learners that were given up, a row ends at the stage where it gave up the
+    first; else these add nothing, and it goes on.
+    """
+    n_used, n_learners = bill.cost.shape[0], model.slot.max() + 1 if model.slot.shape[0] else 0
+    bought, used, seen = np.empty(n_used, np.bool_), np.empty(n_used, np.bool_), np.empty(n_used, np.int64)
+    paid, account = np.empty(bill.resource_cost.shape[0], np.uint8), np.empty(4)
+    state, left = np.empty(n_learners, np.uint8), np.empty(n_learners, np.int64)
+    for i in range(table.X.shape[0]):
+        bought[:] = used[:] = False
+        seen[:] = -1
+        paid[:] = UNPAID
+        state[:] = NEW
+        account[:] = 0.0
+        row = Row(
+            table.limit[i], table.X[i], table.codes[i], table.opaque[i], table.masks[i], bought, used, seen, paid,
+            state, left, account,
+        )  # fmt: skip
+        stage, scores = 0, table.scores[i]
+        while True:
+            begin, end = model.stage_first[stage], model.stage_first[stage + 1]
+            scores[:] = model.intercept[stage]
+            _evaluate_stage(begin, end, model, bill, row, by_path)
+            finished = _score_stage(begin, end, model, row, scores, expects)
+            table.cut[i] |= finished < end - begin
+            if model.below[stage] < 0 or (expects and table.cut[i]):
+                break
+            table.route_scores[i] = scores[0]
+            stage = model.above[stage] if scores[0] > model.threshold[stage] else model.below[stage]
+        table.exits[i] = stage
+        table.share[i] = finished / (end - begin) if end > begin else 1.0
+        table.spent[i] = account[WEIGHT:]
