@@ -159,9 +159,8 @@ def _print_table(name: str, found: dict[str, list[dict[str, Any]]]) -> None:
         scores = _by_budget(each)
         means = {key: np.mean([one[key] for one in each]) for key in each[0] if key != "by_budget"}
         cheap = f"within 1 %: {means['saving']:4.0%} saved @ {means['within1_test']:.4f}"
-        print(
-            f"{name:8s} {side:11s} {_pairs(scores, '.4f')}  {cheap}  {means['seconds']:.0f} s, {means['busy']:.0f} s busy"
-        )
+        spent = f"{means['seconds']:.0f} s, {means['busy']:.0f} s busy"
+        print(f"{name:8s} {side:11s} {_pairs(scores, '.4f')}  {cheap}  {spent}")
         if side != REFERENCE and REFERENCE in found:
             print(f"{'':8s} {'- LightGBM':>11s} {_pairs(differences(found, side), '+.1f')}")
     print(flush=True)

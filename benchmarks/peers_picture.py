@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
-from paper_figures import name_lines, sheet
+from paper_figures import DASHES, name_lines, sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-PEER = "#8a8a8a"  # peers are grey, costframe's algorithms have colors
+GREYS = ("#5c5c5c", "#8a8a8a", "#ababab")  # peers are grey and dashed, costframe's algorithms have colors
 
 
 @frozen(eq=False)
@@ -42,14 +42,15 @@ def draw_differences(
 
     shown = {side: one for side, one in sides.items() if side != "LightGBM"}
     palette = iter([*colormaps["tab10"].colors[:7], *colormaps["tab10"].colors[8:]])
-    colors = {side: PEER if side in peers else next(palette) for side in shown}
-    place = np.arange(len(budgets))
-    with sheet(path, "Score at equal budget", f"points above LightGBM, mean of {n_tables} tables", 1) as (axes,):
+    greys = iter(zip(GREYS, DASHES[1:], strict=False))
+    looks = {side: next(greys) if side in peers else (next(palette), "-") for side in shown}
+    place, mean_of = np.arange(len(budgets)), f"mean over {n_tables} table{'s' if n_tables > 1 else ''}"
+    with sheet(path, "Score at equal budget", f"test score, points above LightGBM, {mean_of}", 1) as (axes,):
         axes.figure.set_size_inches(8.4, 4.8)
         for side, one in shown.items():
-            dashes = {"ls": (0, (4, 2))} if side in peers else {}
-            axes.plot(place, one.mean, color=colors[side], lw=1.8, marker="o", ms=4, **dashes)
-            axes.fill_between(place, one.mean - one.error, one.mean + one.error, color=colors[side], alpha=0.1, lw=0)
+            color, dashes = looks[side]
+            axes.plot(place, one.mean, color=color, ls=dashes, lw=1.8, marker="o", ms=4)
+            axes.fill_between(place, one.mean - one.error, one.mean + one.error, color=color, alpha=0.1, lw=0)
         axes.axhline(0.0, color="#444444", lw=1.2)
         axes.set_xticks(place, [f"{share:.0%}" for share in budgets])
         axes.set_xlabel("budget, as a share of the cost of all features")
@@ -58,7 +59,7 @@ def draw_differences(
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         ends = [(_label(side, one, n_tables), float(one.mean[-1])) for side, one in shown.items()]
-        name_lines(axes, ends, list(colors.values()))
+        name_lines(axes, ends, [color for color, _ in looks.values()])
 
 
 def _label(side: str, one: Summary, n_tables: int) -> str:
