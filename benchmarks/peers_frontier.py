@@ -30,6 +30,8 @@ from cegb_frontier import full_cost, shared_bench
 from peers_picture import Summary, draw_differences
 from peers_sides import PEERS, constant_point, installed, measure
 
+import costframe as cf
+
 REFERENCE, UNION = "LightGBM", "union"
 Points = list[dict[str, float]]
 
@@ -58,7 +60,10 @@ def _arguments() -> argparse.Namespace:
     given.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
     given.add_argument("--save", type=Path, help="a JSON file of all points, continued if it is there")
     given.add_argument("--picture", type=Path, help="where to draw the mean differences to LightGBM: .png and .svg")
-    return given.parse_args()
+    asked = given.parse_args()
+    if unknown := set(asked.algorithms or ()) - set(cf.algorithms()):
+        given.error(f"no algorithm {', '.join(sorted(unknown))}; installed are {', '.join(cf.algorithms())}")
+    return asked
 
 
 class Results:
