@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from costframe.core.errors import CostframeError, PluginError
 from costframe.datasets.coast import make_coast
 from costframe.datasets.dataset import Dataset, Rows
 from costframe.datasets.islands import make_islands
+from costframe.datasets.parity import make_parity
 from costframe.datasets.quadrants import make_quadrants
+from costframe.datasets.selector import make_selector
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
@@ -16,7 +19,18 @@ if TYPE_CHECKING:
 
     from costframe.datasets.tables import read_table
 
-__all__ = ["Dataset", "Rows", "load", "make_coast", "make_islands", "make_quadrants", "names", "read_table"]
+__all__ = [
+    "Dataset",
+    "Rows",
+    "load",
+    "make_coast",
+    "make_islands",
+    "make_parity",
+    "make_quadrants",
+    "make_selector",
+    "names",
+    "read_table",
+]
 
 
 def load(name: str) -> Dataset:
@@ -53,7 +67,10 @@ def costframe_datasets() -> Mapping[str, Callable[[], Dataset]]:
     """Return the loaders of the built-in data sets."""
     return {
         "breast-cancer": _breast_cancer,
+        "parity": make_parity,
         "quadrants": make_quadrants,
+        "selector": make_selector,
+        "selector-unequal": partial(make_selector, prices=(5.0, 10.0, 20.0, 40.0)),
         "synthetic-1": make_coast,
         "synthetic-2": make_islands,
     }

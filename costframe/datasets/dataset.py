@@ -71,6 +71,8 @@ class Dataset:
         are the categories themselves.
     notes : tuple of str
         What was inferred or chosen by costframe, for a person to read.
+    perfect_cost : float or None
+        The least expected cost per row of a model that never errs, in the cost model's unit, where theory tells it.
 
     Raises
     ------
@@ -89,6 +91,7 @@ class Dataset:
     classes: tuple[Any, ...] = ()
     categorical: Mapping[str, tuple[str, ...] | None] = field(factory=dict)
     notes: tuple[str, ...] = ()
+    perfect_cost: float | None = None
 
     def __attrs_post_init__(self) -> None:
         rows = {"X": self.X, "y": self.y, "split": self.split} | ({} if self.qid is None else {"qid": self.qid})
@@ -120,6 +123,7 @@ class Dataset:
         seed: int = 0,
         categorical: Mapping[str, tuple[str, ...] | None] | None = None,
         notes: Sequence[str] = (),
+        perfect_cost: float | None = None,
     ) -> Dataset:
         """Make a data set of arrays.
 
@@ -141,6 +145,7 @@ class Dataset:
         categorical : mapping of str to tuple of str or None, optional
             Features whose values are categories, with their labels; none by default.
         notes : sequence of str
+        perfect_cost : float, optional
         """
         rows, labels = np.asarray(X, np.float64), np.asarray(y)
         names = tuple(feature_names if feature_names is not None else (f"x{i}" for i in range(rows.shape[1])))
@@ -155,7 +160,20 @@ class Dataset:
         classes = tuple(np.unique(labels).tolist()) if task == "classification" else ()
         model = ordered(CostModel.of(costs, names), names)
         said = [*notes, *said]
-        return cls(name, rows, labels, names, model, task, parts, queries, classes, categorical or {}, tuple(said))
+        return cls(
+            name,
+            rows,
+            labels,
+            names,
+            model,
+            task,
+            parts,
+            queries,
+            classes,
+            categorical or {},
+            tuple(said),
+            perfect_cost,
+        )
 
     def part(self, name: str) -> Rows:
         """Return the rows of "train", "valid" or "test"."""
@@ -165,10 +183,11 @@ class Dataset:
         return Rows(self.X[chosen], self.y[chosen], None if self.qid is None else self.qid[chosen])
 
     def with_costs(self, costs: object) -> Dataset:
-        """Return the same rows with other prices, those of exactly the same features."""
+        """Return the same rows with other prices, those of exactly the same features; the perfect cost is forgotten."""
         prices = CostModel.of(costs, self.feature_names)
         given = source_of(costs, "the prices given")
-        return evolve(self, costs=ordered(prices, self.feature_names, table=self.name, source=given))
+        model = ordered(prices, self.feature_names, table=self.name, source=given)
+        return evolve(self, costs=model, perfect_cost=None)
 
     @property
     def full_cost(self) -> float:

@@ -27,6 +27,8 @@ def draw_parts(
     random_state: int | None,
     task: str,
     name: str,
+    *,
+    perfect_cost: float | None = None,
 ) -> Dataset:
     """Draw train, valid and test, none of which depends on the size of another.
 
@@ -42,6 +44,8 @@ def draw_parts(
         None draws other rows each time.
     task, name : str
         Of the data set.
+    perfect_cost : float, optional
+        Of the data set, where it is known.
 
     Raises
     ------
@@ -62,6 +66,7 @@ def draw_parts(
         split=np.repeat(PARTS, counts),
         task=task,
         name=name,
+        perfect_cost=perfect_cost,
     )
 
 

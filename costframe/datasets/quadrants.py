@@ -65,4 +65,5 @@ def make_quadrants(
         quadrant = 2 * (signs[:, 0] < 0) + (signs[:, 1] < 0)
         return np.hstack([signs, labels]), labels[np.arange(n), quadrant]
 
-    return draw_parts(draw, _PRICES, (n_rows, n_valid, n_test), random_state, "regression", "quadrants")
+    sizes = (n_rows, n_valid, n_test)
+    return draw_parts(draw, _PRICES, sizes, random_state, "regression", "quadrants", perfect_cost=12.0)

@@ -1,0 +1,193 @@
+"""All of costframe's algorithms beside LightGBM, CatBoost, a learned acquisition policy and the planner's prototype.
+
+    python benchmarks/peers_frontier.py [heart sat12 ...] [--splits 5] [--algorithms planner cegb ...] [--peers ...]
+                                        [--save points.json] [--picture frontier]
+
+Tables and figures are those of ../shared/bench: a point is chosen by the side's own estimates (those of its path, or
+scores on valid), and reported by its score and exact cost on test; split 0 is the table's own, others are drawn by
+seed. Every side also has the constant, which costs nothing, so no budget is without a model. For every side it prints
+the mean test score at each budget with its standard error over splits; the mean difference to LightGBM, split by
+split, in points (hundredths); what is saved within 1 % of the best; and the seconds it took, of the clock and of all
+processors together, which is the steadier figure on a busy machine.
+
+With --save a run can be broken off and goes on where it was: whatever the file holds is not measured again. GDFS needs
+PyTorch and is skipped with a message where there is none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import numpy as np
+from cegb_frontier import full_cost, shared_bench
+from peers_picture import Summary, draw_differences
+from peers_sides import PEERS, constant_point, installed, measure
+
+import costframe as cf
+
+REFERENCE, UNION = "LightGBM", "union"
+Points = list[dict[str, float]]
+
+
+def main() -> None:
+    asked = _arguments()
+    common, results = shared_bench(), Results(asked.save)
+    tables, found = asked.tables or common.OPEN, {}
+    print("budgets:", "  ".join(f"{share:.0%}" for share in common.BUDGETS), "of the cost of all features\n")
+    for name in tables:
+        for split in range(asked.splits):
+            sides = measure_split(results, name, split, asked)
+        found[name] = figures_of(results, name, sides, asked.splits)
+        _print_table(name, found[name])
+    summary = summarize(found)
+    _print_summary(summary, len(tables))
+    if asked.picture and summary:
+        draw_differences(asked.picture, summary, common.BUDGETS, len(tables), list(PEERS))
+
+
+def _arguments() -> argparse.Namespace:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("tables", nargs="*")
+    given.add_argument("--splits", type=int, default=5)
+    given.add_argument("--algorithms", nargs="*", help="of costframe; all that are installed by default")
+    given.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
+    given.add_argument("--save", type=Path, help="a JSON file of all points, continued if it is there")
+    given.add_argument("--picture", type=Path, help="where to draw the mean differences to LightGBM: .png and .svg")
+    asked = given.parse_args()
+    if unknown := set(asked.algorithms or ()) - set(cf.algorithms()):
+        given.error(f"no algorithm {', '.join(sorted(unknown))}; installed are {', '.join(cf.algorithms())}")
+    return asked
+
+
+class Results:
+    """Points by table, split and side, kept in a file where there is one.
+
+    `stored[table][split]` has "full_cost", "constant" (a point), and "sides": each with "points", "seconds" and "busy"
+    (seconds of all processors).
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.stored: dict[str, Any] = json.loads(path.read_text()) if path and path.exists() else {}
+
+    def split(self, table: Any, split: int) -> dict[str, Any]:
+        """Return what is known of a split, beginning it with the constant."""
+        new = {"full_cost": full_cost(table), "constant": constant_point(table), "sides": {}}
+        found: dict[str, Any] = self.stored.setdefault(table.name, {}).setdefault(str(split), new)
+        return found
+
+    def write(self) -> None:
+        """Replace the file by what is known now."""
+        if self.path:
+            draft = self.path.with_suffix(".tmp")
+            draft.write_text(json.dumps(self.stored))
+            draft.replace(self.path)
+
+
+def measure_split(results: Results, name: str, split: int, asked: argparse.Namespace) -> list[str]:
+    """Measure the sides of one split that are not known yet; return all that are asked for, ours first."""
+    table = shared_bench().Table(name, split or None)
+    fitting = installed(table)
+    algorithms = fitting if asked.algorithms is None else [one for one in asked.algorithms if one in fitting]
+    known = results.split(table, split)["sides"]
+    for side in [*algorithms, *asked.peers]:
+        if side in known:
+            continue
+        begun = np.array([time.perf_counter(), time.process_time()])
+        try:
+            points = measure(side, table, split)
+        except Exception as error:  # noqa: BLE001 - a run of hours goes on without this side
+            print(f"{name} {split}: no {side}: {type(error).__name__}: {error}", flush=True)
+            continue
+        seconds, busy = (np.array([time.perf_counter(), time.process_time()]) - begun).tolist()
+        known[side] = {"points": points, "seconds": seconds, "busy": busy}
+        print(f"{name} {split}: {side}, {len(points)} points, {seconds:.0f} s, {busy:.0f} s busy", flush=True)
+        results.write()
+    return [*algorithms, *asked.peers]
+
+
+def figures_of(results: Results, name: str, sides: list[str], splits: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the figures of each side that is known on all splits, one a split, and of the union of our algorithms."""
+    figures, found = shared_bench().figures, {}
+    parts = [results.stored[name][str(split)] for split in range(splits)]
+    complete = [side for side in sides if all(side in part["sides"] for part in parts)]
+    ours = [side for side in complete if side not in PEERS]
+    joined = {side: [side] for side in ours} | ({UNION: ours} if len(ours) > 1 else {})
+    for shown, members in (joined | {side: [side] for side in complete if side in PEERS}).items():
+        found[shown] = []
+        for part in parts:
+            points = [part["constant"], *(point for side in members for point in part["sides"][side]["points"])]
+            spent = {key: sum(part["sides"][side][key] for side in members) for key in ("seconds", "busy")}
+            found[shown].append(figures(points, part["full_cost"]) | spent)
+    return found
+
+
+def differences(found: dict[str, list[dict[str, Any]]], side: str) -> np.ndarray:
+    """Return by how many points a side is above LightGBM: float64 (splits, budgets)."""
+    return 100 * (_by_budget(found[side]) - _by_budget(found[REFERENCE]))
+
+
+def summarize(found: dict[str, dict[str, list[dict[str, Any]]]]) -> dict[str, Summary]:
+    """Return the mean over tables of each side that all tables with LightGBM have; errors are those over splits."""
+    tables = [sides for sides in found.values() if REFERENCE in sides]
+    out = {}
+    for side in dict.fromkeys(side for sides in tables for side in sides):
+        own = [sides for sides in tables if side in sides]
+        moves = [differences(sides, side) for sides in own]
+        mean = np.mean([move.mean(axis=0) for move in moves], axis=0)
+        error = np.sqrt(np.sum([_error(move) ** 2 for move in moves], axis=0)) / len(moves)
+        saved = float(np.mean([one["saving"] for sides in own for one in sides[side]]))
+        out[side] = Summary(mean, error, len(own), saved)
+    return out
+
+
+def _by_budget(found: list[dict[str, Any]]) -> np.ndarray:
+    return np.array([one["by_budget"] for one in found], np.float64)
+
+
+def _error(values: np.ndarray) -> np.ndarray:
+    """Return the standard error of the mean over splits, NaN for a single one."""
+    n = len(values)
+    return values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan)
+
+
+def _print_table(name: str, found: dict[str, list[dict[str, Any]]]) -> None:
+    print()
+    for side, each in found.items():
+        scores = _by_budget(each)
+        means = {key: np.mean([one[key] for one in each]) for key in each[0] if key != "by_budget"}
+        cheap = f"within 1 %: {means['saving']:4.0%} saved @ {means['within1_test']:.4f}"
+        spent = f"{means['seconds']:.0f} s, {means['busy']:.0f} s busy"
+        print(f"{name:8s} {side:11s} {_pairs(scores, '.4f')}  {cheap}  {spent}")
+        if side != REFERENCE and REFERENCE in found:
+            print(f"{'':8s} {'- LightGBM':>11s} {_pairs(differences(found, side), '+.1f')}")
+    print(flush=True)
+
+
+def _print_summary(summary: dict[str, Summary], n_tables: int) -> None:
+    """Print means over tables; `2-50 %` is the mean over budgets from 2 to 50 % of the cost of all features."""
+    shares = np.array(shared_bench().BUDGETS)
+    middle = (shares >= 0.02) & (shares <= 0.5)
+    for side, one in summary.items():
+        where = "" if one.n_tables == n_tables else f"  ({one.n_tables} of {n_tables} tables)"
+        cells = "  ".join(f"{mean:+6.1f} ± {error:4.1f}" for mean, error in zip(one.mean, one.error, strict=True))
+        print(f"all tables {side:11s} {cells}  2-50 %: {one.mean[middle].mean():+.1f}  {one.saved:4.0%} saved{where}")
+
+
+def _pairs(values: np.ndarray, form: str) -> str:
+    """Write means over splits (rows) with standard errors."""
+    return "  ".join(
+        f"{mean:{form}}±{error:{form.replace('+', '')}}"
+        for mean, error in zip(values.mean(axis=0), _error(values), strict=True)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Costframe's algorithms by name, LightGBM, and the planner's prototype: points of cost and score on one table.
+
+A point is {"val", "val_cost", "test", "test_cost"}: the side's own estimates, by which it is chosen, and the score and
+exact cost on test.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from cegb_frontier import SCORES, SHARED, SMALL, lightgbm_points
+from peers_catboost import catboost_points
+from peers_gdfs import gdfs_points
+
+import costframe as cf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SWEPT = 12  # fits of an algorithm that has no path
+LEAVES = ("cegb", "miser")  # algorithms that are told how small leaves may be, as LightGBM is
+
+
+def task_of(table: Any) -> str:
+    return "classification" if table.classes else "ranking"
+
+
+def installed(table: Any) -> list[str]:
+    """Return the names of all installed algorithms that have the table's task and take as many classes."""
+    names = []
+    for name, one in cf.algorithms().items():
+        kind = one.classifier if table.classes else one.ranker
+        if kind is None:
+            continue
+        tags = kind().__sklearn_tags__().classifier_tags
+        if tags is None or tags.multi_class or table.classes <= 2:
+            names.append(name)
+    return names
+
+
+def algorithm_points(table: Any, name: str) -> list[dict[str, float]]:
+    """Fit an algorithm's path once, or sweep it over tradeoffs if it has none."""
+    costs = cf.CostModel.load(table.dir / "costs.toml")
+    given: dict[str, Any] = {"n_jobs": 2}
+    if name in LEAVES:
+        given["min_samples_leaf"] = 5 if len(table.X["train"]) <= SMALL else 20
+    model = cf.estimator(name, task_of(table), costs=costs, tradeoff=0.0, **given)
+    if callable(getattr(model, "fit_path", None)):
+        queries = {"qid": table.q["train"], "qid_val": table.q["valid"]} if table.q else {}
+        known = {"X_val": table.X["valid"], "y_val": table.y["valid"], "scoring": SCORES[table.metric]} | queries
+        path = model.fit_path(table.X["train"], table.y["train"], **known)
+        return [point_of(table, path.predictor(each), each.score, each.cost) for each in path.frontier()]
+    swept = cf.Frontier.sweep(as_dataset(table), [name], points=SWEPT, score=SCORES[table.metric], parameters=given)
+    fitted = zip(swept.points, swept.models, strict=True)
+    return [point_of(table, one.predictor_, point.valid_score, point.valid_cost) for point, one in fitted]
+
+
+def point_of(table: Any, predictor: Any, score: float, cost: float) -> dict[str, float]:
+    """Return a point with a predictor's score and exact cost on test."""
+    report = predictor.cost(table.X["test"])
+    answers = report.predictions
+    test = float(table.score("test", answers[:, 1] if answers.shape[1:] == (2,) else answers))
+    return {"val": float(score), "val_cost": float(cost), "test": test, "test_cost": float(report.mean)}
+
+
+def as_dataset(table: Any) -> Any:
+    """Return the table's rows, parts and prices as a data set of costframe."""
+    parts = ("train", "valid", "test")
+    return cf.datasets.Dataset.from_arrays(
+        np.concatenate([table.X[part] for part in parts]),
+        np.concatenate([table.y[part] for part in parts]),
+        cf.CostModel.load(table.dir / "costs.toml"),
+        feature_names=table.features,
+        split=np.repeat(parts, [len(table.y[part]) for part in parts]),
+        qid=np.concatenate([table.q[part] for part in parts]) if table.q else None,
+        task=task_of(table),
+        name=table.name,
+    )
+
+
+def constant_point(table: Any) -> dict[str, float]:
+    """Return the model that buys nothing and answers all rows alike; every side has it."""
+    y = table.y["train"]
+    share = np.bincount(np.searchsorted(np.unique(y), y)) / len(y)
+    point = {}
+    for part, key in (("valid", "val"), ("test", "test")):
+        answers = np.tile(share, (len(table.y[part]), 1))
+        point |= {key: float(table.score(part, answers if table.classes > 2 else answers[:, -1])), f"{key}_cost": 0.0}
+    return point
+
+
+def prototype_points(table: Any, split: int) -> list[dict[str, float]]:
+    """Run ../shared/bench/planner_prototype.py on a table of classes and return its points."""
+    if not table.classes:
+        raise LookupError("the prototype is for classes")
+    before, os.environ["NOREF"] = sys.argv, "1"
+    sys.argv = ["planner_prototype.py", table.name, *([str(split)] if split else [])]
+    try:
+        return runpy.run_path(str(SHARED / "bench" / "planner_prototype.py"))["points"]
+    finally:
+        sys.argv = before
+        del os.environ["NOREF"]
+
+
+PEERS: dict[str, Callable[[Any, int], list[dict[str, float]]]] = {
+    "LightGBM": lambda table, _split: lightgbm_points(table),
+    "CatBoost": lambda table, _split: catboost_points(table),
+    "GDFS": lambda table, _split: gdfs_points(table),
+    "prototype": prototype_points,
+}
+
+
+def measure(side: str, table: Any, split: int) -> list[dict[str, float]]:
+    """Return the points of a peer, or of an algorithm of costframe; split is the seed of the table's parts."""
+    return PEERS[side](table, split) if side in PEERS else algorithm_points(table, side)

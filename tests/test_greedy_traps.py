@@ -1,0 +1,167 @@
+"""Parity and selector: what they are made of, and that the known best cost is the least that any policy can pay."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from naive_costs import full_cost
+
+import costframe as cf
+from costframe.core.errors import DataError, ParameterError
+
+MAKERS = [cf.datasets.make_parity, cf.datasets.make_selector]
+UNEQUAL = (5.0, 10.0, 20.0, 40.0)
+
+
+def states(data):
+    """Return each distinct row of a data set and its label."""
+    rows, first = np.unique(data.X, axis=0, return_index=True)
+    return rows, data.y[first]
+
+
+def least_perfect_cost(data):
+    """The least mean cost of never erring, every distinct row as likely: try each feature next, in each situation."""
+    rows, labels = states(data)
+    names = data.feature_names
+
+    @cache
+    def least(bought, left):
+        """What rows `left`, alike in the features `bought`, must still pay in sum."""
+        if len({labels[row] for row in left}) == 1:
+            return 0.0
+        totals = []
+        for feature in set(range(len(names))) - bought:
+            more = bought | {feature}
+            price = full_cost(data.costs, {names[i] for i in more}) - full_cost(data.costs, {names[i] for i in bought})
+            parts = [tuple(row for row in left if rows[row, feature] == value) for value in np.unique(rows[:, feature])]
+            totals.append(price * len(left) + sum(least(more, part) for part in parts if part))
+        return min(totals)
+
+    return least(frozenset(), tuple(range(len(rows)))) / len(rows)
+
+
+@pytest.mark.parametrize(
+    ("data", "n_states", "cost"),
+    [
+        (cf.datasets.make_parity(500, n_noise=3), 32, 5.0),
+        (cf.datasets.make_parity(500, n_noise=0), 4, 5.0),
+        (cf.datasets.make_selector(2000), 64, 11.0),
+        (cf.datasets.make_selector(2000, prices=UNEQUAL), 64, 19.75),
+        (cf.datasets.make_selector(500, prices=(1.0, 30.0)), 8, 16.5),
+        (cf.datasets.make_selector(3000, prices=(2.0, 3.0), block_size=2), 32, 6.0),
+        (cf.datasets.make_selector(5000, prices=(2.0, 3.0, 10.0), block_size=2), 192, 11.0),
+    ],
+    ids=lambda value: f"{value.name}-{value.X.shape[1]}" if isinstance(value, cf.datasets.Dataset) else None,
+)
+def test_no_policy_that_never_errs_pays_less_than_the_perfect_cost(data, n_states, cost):
+    rows, count = np.unique(data.X, axis=0, return_counts=True)
+    assert len(rows) == n_states
+    assert count / len(data.X) == pytest.approx(1 / n_states, abs=6 * (n_states * len(data.X)) ** -0.5)
+    assert least_perfect_cost(data) == pytest.approx(cost)
+    assert data.perfect_cost == cost
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_label_follows_from_the_features(make):
+    data = make(2000)
+    known = {row.tobytes(): label for row, label in zip(*states(data), strict=True)}
+    assert [known[row.tobytes()] for row in data.X] == data.y.tolist()
+
+
+def test_in_parity_the_label_is_even_under_all_that_a_set_without_both_signs_tells():
+    rows, labels = states(cf.datasets.make_parity(2000, n_noise=4))
+    for lacking in (0, 1):
+        seen = np.delete(rows, lacking, axis=1)
+        for values in np.unique(seen, axis=0):
+            assert labels[(seen == values).all(axis=1)].mean() == 0.5
+    np.testing.assert_array_equal(labels, rows[:, 0] * rows[:, 1] < 0)
+
+
+@pytest.mark.parametrize("block_size", [1, 2])
+def test_in_selector_the_label_stands_in_the_block_that_the_selector_tells(block_size):
+    data = cf.datasets.make_selector(3000, prices=(2.0, 3.0, 4.0), block_size=block_size)
+    column = {name: data.X[:, i] for i, name in enumerate(data.feature_names)}
+    for row, label in enumerate(data.y):
+        block = int(column["selector"][row])
+        assert label == sum(2**i * (column[f"block{block}_{i}"][row] > 0) for i in range(block_size))
+    rows, labels = states(data)
+    for block in range(3):  # the selector alone says nothing
+        assert np.ptp(np.bincount(labels[rows[:, 0] == block])) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "prices", "perfect"),
+    [
+        ("parity", ["sign_a", "sign_b", *(f"noise_{i}" for i in range(6))], [2, 3, *[1] * 6], 5.0),
+        ("selector", ["selector", *(f"block{i}_0" for i in range(4))], [1, 10, 10, 10, 10], 11.0),
+        ("selector-unequal", ["selector", *(f"block{i}_0" for i in range(4))], [1, *UNEQUAL], 19.75),
+    ],
+)
+def test_they_have_names_and_prices(name, names, prices, perfect):
+    data = cf.datasets.load(name)
+    assert (data.name, data.task, data.X.shape) == (name, "classification", (6000, len(names)))
+    assert data.feature_names == tuple(names)
+    assert [data.costs.full_cost([feature]) for feature in names] == prices
+    assert (data.full_cost, data.perfect_cost) == (sum(prices), perfect)
+    assert (data.y.dtype, data.classes) == (np.int64, (0, 1))
+
+
+def test_a_perfect_cost_belongs_to_its_prices():
+    assert cf.datasets.make_parity(50).with_costs(None).perfect_cost is None
+    assert cf.datasets.make_coast(50).perfect_cost is None
+    assert cf.datasets.make_quadrants(50).perfect_cost == 12.0
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_same_seed_gives_the_same_bytes_and_parts_do_not_depend_on_each_other(make):
+    first, again = make(50, random_state=7), make(50, random_state=7)
+    assert (first.X.tobytes(), first.y.tobytes()) == (again.X.tobytes(), again.y.tobytes())
+    assert (first.X != make(50, random_state=8).X).any()
+    assert (make(50, random_state=None).X != make(50, random_state=None).X).any()
+    other = make(50, n_valid=9, n_test=50, random_state=7)
+    assert [len(other.part(part)) for part in ("train", "valid", "test")] == [50, 9, 50]
+    for part in ("train", "test"):
+        np.testing.assert_array_equal(other.part(part).X, first.part(part).X)
+        np.testing.assert_array_equal(other.part(part).y, first.part(part).y)
+    assert (first.part("train").X != first.part("test").X).any()
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"n_rows": 0}, "n_rows: expected a whole number >= 1, got 0"),
+        ({"n_valid": 2.5}, "n_valid: expected a whole number >= 1"),
+        ({"n_test": True}, "n_test: expected a whole number >= 1"),
+        ({"random_state": -1}, "random_state: expected a whole number >= 0"),
+    ],
+)
+def test_refusals(make, given, told):
+    with pytest.raises(ParameterError, match=told):
+        make(**given)
+
+
+@pytest.mark.parametrize("n_noise", [-1, 1.5, None])
+def test_refused_numbers_of_noise_features(n_noise):
+    with pytest.raises(ParameterError, match="n_noise: expected a whole number >= 0"):
+        cf.datasets.make_parity(n_noise=n_noise)
+
+
+@pytest.mark.parametrize("block_size", [0, 9, 1.5])
+def test_refused_block_sizes(block_size):
+    with pytest.raises(ParameterError, match="block_size: expected a whole number >= 1 and <= 8"):
+        cf.datasets.make_selector(block_size=block_size)
+
+
+@pytest.mark.parametrize("prices", [(10.0,), (10.0, 0.5), (10.0, np.nan), (10.0, np.inf), "ab", 3.0, [[1.0], [1, 2]]])
+def test_refused_prices(prices):
+    with pytest.raises(ParameterError, match="prices: expected two or more finite prices, none below the selector's 1"):
+        cf.datasets.make_selector(prices=prices)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_one_row_to_train_on_leaves_a_class_out(make):
+    with pytest.raises(DataError, match=r"^class \d has no row in 'train'"):
+        make(1, n_valid=50, n_test=50)
