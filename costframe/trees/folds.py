@@ -28,7 +28,7 @@ __all__ = ["BoostedFolds", "TreeShape", "as_table", "boost_folds"]
 
 _HESSIAN = 1e-3  # of a leaf, at least
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
-LARGEST = 4.0
+_LARGEST = 4.0  # log odds of a leaf, before the step: where a class is rare, a Newton step goes far beyond the best
 _CHUNK = 16  # rounds between looks at the losses
 
 
@@ -105,6 +105,11 @@ class BoostedFolds:
     gain: NDArray[np.float64]
     _members: list[_Member] = field(repr=False)
     _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
+
+    @property
+    def n_parts(self) -> int:
+        """How many folds were left out."""
+        return sum(len(member.outside) > 0 for member in self._members)
 
     def whole(self) -> Ensemble:
         """Return the ensemble that was grown on all rows, if there is one."""
@@ -225,7 +230,7 @@ class _Boosting:
         lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
         columns = np.flatnonzero(data.splittable)
         counts = np.ones(len(rows), np.int64) if rows.counts is None else rows.counts
-        limits = np.array([shape.l2, shape.min_samples_leaf, _HESSIAN, np.inf if kind == 0 else LARGEST])
+        limits = np.array([shape.l2, shape.min_samples_leaf, _HESSIAN, np.inf if kind == 0 else _LARGEST])
         add_rounds(
             data.bins, data.columns, columns, data.mapper.n_bins[columns], kind, y, rows.weight, counts,
             member.inside, member.outside, limits, most, shape.step, member.scores, nodes, values, sizes, lost, kept,

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.threads import run_parallel
+from costframe.trees.boosting import Ensemble
 from costframe.trees.folds import boost_folds
 
 if TYPE_CHECKING:
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.trees.boosting import Ensemble
-    from costframe.trees.folds import TreeShape
+    from costframe.trees.folds import BoostedFolds, TreeShape
     from costframe_planner.problem import Problem
 
 __all__ = ["SetModel", "choose_shape", "train_models"]
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
 _ROWS_TO_TRY = 12_000
-_STEPS = (5_000, 0.08), (np.inf, 0.2)
+_STEPS = (5_000, 0.08), (np.inf, 0.15)
 _PATIENCE = 20
+_FEW_TREES = 600
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
 
 
@@ -69,6 +70,17 @@ def choose_shape(problem: Problem) -> TreeShape:
     return shapes[int(np.argmin(losses))]
 
 
+def _averaged(fitted: BoostedFolds) -> Ensemble:
+    """Average the ensemble of all rows and those without a fold, if they have few trees together; else it is alone."""
+    whole = fitted.whole()
+    if len(whole.tables) * (1 + fitted.n_parts) > _FEW_TREES:
+        return whole
+    every = [whole, *fitted.parts()]
+    tables = [table for each in every for table in each.tables]
+    outputs = [output for each in every for output in each.outputs]
+    return Ensemble(whole.intercept, whole.step / len(every), whole.link, tables, outputs, [len(tables)])
+
+
 def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
     """Return smaller trees and steps for few features, which need no more."""
     leaves = min(shape.max_leaves, _LEAVES_PER_FEATURE * n_features)
@@ -82,10 +94,10 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]], shape: TreeSh
         columns = np.array(sorted(features), np.int64)
         data = problem.data.take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
-        whole = fitted.whole()
-        whole = evolve(whole, tables=[table.remap_features(columns.astype(np.int32)) for table in whole.tables])
-        read = sorted({int(f) for table in whole.tables for f in np.unique(table.feature) if f >= 0})
-        return SetModel(tuple(read), whole, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
+        ensemble = _averaged(fitted)
+        ensemble = evolve(ensemble, tables=[table.remap_features(columns.astype(np.int32)) for table in ensemble.tables])
+        read = sorted({int(f) for table in ensemble.tables for f in np.unique(table.feature) if f >= 0})
+        return SetModel(tuple(read), ensemble, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)

@@ -27,6 +27,7 @@ __all__ = ["Problem", "check_prices"]
 
 _FOLDS = (2_000, 5), (20_000, 4)  # up to so many rows, so many folds
 _FEWEST_FOLDS = 3
+_LEAST_ROWS = (2_500, 5), (np.inf, 20)  # up to so many rows, so many in a leaf
 _FEW_EQUAL = 8  # equal rows, by weight, that are taken for one row given several times
 
 
@@ -91,7 +92,10 @@ class Problem:
 
     def shape(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeShape:
         """Return how trees are boosted."""
-        return TreeShape(max_leaves, self.settings.min_samples_leaf, step, self.settings.l2, n_rounds, patience)
+        fewest = self.settings.min_samples_leaf
+        if fewest is None:
+            fewest = next(rows for most, rows in _LEAST_ROWS if self.rows.total_weight <= most)
+        return TreeShape(max_leaves, fewest, step, self.settings.l2, n_rounds, patience)
 
 
 def check_prices(prices: PriceArrays) -> None:

@@ -17,7 +17,7 @@ class Settings:
     n_estimators: int
     learning_rate: float | None
     max_leaves: int | None
-    min_samples_leaf: int
+    min_samples_leaf: int | None
     l2: float
     max_bins: int
     verbose: int

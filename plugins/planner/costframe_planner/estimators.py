@@ -1,0 +1,180 @@
+"""The planner for two and more classes, for numbers and for rankings, in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import define, field
+
+from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.threads import thread_count
+from costframe.core.training import check_number, given_or
+from costframe.trees.anneal import check_limits
+from costframe.trees.monitor import scorer
+from costframe_planner.path import better_plan, measure_path
+from costframe_planner.planner import train_planner
+from costframe_planner.predictor import alone, planned
+from costframe_planner.problem import Problem
+from costframe_planner.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from costframe.core.planned import PlannedPredictor
+    from costframe.core.training import TrainingData
+    from costframe_planner.path import PlannedPath
+
+__all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
+
+
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+class _Planner(CostAwareEstimator):
+    """What all have in common: settings, and training."""
+
+    _takes_categories: ClassVar = True
+
+    costs: Any = None
+    tradeoff: float = 1e-3
+    n_sets: int | None = field(default=None, kw_only=True)
+    max_tries: int | None = field(default=None, kw_only=True)
+    n_estimators: int | None = field(default=None, kw_only=True)
+    learning_rate: float | None = field(default=None, kw_only=True)
+    max_leaves: int | None = field(default=None, kw_only=True)
+    min_samples_leaf: int | None = field(default=None, kw_only=True)
+    l2_regularization: float | None = field(default=None, kw_only=True)
+    max_bins: int | None = field(default=None, kw_only=True)
+    categorical_features: Any = field(default=None, kw_only=True)
+    random_state: int = field(default=0, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
+
+    def fit_path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+        tradeoffs: tuple[float, float] | None = None,
+        scoring: Any = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> PlannedPath:
+        """Train once, and return the models at many tradeoffs with their loss, cost and score out of fold.
+
+        The estimator becomes the model that is best at its own `tradeoff`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
+            As for `fit`: rows of both parts are trained on, and judged by models that have not seen them.
+        tradeoffs : (float, float), optional
+            The first and the last tradeoff, with a geometric fall between; by default from where nothing is bought to
+            where prices do not count.
+        scoring : "loss", name of a score, or callable, optional
+            The score of points, of which more is better; minus the loss by default.
+        progress : callable, optional
+            Is told the share that is done, from 0 to 1.
+        """
+        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        limits = None if tradeoffs is None else check_limits(tradeoffs)
+        told = progress or _nobody
+        problem = Problem.of(data, self._settings(), thread_count(self.n_jobs))
+        trained = train_planner(problem, told)
+        named = scoring if isinstance(scoring, str) and scoring != "loss" else None
+        path = measure_path(problem, trained, data, scorer(scoring), named, limits, told)
+        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
+        return path
+
+    def _train(self, data: TrainingData) -> PlannedPredictor:
+        problem = Problem.of(data, self._settings(), thread_count(self.n_jobs))
+        trained = train_planner(problem, _nobody)
+        if self.tradeoff == 0:  # prices do not count, so there is nothing to plan
+            return alone(data, trained.models[-1])
+        return planned(data, trained, float(self.tradeoff), better_plan(problem, trained, float(self.tradeoff)))
+
+    def _settings(self) -> Settings:
+        check_number("random_state", 0 if self.random_state is None else self.random_state, whole=True)
+        if self.learning_rate is not None:
+            check_number("learning_rate", self.learning_rate, strict=True, high=1)
+        if self.max_leaves is not None:
+            check_number("max_leaves", self.max_leaves, low=2, whole=True)
+        return Settings(
+            tradeoff=float(self.tradeoff),
+            n_sets=given_or("n_sets", self.n_sets, 14, low=2, high=60, whole=True),
+            max_tries=given_or("max_tries", self.max_tries, 300, low=1, whole=True),
+            n_estimators=given_or("n_estimators", self.n_estimators, 400, low=1, whole=True),
+            learning_rate=self.learning_rate,
+            max_leaves=self.max_leaves,
+            min_samples_leaf=given_or("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
+            l2=given_or("l2_regularization", self.l2_regularization, 1.0),
+            max_bins=given_or("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
+            verbose=check_number("verbose", self.verbose, whole=True),
+        )
+
+
+@define(slots=False, eq=False, repr=False)
+class PlannerClassifier(CostAwareClassifier, _Planner):
+    """The planner for two classes (logistic loss) or more (softmax).
+
+    Parameters
+    ----------
+    costs : CostModel, dict, path, array or None
+        Prices of features and resources, and once-prices; None prices every feature at one. Prices of comparisons,
+        learners and reuse are refused.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row; 0 answers all rows with the model of all features.
+    n_sets : int, optional
+        Sets of features that have a model, at most; 14 by default.
+    max_tries : int, optional
+        Sets that are tried by quick fits, about; 300 by default.
+    n_estimators : int, optional
+        Rounds of each model, at most; 400 by default.
+    learning_rate : float, optional
+        In (0, 1]; by default 0.08, with more than 5,000 rows 0.15.
+    max_leaves : int, optional
+        Leaves of a tree; by default chosen out of fold.
+    min_samples_leaf : int, optional
+        Rows in a leaf; 5 by default, 20 with more than 2,500 rows.
+    l2_regularization : float, optional
+        1 by default.
+    max_bins : int, optional
+        Distinct values a feature is cut into, 255 by default (and at most).
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        As for CEGB: columns that are split by categories.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state : int
+        Nothing is drawn; there for those who set it.
+    n_jobs : int, optional
+        Threads; all there are by default. The model does not depend on it.
+    verbose : int
+
+    Attributes
+    ----------
+    predictor_ : PlannedPredictor
+        Which takes other prices, another tradeoff, caps, and what cannot be had, when it predicts.
+    classes_ : ndarray (K,)
+    """
+
+    class_weight: Any = field(default=None, kw_only=True)
+
+
+class PlannerRegressor(CostAwareRegressor, _Planner):
+    """The planner for numbers: squared loss. Parameters are those of `PlannerClassifier` without `class_weight`."""
+
+
+class PlannerRanker(CostAwareRanker, _Planner):
+    """The planner for rankings: squared loss of grades; queries given as `qid` are kept together in folds.
+
+    Parameters are those of `PlannerClassifier` without `class_weight`.
+    """
+
+
+def _nobody(_share: float) -> None:
+    """Tell nobody."""

@@ -1,0 +1,101 @@
+"""The predicting model: what was trained, as stops of a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.bank import WeakLearnerBank
+from costframe.core.planned import PlannedPredictor
+from costframe.core.stages import Answer
+from costframe.core.stops import Stop
+from costframe.core.tree_table import TreeTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.training import TrainingData
+    from costframe.trees.many import ManyFolds
+    from costframe_planner.models import SetModel
+    from costframe_planner.planner import Trained
+
+__all__ = ["alone", "planned"]
+
+
+def alone(data: TrainingData, model: SetModel) -> PlannedPredictor:
+    """Return the model of one set, for all rows."""
+    bank, answers = _answers(data, [model])
+    gains = _gains_bank(data, [], len(model.ensemble.intercept))
+    return PlannedPredictor(bank, gains, [Stop(model.features, *answers)], costs=data.costs)
+
+
+def planned(
+    data: TrainingData, trained: Trained, tradeoff: float, induced: Sequence[ManyFolds] | None = None
+) -> PlannedPredictor:
+    """Return the planning model; `induced` are the regressions of a plan made backwards for its prices and tradeoff."""
+    models = trained.models
+    bank, answers = _answers(data, models)
+    regressions = [*trained.gains, *(induced or [])]
+    tables = [
+        each.trees.remap_features(_columns(data, models[k % (len(models) - 1)])) for k, each in enumerate(regressions)
+    ]
+    uses = [_sum(count, each.intercept) for count, each in zip(_spans(tables), regressions, strict=True)]
+    later = len(models) - 1
+    stops = [
+        Stop(
+            model.features,
+            answer,
+            uses[k] if k < later else None,
+            uses[later + k] if induced is not None and k < later else None,
+        )
+        for k, (model, answer) in enumerate(zip(models, answers, strict=True))
+    ]
+    gains = _gains_bank(data, tables, len(models[0].ensemble.intercept))
+    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs)
+
+
+def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:
+    """Put the trees of all models into one bank, and say which of them each model adds up."""
+    tables = [TreeTable.concatenate(model.ensemble.tables) for model in models]
+    answers = []
+    for learners, model in zip(_spans(tables), models, strict=True):
+        ensemble = model.ensemble
+        weights = np.zeros((len(learners), len(ensemble.intercept)))
+        weights[np.arange(len(learners)), ensemble.outputs] = ensemble.step
+        answers.append(Answer(learners, weights, ensemble.intercept, ensemble.link))
+    bank = WeakLearnerBank.from_trees(TreeTable.concatenate(tables), data.feature_names)
+    return evolve(bank, categories=data.categories), answers
+
+
+def _gains_bank(data: TrainingData, tables: Sequence[TreeTable], n_scores: int) -> WeakLearnerBank:
+    names = (*data.feature_names, *_score_names(data, n_scores))
+    return WeakLearnerBank.from_trees(TreeTable.concatenate(list(tables)), names)
+
+
+def _score_names(data: TrainingData, count: int) -> tuple[str, ...]:
+    """Name the score columns, other than any feature."""
+    mark = "score "
+    while any(f"{mark}{k}" in data.feature_names for k in range(count)):
+        mark = f"_{mark}"
+    return tuple(f"{mark}{k}" for k in range(count))
+
+
+def _columns(data: TrainingData, model: SetModel) -> NDArray[np.int32]:
+    """Columns of the gains' bank that a regression's columns are: the set's features, then the scores."""
+    d, n_scores = len(data.feature_names), len(model.ensemble.intercept)
+    return np.array([*model.features, *range(d, d + n_scores)], np.int32)
+
+
+def _spans(tables: Sequence[TreeTable]) -> list[NDArray[np.int64]]:
+    """Number the trees of each table, one table after another."""
+    ends = np.cumsum([0, *(len(table) for table in tables)])
+    return [np.arange(first, last) for first, last in zip(ends, ends[1:], strict=False)]
+
+
+def _sum(learners: NDArray[np.int64], intercept: NDArray[np.float64]) -> Answer:
+    """Add up all outputs of trees of several outputs."""
+    return Answer(learners, np.tile(np.eye(len(intercept)), (len(learners), 1)), intercept)
