@@ -91,6 +91,8 @@ class SetArchive:
     def search(self, most: int, told: Callable[[float], None] | None = None) -> None:
         """Open sets of the front until all are opened, or `most` sets have been tried."""
         opened: set[frozenset[int]] = set()
+        if not self.prices.full > 0:
+            return  # everything is had for nothing
         while len(self.found) < most:
             waiting = [each.features for each in self.front() if each.features not in opened]
             if not waiting:

@@ -33,7 +33,7 @@ def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDA
         total = 0.0
         for t in range(mix.shape[0]):
             total += residual[row, t] * mix[t]
-        mixed[row] = weight[row] * total
+        mixed[row] = weight[row] * np.float32(total)  # so that sums are exact
     return size
 
 

@@ -26,14 +26,17 @@ def _derive(
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64],
 ) -> None:
-    """Write both derivatives of each row's loss by each score, (K, n), without weights."""
+    """Write both derivatives of each row's loss by each score, (K, n), without weights.
+
+    With the digits of single precision, so that their sums are exact, and a weight of two is a row given twice.
+    """
     n_outputs = scores.shape[1]
     for row in range(y.shape[0]):
         if kind == SQUARED:
-            gradients[0, row], hessians[0, row] = scores[row, 0] - y[row], 1.0
+            gradients[0, row], hessians[0, row] = np.float32(scores[row, 0] - y[row]), 1.0
         elif kind == LOGISTIC:
             p = 1.0 / (1.0 + math.exp(-scores[row, 0]))
-            gradients[0, row], hessians[0, row] = p - y[row], max(p * (1.0 - p), _LEAST_HESSIAN)
+            gradients[0, row], hessians[0, row] = np.float32(p - y[row]), np.float32(max(p * (1.0 - p), _LEAST_HESSIAN))
         else:
             top = scores[row, 0]
             for k in range(1, n_outputs):
@@ -44,8 +47,8 @@ def _derive(
                 total += gradients[k, row]
             for k in range(n_outputs):
                 p = gradients[k, row] / total
-                gradients[k, row] = p - (1.0 if y[row] == k else 0.0)
-                hessians[k, row] = max(p * (1.0 - p), _LEAST_HESSIAN)
+                gradients[k, row] = np.float32(p - (1.0 if y[row] == k else 0.0))
+                hessians[k, row] = np.float32(max(p * (1.0 - p), _LEAST_HESSIAN))
 
 
 @kernel

@@ -12,7 +12,7 @@ from costframe.core.training import check_number, given_or
 from costframe.trees.anneal import check_limits
 from costframe.trees.monitor import scorer
 from costframe_planner.path import better_plan, measure_path
-from costframe_planner.planner import train_planner
+from costframe_planner.planner import train_plain, train_planner
 from costframe_planner.predictor import alone, planned
 from costframe_planner.problem import Problem
 from costframe_planner.settings import Settings
@@ -93,9 +93,9 @@ class _Planner(CostAwareEstimator):
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
         problem = Problem.of(data, self._settings(), thread_count(self.n_jobs))
-        trained = train_planner(problem, _nobody)
         if self.tradeoff == 0:  # prices do not count, so there is nothing to plan
-            return alone(data, trained.models[-1])
+            return alone(data, train_plain(problem))
+        trained = train_planner(problem, _nobody)
         return planned(data, trained, float(self.tradeoff), better_plan(problem, trained, float(self.tradeoff)))
 
     def _settings(self) -> Settings:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 
-__all__ = ["Trained", "train_planner"]
+__all__ = ["Trained", "induce", "train_plain", "train_planner"]
 
 _QUICK_ROWS, _QUICK_ROUNDS, _QUICK_STEP = 8_000, 40, 0.2
 _FEW_ROWS = 2_000  # quick fits on fewer are judged on all folds
@@ -70,6 +70,11 @@ def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
     seen = [seen_at(problem, model) for model in models]
     gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads)
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
+
+
+def train_plain(problem: Problem) -> SetModel:
+    """Train the model on all features alone, for where prices do not count."""
+    return train_models(problem, [frozenset(range(len(problem.prices.cost)))], choose_shape(problem))[0]
 
 
 def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
@@ -121,11 +126,16 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
 
 
 def _distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
-    """Order by what the features that are read cost, and keep those that lose less than all cheaper ones."""
+    """Order by what the features that are read cost, of equal cost the best one last, and keep one model a set.
+
+    The first reads nothing; of others that cost the same, the one that loses least is kept.
+    """
     weight, price = problem.rows.weight, problem.prices.of_set
-    loss = {id(model): float(np.average(model.losses, weights=weight)) for model in models}
-    kept: list[SetModel] = []
-    for model in sorted(models, key=lambda each: (price(each.features), loss[id(each)])):
-        if not any(each.features == model.features for each in kept):
-            kept.append(model)
-    return kept
+    loss = [float(np.average(model.losses, weights=weight)) for model in models]
+    order = sorted(range(len(models)), key=lambda k: (price(models[k].features), loss[k]))
+    nothing = next(k for k in order if not models[k].features)
+    best: dict[float, int] = {}
+    for k in order:
+        if models[k].features:
+            best.setdefault(price(models[k].features), k)
+    return [models[nothing], *(models[k] for k in best.values())]
