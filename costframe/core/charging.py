@@ -40,7 +40,8 @@ def charge_tree(
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
     if limits is not None:
         capped = capped_charges(tree, prices, limits, X, weight, by_path=acquisition == "path", n_jobs=n_jobs)
-        whole = np.flatnonzero(np.logical_not(capped.cut))
+        assert capped.cut is not None  # noqa: S101 - there are limits
+        whole = np.flatnonzero(~capped.cut)
         plain = charge_tree(tree, prices, X[whole], weight[whole], acquisition, None, n_jobs)
         return _with_plain(capped, plain, whole)
     marks = marks_for(tree.bank, tree.layout, prices, acquisition)
