@@ -68,7 +68,7 @@ def sealed(body):
     return body + hashlib.sha256(body).digest()
 
 
-def forged(header, payload, version=2):
+def forged(header, payload, version=3):
     text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
     return sealed(HEAD.pack(b"\x89costframe\r\n", version, len(text)) + text + payload)
 
@@ -96,11 +96,12 @@ def refusal(path, content=None, **options):
 def cases(draw):
     names = draw(feature_names())
     tree = draw(stage_trees(draw(banks(names, labels=True))))
-    own = draw(st.none() | cost_models(names))
+    tree = tree.with_costs(draw(st.none() | cost_models(names)))
+    X = draw(rows(len(names)))
     return (
-        tree.with_costs(own),
+        tree.with_fallbacks(X) if draw(st.booleans()) else tree,
         draw(cost_models(names)),
-        draw(rows(len(names))),
+        X,
         draw(st.sampled_from(("path", "learner"))),
     )
 
@@ -147,6 +148,9 @@ def test_the_loaded_predictor_is_the_saved_one(tmp_path_factory, case):
         for routing in ("hard", "soft"):
             evaluator = ExpectedCost(prices, routing=routing, acquisition=acquisition)
             assert_same_report(evaluator.evaluate(again, X), evaluator.evaluate(tree, X))
+    for limits in ({"max_cost": 2.5}, {"unavailable": ["x0"]}):
+        assert same_bytes(again.predict(X, **limits), tree.predict(X, **limits))
+        assert_same_report(again.cost(X, costs, **limits), tree.cost(X, costs, **limits))
     for row in X:
         assert steps(again, row, acquisition) == steps(tree, row, acquisition)
     save(again, path)
@@ -162,7 +166,7 @@ def test_every_byte_is_a_number_or_plain_text(tmp_path_factory, case):
     assert sealed(content[:-32]) == content
     header, payload = parts_of(content)
     assert header.keys() == {"arrays", "model"}
-    assert header["model"].keys() == {"feature_names", "categories", "opaques", "stages", "costs"}
+    assert header["model"].keys() == {"feature_names", "categories", "opaques", "stages", "costs", "fallbacks"}
     assert all(each.keys() == {"name", "features", "width"} for each in header["model"]["opaques"])
     at = 0
     for entry in header["arrays"]:
@@ -297,9 +301,9 @@ def test_a_foreign_file_is_not_read_to_its_end():
 def test_a_newer_file_says_so(saved):
     header, payload = parts_of(saved.read_bytes())
     text = refusal(saved, forged(header, payload, version=7))
-    assert text == "written by a newer costframe (format 7), this one reads up to 2"
-    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=3))
-    assert "expected format 2, got 0" in refusal(saved, forged(header, payload, version=0))
+    assert text == "written by a newer costframe (format 7), this one reads up to 3"
+    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=4))
+    assert "expected format 3, got 0" in refusal(saved, forged(header, payload, version=0))
 
 
 # --- forged files: whole, with a valid checksum, and impossible ------------------------------------------------------
@@ -355,6 +359,8 @@ def header_of(text):
 
 
 FORGED = {
+    "fallbacks that are not there": (set_model(True, "fallbacks"), "no array 'fallbacks.node_values'"),
+    "fallbacks of a number": (set_model(1, "fallbacks"), "expected true or false"),
     "header of nothing": (header_of(b""), "malformed header"),
     "header of no JSON": (header_of(b"{"), "malformed header"),
     "header not in ASCII": (header_of(b'"\xc3\xa9"'), "malformed header"),
