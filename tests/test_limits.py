@@ -1,5 +1,6 @@
 """Hard caps and what is unavailable: the kernel, the walker, the inquiry and a counting source agree."""
 
+import asyncio
 import pickle
 
 import attrs
@@ -251,3 +252,12 @@ def test_an_opaque_learner_that_raises_leaves_a_capped_inquiry_as_it_was():
     assert (inquiry.needs, inquiry.cost) == (("age",), 0.0)
     inquiry.supply({"age": 3.0})
     assert (inquiry.answer.value, inquiry.answer.cost) == (3.0, 1.0)
+
+
+def test_drivers_pass_limits_on():
+    tree, row = model(0, 1, 2), [1.0, 1.0, 1.0]
+    for limits, value in (({"max_cost": 3.5}, 2.0), ({"unavailable": ("blood",)}, 2.0), ({"max_cost": 0.0}, 0.0)):
+        one = cf.predict_one(tree, row, **limits)
+        assert (one.value, one.reason) == (value, "max_cost" if "max_cost" in limits else "unavailable")
+        assert asyncio.run(cf.predict_one_async(tree, row, **limits)).value == value
+        assert [end.value for end in cf.predict_many(tree, [row, row], **limits)] == [value, value]
