@@ -481,7 +481,7 @@ def test_forging_nothing_gives_a_file_that_loads(saved):
 
 
 def test_a_header_longer_than_the_file_is_refused(saved):
-    body = HEAD.pack(b"\x89costframe\r\n", 2, 2**63) + b"{}"
+    body = HEAD.pack(b"\x89costframe\r\n", 3, 2**63) + b"{}"
     assert "does not fit" in refusal(saved, sealed(body))
 
 
