@@ -182,7 +182,7 @@ def test_compare_fits(run, monkeypatch, width):
     assert len(re.findall(r"^[* ][> ] *miser +\S+ .* 0\.\d{4} +\d+\.\d\d", result.stdout, re.MULTILINE)) == 4
     assert re.search(r"[a-z] +(\S+ +)?\d+\.\d% +\d\.\d\d", result.stdout)
     said = " ".join(result.stdout.split())
-    assert ("in points.csv, too wide for here: features, learners, rounds" in said) == (width == 50)
+    assert ("in points.csv, too wide for here: features, learners, rounds" in said) == (width == 60)
     assert ("too wide for here" in said) == (width < 80)
     assert ("rounds: mean trips" in said) == (width == 80)
 

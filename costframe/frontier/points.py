@@ -125,10 +125,8 @@ class Frontier:
     ) -> Frontier:
         """Fit algorithms at many tradeoffs, and estimate their scores on rows that they did not see.
 
-        Models are fitted on train. Where valid is large, they are estimated on it, less what chance adds to the best of
-        many. Where it is small, each path or fit is repeated on folds of train and valid together, and estimated on the
-        rows left out: between the two models of such a path whose costs are next to the point's. An algorithm whose
-        path says its own errors is believed.
+        Models are fitted on train. Scores are estimated on valid, less what chance adds to the best; where valid is
+        small, on folds of train and valid, for each of which all is fitted once more; docs/choosing.md says how.
 
         Parameters
         ----------
@@ -224,12 +222,9 @@ class Frontier:
         Where no constant is among the points, that is the cheapest.
         """
         constant = max((point for point in self.points if not point.n_features), key=best_first, default=None)
-        good = [
-            point
-            for point in self.points
-            if constant is None
-            or (point.n_features and point.score - constant.score > self.difference_error(point, constant))
-        ]
+        good = self.points
+        if constant is not None:
+            good = tuple(p for p in good if p.score - constant.score > self.difference_error(p, constant))
         return min(good, key=lambda point: (point.cost, -point.score), default=None)
 
     def difference_error(self, one: Point, other: Point) -> float:
@@ -245,8 +240,7 @@ class Frontier:
     def interval(self, point: Point) -> tuple[float, float]:
         """Return where the score on test should be in nine of ten cases; without test rows, on very many rows.
 
-        It is score +- 1.645 * sqrt(score_error^2 + test_error^2): both the estimate and the test score rest on so many
-        rows only.
+        It is score +- 1.645 * sqrt(score_error^2 + test_error^2): both rest on so many rows only.
         """
         margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
         return point.score - margin, point.score + margin
