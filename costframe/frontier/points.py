@@ -90,8 +90,7 @@ class Frontier:
     models : tuple
         The fitted estimator of each point; may be empty.
     influences : tuple of float64 (rows,) or None
-        How far each row moves the score of each point, as in `costframe.core.influence`; may be empty. Two points that
-        have them are compared row by row.
+        How far each row moves the score of each point (`costframe.core.influence`); may be empty.
     """
 
     points: tuple[Point, ...]
@@ -148,8 +147,8 @@ class Frontier:
             Adds the best point of a path within this mean cost per row on valid, or fits that come close to it from
             below.
         folds : int, optional
-            How many folds of train and valid: 0 for none, else at least 3. By default 5 where valid has fewer than
-            1,000 rows (100 queries of a ranking) and there are 5 rows of each class, else 0.
+            How many folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
+            queries) and each class has 5 rows, else 0.
         parameters : mapping, optional
             Further parameters of every estimator.
         progress : callable, optional
@@ -210,17 +209,13 @@ class Frontier:
             )
         return self._cheapest_as_good(affordable)
 
-    def _cheapest_as_good(self, points: Iterable[Point]) -> Point:
-        points = tuple(points)
+    def _cheapest_as_good(self, points: Sequence[Point]) -> Point:
         best = max(points, key=best_first)
         good = [point for point in points if best.score - point.score <= self.difference_error(best, point)]
         return min(good, key=lambda point: (point.cost, -point.score))
 
     def useful(self) -> Point | None:
-        """Return the cheapest point that beats the constant model by more than one standard error, if any does.
-
-        Where no constant is among the points, that is the cheapest.
-        """
+        """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
         constant = max((point for point in self.points if not point.n_features), key=best_first, default=None)
         good = self.points
         if constant is not None:
@@ -228,10 +223,7 @@ class Frontier:
         return min(good, key=lambda point: (point.cost, -point.score), default=None)
 
     def difference_error(self, one: Point, other: Point) -> float:
-        """Return the standard error of the difference of two points' scores, row by row where that is known.
-
-        Else it is that of the one with the better score.
-        """
+        """Return the standard error of the difference of two scores; where rows are unknown, the better one's error."""
         first, second = (self.influences[self.points.index(p)] if self.influences else None for p in (one, other))
         if first is None or second is None:
             return max(one, other, key=best_first).score_error
