@@ -11,6 +11,7 @@ from attrs import field, frozen
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
 from costframe.frontier.estimates import difference_error
+from costframe.frontier.selection import beating_constant, best_first, cheapest_as_good
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Progress
 
-__all__ = ["Frontier", "Point", "best_first", "not_dominated"]
+__all__ = ["Frontier", "Point", "not_dominated"]
 
 NINE_OF_TEN = 1.645  # standard errors, both ways
 
@@ -190,7 +191,7 @@ class Frontier:
 
     def recommended(self) -> Point:
         """Return the cheapest point whose score is within one standard error of the best."""
-        return self._cheapest_as_good(self.points)
+        return cheapest_as_good(self, self.points)
 
     def within(self, budget: float) -> Point:
         """Return the cheapest point within one standard error of the best that costs at most `budget` per row.
@@ -207,20 +208,11 @@ class Frontier:
                 f"budget: no model costs at most {budget:g} {self.unit} per row; the cheapest found costs "
                 f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
             )
-        return self._cheapest_as_good(affordable)
-
-    def _cheapest_as_good(self, points: Sequence[Point]) -> Point:
-        best = max(points, key=best_first)
-        good = [point for point in points if best.score - point.score <= self.difference_error(best, point)]
-        return min(good, key=lambda point: (point.cost, -point.score))
+        return cheapest_as_good(self, affordable)
 
     def useful(self) -> Point | None:
         """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
-        constant = max((point for point in self.points if not point.n_features), key=best_first, default=None)
-        good = self.points
-        if constant is not None:
-            good = tuple(p for p in good if p.score - constant.score > self.difference_error(p, constant))
-        return min(good, key=lambda point: (point.cost, -point.score), default=None)
+        return min(beating_constant(self, self.points), key=lambda point: (point.cost, -point.score), default=None)
 
     def difference_error(self, one: Point, other: Point) -> float:
         """Return the standard error of the difference of two scores; where rows are unknown, the better one's error."""
@@ -281,11 +273,6 @@ class Frontier:
         wanted = ((path_png, pictures["png"]), (path_svg, pictures["svg"]))
         write_together({Path(path): picture for path, picture in wanted if path is not None})
         return pictures
-
-
-def best_first(point: Point) -> tuple[float, float]:
-    """Return what points are ordered by: score, then cost."""
-    return (point.score, -point.cost)
 
 
 def not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
