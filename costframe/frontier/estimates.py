@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.errors import DataError
 from costframe.core.influence import influence, standard_error
 from costframe.core.scoring import score_named
 
@@ -56,10 +57,12 @@ class Estimate:
 
 
 def on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
-    """Score predictions of rows that the model did not see; the score is NaN where there is none on such rows."""
+    """Score predictions of rows that the model did not see; refuse rows on which there is no such score."""
     y = rows.codes(model)
-    moved = influence(name, y, predictions, rows.weight, rows.qid)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
+    if math.isnan(score):
+        raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or vary in nothing")
+    moved = influence(name, y, predictions, rows.weight, rows.qid)
     return Estimate(float(score), standard_error(moved), moved)
 
 
