@@ -94,6 +94,15 @@ def test_points_are_compared_row_by_row_where_their_rows_are_known():
     assert difference_error(common, longer) == pytest.approx(np.sqrt(0.07))
 
 
+def test_what_is_less_sure_counts_as_worse():
+    best, sure, unsure = (
+        point(score, cost, score_error=error)
+        for score, cost, error in [(0.9, 9, 0.02), (0.89, 5, 0.02), (0.89, 3, 0.04)]
+    )
+    assert Frontier((best, sure, unsure), "r2", "unit", 9).recommended() is sure
+    assert Frontier((unsure, point(0.88, 1, score_error=0.01)), "r2", "unit", 9).recommended().cost == 1
+
+
 def test_a_constant_is_kept_only_where_nothing_affordable_is_better():
     constant = point(0.5, 0.0, n_features=0)
     weak, good, best = point(0.51, 5, score_error=0.02), point(0.7, 25, score_error=0.02), point(0.8, 90)

@@ -179,9 +179,9 @@ def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Po
 def _choices(frontier: Frontier, chosen: Point, budget: float | None) -> dict[str, Point]:
     cheap, best = frontier.recommended(), frontier.best()
     if cheap == best:
-        choices = {"best, none as good within the error is cheaper": best}
+        choices = {"best, and recommended: none as good within the error is cheaper": best}
     else:
-        choices = {"best": best, "cheapest within one standard error of it": cheap}
+        choices = {"best": best, "recommended, the cheapest as good within the error": cheap}
     return choices if budget is None else choices | {f"chosen within {budget:g} {frontier.unit} per row": chosen}
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.errors import DataError
 from costframe.core.influence import influence, standard_error
 from costframe.core.scoring import score_named
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Estimate",
-    "Rival",
     "between",
     "difference_error",
     "less_chance",
@@ -56,20 +56,13 @@ class Estimate:
     influence: NDArray[np.float64] | None = field(default=None, repr=False)
 
 
-@frozen(eq=False)
-class Rival:
-    """A model that might have been chosen: its cost, its score, and how far each row moves that."""
-
-    cost: float
-    score: float
-    influence: NDArray[np.float64]
-
-
 def on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
-    """Score predictions of rows that the model did not see; the score is NaN where there is none on such rows."""
+    """Score predictions of rows that the model did not see; refuse rows on which there is no such score."""
     y = rows.codes(model)
-    moved = influence(name, y, predictions, rows.weight, rows.qid)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
+    if math.isnan(score):
+        raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or vary in nothing")
+    moved = influence(name, y, predictions, rows.weight, rows.qid)
     return Estimate(float(score), standard_error(moved), moved)
 
 
@@ -117,23 +110,15 @@ def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
     return math.sqrt(max(float(one @ one + other @ other - 2 * shared), 0.0))
 
 
-def less_chance(found: Sequence[Fitted], rivals: Sequence[Rival] = ()) -> list[Fitted]:
+def less_chance(found: Sequence[Fitted]) -> list[Fitted]:
     """Take off what chance adds to the score of the best at each cost, which is chosen by the rows that judge it.
 
     Rows are drawn again with replacement many times. The model that is best on the rows drawn, among those of no higher
     cost, is judged on the rows that were not drawn; how much less its score is there, on average, is what chance adds
     (the bootstrap bias-corrected choice of Tsamardinos et al., 2018, by influences instead of scores). Only models
     whose influences are known, and rest on the same rows, are corrected.
-
-    Parameters
-    ----------
-    found : sequence of Fitted
-        Of one algorithm.
-    rivals : sequence of Rival
-        Models that were not chosen, but might have been.
     """
-    excess = _excess(found, rivals)
-    return [_lowered(each, amount) for each, amount in zip(found, excess, strict=True)]
+    return [_lowered(each, amount) for each, amount in zip(found, _excess(found).tolist(), strict=True)]
 
 
 def less_chance_of_union(found: Sequence[Fitted]) -> list[Fitted]:
@@ -149,22 +134,15 @@ def _lowered(fitted: Fitted, amount: float) -> Fitted:
     return evolve(fitted, point=evolve(fitted.point, score=fitted.point.score - float(amount)))
 
 
-def _excess(found: Sequence[Fitted], rivals: Sequence[Rival] = ()) -> NDArray[np.float64]:
+def _excess(found: Sequence[Fitted]) -> NDArray[np.float64]:
     """float64 (found,): what chance adds to the best at the cost of each; 0 where influences are not known."""
     excess = np.zeros(len(found))
-    every = [
-        *(Rival(each.point.cost, each.point.score, each.influence) for each in found if each.influence is not None),
-        *rivals,
-    ]
-    known = np.array([place for place, each in enumerate(found) if each.influence is not None], np.int64)
-    places = np.append(known, np.full(len(rivals), -1))
-    lengths = np.array([len(each.influence) for each in every])
-    for length in np.unique(lengths):
-        alike = np.flatnonzero(lengths == length)
-        order = alike[np.lexsort(([-every[i].score for i in alike], [every[i].cost for i in alike]))]
-        scores, moved = np.array([every[i].score for i in order]), np.stack([every[i].influence for i in order])
-        mine = places[order] >= 0
-        excess[places[order][mine]] = _added_by_chance(scores, moved)[mine]
+    known = {place: each.influence for place, each in enumerate(found) if each.influence is not None}
+    for length in sorted({len(moved) for moved in known.values()}):
+        alike = [place for place, moved in known.items() if len(moved) == length]
+        alike.sort(key=lambda place: (found[place].point.cost, -found[place].point.score))
+        scores = np.array([found[place].point.score for place in alike])
+        excess[alike] = _added_by_chance(scores, np.stack([known[place] for place in alike]))
     return excess
 
 

@@ -73,7 +73,7 @@ def _is_small(valid: Rows) -> bool:
 
 def _fit_together(train: Rows, valid: Rows) -> bool:
     """Tell whether rows of both make one table: frames whose columns are the same."""
-    if type(train.X) is not type(valid.X):
+    if type(train.X) is not type(valid.X) or hasattr(train.X, "toarray"):
         return False
     kinds = [(list(rows.X.columns), list(rows.X.dtypes)) for rows in (train, valid) if hasattr(rows.X, "dtypes")]
     return not kinds or kinds[0] == kinds[1]

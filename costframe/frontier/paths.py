@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from costframe.frontier.choose import choose
-from costframe.frontier.estimates import Estimate, Rival, between, less_chance, model_variance, on_rows, over_folds
+from costframe.frontier.estimates import Estimate, between, less_chance, model_variance, on_rows, over_folds
 from costframe.frontier.trial import optional
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from costframe.frontier.trial import Fitted, Progress, Trial
 
 __all__ = ["FitsPath", "ModelPath", "PathPoint", "fit_along", "fits_path"]
-
-CANDIDATES = 100  # at most, of which chance is taken to have chosen
-VALUES = 1_000_000  # predictions for it, at most
 
 
 class PathPoint(Protocol):
@@ -131,8 +128,7 @@ def fit_along(trial: Trial, points: int, budget: float | None, told: Progress) -
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if _own(point) is None else float(point.cost)
             found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
-        rivals = [] if trial.folds else _rivals(trial, model, path, found)
-    found = less_chance(found, rivals)
+    found = less_chance(found)
     best = max(fitted.point.score for fitted in found)
     told(points, points, f"{name}: {len(found)} points, {trial.score} up to {best:.4f} ({seconds:.1f} s)")
     return found
@@ -144,28 +140,6 @@ def _own(point: Any) -> Estimate | None:
     if error is None:
         return None
     return Estimate(float(point.score), float(error), getattr(point, "influence", None))
-
-
-def _rivals(trial: Trial, model: Any, path: ModelPath, found: Sequence[Fitted]) -> list[Rival]:
-    """Return models of the path that are as good within the error as what was chosen at their cost, some of them all.
-
-    That the chosen ones are best may be chance; models that estimate themselves have no rivals.
-    """
-    chosen = sorted((fitted.point for fitted in found), key=lambda point: point.cost)
-    costs, errors = (np.array([getattr(point, name) for point in chosen]) for name in ("cost", "score_error"))
-    reached = np.maximum.accumulate([point.score for point in chosen])
-    near = []
-    for point in getattr(path, "points", ()):
-        place = int(np.searchsorted(costs, point.cost, "right")) - 1
-        if _own(point) is None and place >= 0 and reached[place] - point.score <= errors[place] and point.n_rounds:
-            near.append(point)
-    rivals = []
-    most = min(CANDIDATES - len(found), VALUES // len(trial.valid.y))
-    for place in np.unique(np.linspace(0, len(near) - 1, max(min(most, len(near)), 0)).astype(np.int64)).tolist():
-        estimate = on_rows(trial.score, trial.valid, model, path.predictor(near[place]).predict(trial.valid.X))
-        if estimate.influence is not None:
-            rivals.append(Rival(near[place].cost, estimate.score, estimate.influence))
-    return rivals
 
 
 def _alike(trial: Trial, fold: Fold, model: Any, path: ModelPath, chosen: Sequence[Any], plain: Any) -> list[Estimate]:

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
 from costframe.frontier.estimates import difference_error
+from costframe.frontier.selection import beating_constant, best_first, cheapest_as_good
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Progress
 
-__all__ = ["Frontier", "Point", "best_first", "not_dominated"]
+__all__ = ["Frontier", "Point", "not_dominated"]
 
 NINE_OF_TEN = 1.645  # standard errors, both ways
 
@@ -90,8 +91,7 @@ class Frontier:
     models : tuple
         The fitted estimator of each point; may be empty.
     influences : tuple of float64 (rows,) or None
-        How far each row moves the score of each point, as in `costframe.core.influence`; may be empty. Two points that
-        have them are compared row by row.
+        How far each row moves the score of each point (`costframe.core.influence`); may be empty.
     """
 
     points: tuple[Point, ...]
@@ -125,10 +125,8 @@ class Frontier:
     ) -> Frontier:
         """Fit algorithms at many tradeoffs, and estimate their scores on rows that they did not see.
 
-        Models are fitted on train. Where valid is large, they are estimated on it, less what chance adds to the best of
-        many. Where it is small, each path or fit is repeated on folds of train and valid together, and estimated on the
-        rows left out: between the two models of such a path whose costs are next to the point's. An algorithm whose
-        path says its own errors is believed.
+        Models are fitted on train. Scores are estimated on valid, less what chance adds to the best; where valid is
+        small, on folds of train and valid, for each of which all is fitted once more; docs/choosing.md says how.
 
         Parameters
         ----------
@@ -150,8 +148,8 @@ class Frontier:
             Adds the best point of a path within this mean cost per row on valid, or fits that come close to it from
             below.
         folds : int, optional
-            How many folds of train and valid: 0 for none, else at least 3. By default 5 where valid has fewer than
-            1,000 rows (100 queries of a ranking) and there are 5 rows of each class, else 0.
+            How many folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
+            queries) and each class has 5 rows, else 0.
         parameters : mapping, optional
             Further parameters of every estimator.
         progress : callable, optional
@@ -193,7 +191,7 @@ class Frontier:
 
     def recommended(self) -> Point:
         """Return the cheapest point whose score is within one standard error of the best."""
-        return self._cheapest_as_good(self.points)
+        return cheapest_as_good(self, self.points)
 
     def within(self, budget: float) -> Point:
         """Return the cheapest point within one standard error of the best that costs at most `budget` per row.
@@ -210,33 +208,14 @@ class Frontier:
                 f"budget: no model costs at most {budget:g} {self.unit} per row; the cheapest found costs "
                 f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
             )
-        return self._cheapest_as_good(affordable)
-
-    def _cheapest_as_good(self, points: Iterable[Point]) -> Point:
-        points = tuple(points)
-        best = max(points, key=best_first)
-        good = [point for point in points if best.score - point.score <= self.difference_error(best, point)]
-        return min(good, key=lambda point: (point.cost, -point.score))
+        return cheapest_as_good(self, affordable)
 
     def useful(self) -> Point | None:
-        """Return the cheapest point that beats the constant model by more than one standard error, if any does.
-
-        Where no constant is among the points, that is the cheapest.
-        """
-        constant = max((point for point in self.points if not point.n_features), key=best_first, default=None)
-        good = [
-            point
-            for point in self.points
-            if constant is None
-            or (point.n_features and point.score - constant.score > self.difference_error(point, constant))
-        ]
-        return min(good, key=lambda point: (point.cost, -point.score), default=None)
+        """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
+        return min(beating_constant(self, self.points), key=lambda point: (point.cost, -point.score), default=None)
 
     def difference_error(self, one: Point, other: Point) -> float:
-        """Return the standard error of the difference of two points' scores, row by row where that is known.
-
-        Else it is that of the one with the better score.
-        """
+        """Return the standard error of the difference of two scores; where rows are unknown, the better one's error."""
         first, second = (self.influences[self.points.index(p)] if self.influences else None for p in (one, other))
         if first is None or second is None:
             return max(one, other, key=best_first).score_error
@@ -245,8 +224,7 @@ class Frontier:
     def interval(self, point: Point) -> tuple[float, float]:
         """Return where the score on test should be in nine of ten cases; without test rows, on very many rows.
 
-        It is score +- 1.645 * sqrt(score_error^2 + test_error^2): both the estimate and the test score rest on so many
-        rows only.
+        It is score +- 1.645 * sqrt(score_error^2 + test_error^2): both rest on so many rows only.
         """
         margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
         return point.score - margin, point.score + margin
@@ -295,11 +273,6 @@ class Frontier:
         wanted = ((path_png, pictures["png"]), (path_svg, pictures["svg"]))
         write_together({Path(path): picture for path, picture in wanted if path is not None})
         return pictures
-
-
-def best_first(point: Point) -> tuple[float, float]:
-    """Return what points are ordered by: score, then cost."""
-    return (point.score, -point.cost)
 
 
 def not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:

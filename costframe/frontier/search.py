@@ -61,7 +61,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     validation_fraction : float
         Share of the rows (of the queries of a ranking) that is held out where `fit` gets no X_val.
     random_state : int
-        For that share, and for folds.
+        For that share.
     verbose : int
         1 shows a progress bar.
 
@@ -128,7 +128,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             train, valid = self._hold_out(train)
         else:
             valid = Rows(X_val, y_val, sample_weight_val, qid_val)
-        folds = folds_of(train, valid, self.folds, classes=self._kind == "classifier", seed=self.random_state)
+        folds = folds_of(train, valid, self.folds, classes=self._kind == "classifier")
         trial = Trial(type(self.estimator).__name__, self._make, train, valid, None, self._score(train), folds=folds)
         self._choose(trial)
         return self

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.errors import DataError
 from costframe.core.expected import ExpectedCost
 from costframe.core.stage_tree import StageTree
 from costframe.core.tables import as_rows
@@ -138,10 +136,6 @@ class Trial:
 
     def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
         found = on_rows(self.score, rows, model, model.predictor_.predict(rows.X))
-        if math.isnan(found.score):
-            raise DataError(
-                f"score: there is no {self.score} on {len(rows.y)} rows that lack a class or vary in nothing"
-            )
         return found, ExpectedCost(model.costs_).evaluate(model.predictor_, rows.X, sample_weight=rows.weight)
 
 
