@@ -66,8 +66,10 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         paid |= set() if name in names else {name} | needed_resources(costs, name)
     before = set(paid)
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
-    had, reason = begin(predictor, costs, max_cost, barred, before)
-    have, trips, at, visited = set(given) | set(had), int(bool(set(had) - given)), 0, [0]
+    whole = [k for k, stop in enumerate(stops) if len(stop.features) and {names[f] for f in stop.features} <= given]
+    at = max(whole, default=0)
+    had, reason = begin(predictor, costs, max_cost, barred, before) if at == 0 else ([], "complete")
+    have, trips, visited = set(given) | set(had), int(bool(set(had) - given)), [at]
     paid |= items(had, costs)
     while True:
         seen = [x if name in have else math.nan for name, x in zip(names, row, strict=True)]

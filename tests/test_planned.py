@@ -203,6 +203,19 @@ def test_prices_decide_at_prediction():
     assert repr(predictor) == "PlannedPredictor(3 stops, 2 features, tradeoff=0.01)"
 
 
+def test_a_row_begins_where_all_is_known():
+    predictor = chain(LABORATORY, 0.05)
+    assert predictor.exits([[0.25, 3.0]]).tolist() == [1]
+    end, asked = inquire(predictor, np.array([0.25, 3.0]), known={"a": 0.25})
+    assert (end.exit, end.value, end.cost, asked) == (1, 0.25, 0.0, [])
+    end, asked = inquire(predictor, np.array([0.25, 3.0]), known={"a": 0.25, "b": 3.0})
+    assert (end.exit, end.value, end.rounds) == (2, 30.25, 0)
+    end, asked = inquire(predictor, np.array([0.25, 3.0]), known={"b": 3.0})
+    assert (end.exit, asked) == (2, ["a"])  # b is free now
+    assert predictor.grows
+    assert not chain(LABORATORY, planned=Answer([], np.empty((0, 2)), [-1.0, -2.0])).grows
+
+
 def test_what_cannot_be_had_of_the_first_stop_is_missing_there():
     bank = WeakLearnerBank.columns(("a", "b"), fill=7.0)
     gains_bank = WeakLearnerBank.columns(("a", "b", "score 0"))

@@ -39,7 +39,7 @@ class Terms:
         Items that are paid for before the first stop.
     reachable : bool (m,)
         Stops all of whose features can be had.
-    first : tuple of int
+    first : frozenset of int
         Features that a row has at stop 0: all of its set, but those that cannot be had or paid for.
     missing : tuple of int
         The others of its set.
@@ -57,7 +57,7 @@ class Terms:
     threshold: float
     known: int
     reachable: NDArray[np.bool_]
-    first: tuple[int, ...]
+    first: frozenset[int]
     missing: tuple[int, ...]
     begins_with: int
     begun: int
@@ -87,7 +87,7 @@ class Terms:
             limits.threshold,
             known,
             reachable=np.array([not each & limits.unavailable for each in sets]),
-            first=tuple(first),
+            first=frozenset(first),
             missing=tuple(sorted(sets[0].difference(first))),
             begins_with=known | prices.items(first),
             begun=begun,

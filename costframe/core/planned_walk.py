@@ -11,7 +11,7 @@ from attrs import define, frozen
 from costframe.core.bits import ones_of
 from costframe.core.evaluate import over_chunks, predict_rows
 from costframe.core.layout import lay_out
-from costframe.core.planned_terms import REASONS
+from costframe.core.planned_terms import COMPLETE, REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ class PlannedWalker:
         Features of each stop, one bit a column.
     terms : Terms
     given : mapping of int to float
-        Values that are known before.
+        Values that are known before. The row begins at the last stop that some of them make up, else at stop 0.
     """
 
     def __init__(
@@ -93,12 +93,14 @@ class PlannedWalker:
         self._models, self._sets, self._terms = models, sets, terms
         width = len(terms.prices.prices.cost) + len(models[0].answer.intercept)
         self._row = np.full((1, width), np.nan)
-        self._have, self._paid = 0, terms.begins_with
-        self._stop = 0  # where the row stands, or goes as soon as it has what it needs
-        self._why = terms.begun
-        self._scores: NDArray[np.float64] | None = None
-        self._needs = frozenset(terms.first) - given.keys()
+        self._have = 0
         self._take(given)
+        self._scores: NDArray[np.float64] | None = None
+        # where the row stands, or goes as soon as it has what it needs
+        self._stop = max((k for k, wanted in enumerate(sets) if wanted and not wanted & ~self._have), default=0)
+        self._paid, self._why, self._needs = terms.known, COMPLETE, frozenset[int]()
+        if self._stop == 0:
+            self._paid, self._why, self._needs = terms.begins_with, terms.begun, terms.first - given.keys()
         if not self._needs:
             self.advance({})
 
