@@ -169,6 +169,61 @@ class IsFiniteForWholeRowsOnly(Delegate):
         return np.where(np.isnan(X).all(axis=1), np.nan, self.inner.decision_function(X, **limits))
 
 
+class ExceedsItsCap(Delegate):
+    def cost(self, X, costs=None, *, max_cost=None, **more):
+        return self.inner.cost(X, costs, max_cost=None if max_cost is None else max_cost + 1.0, **more)
+
+
+class HasNoAnswerWithinACap(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return report if report.cut is None else attrs.evolve(report, predictions=np.where(report.cut, np.nan, 0.0))
+
+
+class OverspendsStepByStep(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        return self.inner.inquire(costs, acquisition, known, unavailable=limits.get("unavailable", ()))
+
+
+class AsksForWhatIsUnavailable(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        return self.inner.inquire(costs, acquisition, known, max_cost=limits.get("max_cost"))
+
+
+class ReportsWhatIsUnavailable(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return report if not more.get("unavailable") else attrs.evolve(report, acquired=~report.acquired)
+
+
+class ForgetsThatValuesAreKnown(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        return self.inner.inquire(costs, acquisition, () if limits.get("unavailable") else known, **limits)
+
+
+class ChargesTooLittleUnderACap(Delegate):
+    def cost(self, X, costs=None, **more):
+        report = self.inner.cost(X, costs, **more)
+        return report if report.cut is None else attrs.evolve(report, per_row=report.per_row * 0.9)
+
+
+class PredictsWithoutTheCap(Delegate):
+    def predict(self, X, **_):
+        return self.inner.predict(X)
+
+
+class CutsTooEarly(Delegate):
+    def cost(self, X, costs=None, *, max_cost=None, **more):
+        return self.inner.cost(X, costs, max_cost=None if max_cost is None else max_cost * 0.9, **more)
+
+
+class CutsTooEarlyStepByStep(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=(), *, max_cost=None, **more):
+        return self.inner.inquire(
+            costs, acquisition, known, max_cost=None if max_cost is None else max_cost * 0.9, **more
+        )
+
+
 @attrs.define(eq=False, frozen=True)
 class HasMoreThanItsParts(StageTree):
     """A stage tree with something beside its bank and stages, which no file holds."""
@@ -235,3 +290,13 @@ lying(IsFiniteForWholeRowsOnly, predictions_are_proper="not finite")
 lying(more_than_its_parts, saved_is_loaded="predictions differ after loading")
 lying_plan(PredictsAtItsOwnPrices, prices_may_change_after_training="the inquiry ends in")
 lying_plan(MistrustsWhatIsCheap, what_gets_cheaper_is_bought_no_less="no longer buy it")
+lying(ExceedsItsCap, no_row_exceeds_its_cap="more than its cap")
+lying(HasNoAnswerWithinACap, no_row_exceeds_its_cap="no finite answer")
+lying(OverspendsStepByStep, no_row_exceeds_its_cap="more than its cap")
+lying(AsksForWhatIsUnavailable, what_is_unavailable_is_never_asked_for="are unavailable")
+lying(ReportsWhatIsUnavailable, what_is_unavailable_is_never_asked_for="reports that it acquires")
+lying(ForgetsThatValuesAreKnown, what_is_unavailable_is_never_asked_for="although all values are known")
+lying(ChargesTooLittleUnderACap, a_capped_report_is_what_is_fetched="reported against charged")
+lying(PredictsWithoutTheCap, a_capped_report_is_what_is_fetched="predict and the report differ")
+lying(CutsTooEarly, a_cap_beyond_reach_changes_nothing="are cut by a cap that all can pay")
+lying(CutsTooEarlyStepByStep, a_cap_beyond_reach_changes_nothing="of just what it costs")

@@ -209,3 +209,9 @@ class MergesClasses(OfTwoClasses):
     def predict_proba(self, X):
         p = super().predict_proba(X)
         return np.stack([p[:, 0], p[:, 1:].sum(axis=1)], axis=1)
+
+
+@breaks(estimators_pass_limits_on="predict differs from the predictor's")  # noqa: S106 - no password, a law
+class PredictsBeyondLimits(StumpsRegressor):
+    def predict(self, X, **_):
+        return super().predict(X)

@@ -1,12 +1,22 @@
 """Hard caps and what is unavailable: the kernel, the walker, the inquiry and a counting source agree."""
 
+import asyncio
+import pickle
+
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import costframe as cf
 from costframe.core.capped import CappedRows, _step_rows, walk_under_limits
+from costframe.core.errors import InquiryError, ParameterError, StageError
+from costframe.core.fallbacks import FallbackRows
 from costframe.core.limits import Limits
+from costframe.core.opaque import OpaqueLearner
+from costframe.core.stepped import SteppedPredictor
+from costframe.core.tree_table import TreeTable
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -69,3 +79,185 @@ def test_report_equals_inquiry_equals_counting_source_under_limits(case):
         assert end.rounds == report.rounds[i]
         if report.cut is not None:
             assert (end.reason != "complete") == report.cut[i]
+
+
+NAMES = ("age", "iron", "scan")
+COSTS = cf.CostModel.from_dict(
+    {"features": {"age": 1.0, "iron": {"cost": 0.5, "needs": ["blood"]}, "scan": 6.0}, "resources": {"blood": 2.0}}
+)
+
+
+def stump(feature, values):
+    return TreeTable.single(
+        [feature, -1, -1], [0.0] * 3, [True] * 3, [1, -1, -1], [2, -1, -1], np.array([0.0, *values])[:, None]
+    )
+
+
+def model(*features, link="identity", weight=1.0):
+    """Stumps that give 0 below zero and 1 above, of one feature each."""
+    bank = cf.WeakLearnerBank.from_trees(TreeTable.concatenate([stump(f, (0.0, 1.0)) for f in features]), NAMES)
+    count = np.arange(len(features))
+    return cf.StageTree(bank, (cf.Answer(count, np.full(len(count), weight), 0.0, link),), COSTS)
+
+
+@pytest.fixture
+def X():  # noqa: N802 - a table
+    body = np.random.default_rng(0).standard_normal((400, 1))
+    return body + 0.1 * np.random.default_rng(1).standard_normal((400, 3))
+
+
+def test_learners_that_cannot_be_paid_are_left_out_and_later_ones_go_on(X):
+    tree = model(2, 0, 1)
+    report = tree.cost(X, max_cost=3.5)
+    np.testing.assert_array_equal(report.acquired, np.tile([True, True, False], (400, 1)))
+    assert report.cut.all()
+    assert "cut=400" in repr(report)
+    np.testing.assert_array_equal(report.predictions, (X[:, :2] > 0).sum(axis=1))
+    end = tree.inquire(max_cost=3.5)
+    assert end.needs == ("age", "iron")  # both certain to be bought
+
+
+def test_what_is_bought_for_a_learner_stays_paid():
+    both = TreeTable.single(  # age first, then the scan
+        [0, 2, -1, -1, -1], [0.0] * 5, [True] * 5, [1, 3, -1, -1, -1], [2, 4, -1, -1, -1], np.arange(5.0)[:, None]
+    )
+    bank = cf.WeakLearnerBank.from_trees(TreeTable.concatenate([both, stump(1, (0.0, 1.0))]), NAMES)
+    tree = cf.StageTree(bank, (cf.Answer([0, 1], [1.0, 1.0], 0.0),), COSTS)
+    inquiry = tree.inquire(max_cost=4.0)
+    assert inquiry.needs == ("age",)  # iron is certain only once age is known
+    inquiry.supply({"age": -1.0})
+    assert inquiry.needs == ("iron",)
+    inquiry.supply({"iron": 1.0})
+    assert (inquiry.answer.cost, inquiry.answer.reason, inquiry.answer.rounds) == (3.5, "max_cost", 2)
+    assert tree.cost([[-1.0, 1.0, 1.0]], max_cost=4.0).per_row[0] == 3.5
+    assert tree.inquire(max_cost=4.0, acquisition="learner").needs == ("iron",)
+
+
+def test_a_forest_of_averages_comes_out_right(X):
+    """Stumps that all say nearly the same: with one of three, the mean is expected, not a third of it."""
+    forest = model(0, 1, 2, weight=1 / 3)
+    full = forest.predict(X)
+    assert np.abs(forest.predict(X, max_cost=1.0) - full).mean() > 0.25
+    expecting = forest.with_fallbacks(X)
+    assert np.abs(expecting.predict(X, max_cost=1.0) - full).mean() < 0.1
+    assert np.abs(expecting.predict(X, max_cost=0.0) - full.mean()).max() < 0.02
+    within = expecting.predict(X, max_cost=3.5)
+    assert ((within >= full.min()) & (within <= full.max())).all()
+
+
+def test_with_nothing_bought_the_mean_probability_is_expected(X):
+    tree = model(0, 1, 2, link="sigmoid", weight=4.0).with_fallbacks(X)
+    assert np.abs(tree.predict(X, max_cost=0.0) - tree.predict(X).mean()).max() < 0.01
+
+
+def test_a_route_that_cannot_be_finished_expects_what_its_rows_are_answered(X):
+    bank = model(0, 1, 2).bank
+    stages = (
+        cf.Route([2], [1.0], 0.0, 0.5, 1.0, 1, 2),
+        cf.Answer([], np.empty((0, 1)), -1.0, "sigmoid"),
+        cf.Answer([0], [2.0], 1.0, "identity"),
+    )
+    tree = cf.StageTree(bank, stages, COSTS)
+    assert (tree.inquire(max_cost=1.0).answer.exit, tree.inquire(max_cost=1.0).answer.reason) == (1, "max_cost")
+    expecting = tree.with_fallbacks(X)
+    end = expecting.inquire(max_cost=1.0).answer
+    assert (end.exit, end.cost, end.reason) == (0, 0.0, "max_cost")
+    odds = tree.decision_function(X)
+    assert 1 / (1 + np.exp(-odds.min())) < end.value < 1 / (1 + np.exp(-odds.max()))
+
+
+def test_fallbacks_are_learned_when_first_needed_and_pickled_without_rows(X):
+    tree = model(0, 1, 2).with_fallbacks(X, np.ones(400))
+    assert isinstance(tree._fallbacks, FallbackRows)
+    copy = pickle.loads(pickle.dumps(tree))  # noqa: S301 - our own bytes
+    assert not isinstance(copy._fallbacks, FallbackRows)
+    assert same_bits(copy.predict(X, max_cost=1.0), tree.predict(X, max_cost=1.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "words"),
+    [
+        ("node_values", [0.0], r"node_values: expected the shape \(3,\), got \(1,\)"),
+        ("offset", np.full((4, 1), np.nan), "offset: expected finite numbers, got nan"),
+        ("knots", [0.0, 0.9, 0.9, 1.0], "knots: expected numbers that ascend from 0 to 1"),
+        ("low", [[9.0]], "mean: expected numbers between low and high"),
+    ],
+)
+def test_fallbacks_that_do_not_fit_are_refused(X, name, values, words):
+    tree = model(0, 1, 2).with_fallbacks(X)
+    with pytest.raises(StageError, match=words):
+        attrs.evolve(tree, fallbacks=attrs.evolve(tree.fallbacks, **{name: values}))
+
+
+@pytest.mark.parametrize("cap", [-1.0, np.nan, np.inf, "much", True])
+def test_a_cap_that_is_no_price_is_refused(cap):
+    with pytest.raises(ParameterError, match="max_cost: expected"):
+        model(0).inquire(max_cost=cap)
+
+
+@pytest.mark.parametrize("names", [["sacn"], "iorn", 3])
+def test_unknown_names_are_refused(names):
+    with pytest.raises(InquiryError, match="unavailable: "):
+        model(0).predict([[1.0, 1.0, 1.0]], unavailable=names)
+
+
+def test_limits_of_a_softened_routing_are_refused():
+    with pytest.raises(ParameterError, match="max_cost: has no meaning for soft routing"):
+        model(0).cost([[1.0, 1.0, 1.0]], routing="soft", max_cost=1.0)
+
+
+def test_a_resource_out_of_reach_takes_its_features_along_but_known_values_count():
+    tree = model(0, 1)
+    inquiry = tree.inquire(unavailable="blood")
+    assert inquiry.needs == ("age",)
+    inquiry.supply({"age": 1.0})
+    assert (inquiry.answer.value, inquiry.answer.reason) == (1.0, "unavailable")
+    known = tree.inquire(known={"iron": 1.0}, unavailable=["iron", "blood"])
+    known.supply({"age": 1.0})
+    assert (known.answer.value, known.answer.reason, known.answer.cost) == (2.0, "complete", 1.0)
+    both = tree.inquire(unavailable=["age"], max_cost=1.0).answer
+    assert (both.reason, both.cost) == ("unavailable", 0.0)
+
+
+def asks_for_all():
+    values = yield ["age", "iron"]
+    more = yield ["scan"]
+    return values["age"] + more["scan"]
+
+
+def test_a_stepped_model_answers_by_its_fallback_or_refuses_limits():
+    with pytest.raises(ParameterError, match=r"max_cost: .* give it SteppedPredictor\(fallback"):
+        SteppedPredictor(NAMES, asks_for_all, COSTS).predict([[1.0, 1.0, 1.0]], max_cost=3.0)
+    stepped = SteppedPredictor(NAMES, asks_for_all, COSTS, fallback=-1.0)
+    report = stepped.cost([[1.0, 1.0, 1.0]], max_cost=9.4)
+    assert (report.per_row[0], report.predictions[0], report.cut[0]) == (3.5, -1.0, True)
+    assert stepped.cost([[1.0, 1.0, 1.0]], max_cost=9.5).predictions[0] == 2.0
+    assert stepped.inquire(max_cost=3.4).answer.cost == 0.0  # what it asks for at once is bought at once
+    assert stepped.inquire(unavailable="iron").answer.reason == "unavailable"
+    assert stepped.predict([[1.0, 1.0, 1.0]], unavailable="scan")[0] == -1.0
+
+
+def test_an_opaque_learner_that_raises_leaves_a_capped_inquiry_as_it_was():
+    def fails_once(rows):
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("offline")
+        return rows[:, 0]
+
+    calls = []
+    bank = cf.WeakLearnerBank.opaque(NAMES, [OpaqueLearner("far", fails_once, (0,), 1)])
+    inquiry = cf.StageTree(bank, (cf.Answer([0], [1.0], 0.0),), COSTS).inquire(max_cost=1.0)
+    with pytest.raises(RuntimeError, match="offline"):
+        inquiry.supply({"age": 3.0})
+    assert (inquiry.needs, inquiry.cost) == (("age",), 0.0)
+    inquiry.supply({"age": 3.0})
+    assert (inquiry.answer.value, inquiry.answer.cost) == (3.0, 1.0)
+
+
+def test_drivers_pass_limits_on():
+    tree, row = model(0, 1, 2), [1.0, 1.0, 1.0]
+    for limits, value in (({"max_cost": 3.5}, 2.0), ({"unavailable": ("blood",)}, 2.0), ({"max_cost": 0.0}, 0.0)):
+        one = cf.predict_one(tree, row, **limits)
+        assert (one.value, one.reason) == (value, "max_cost" if "max_cost" in limits else "unavailable")
+        assert asyncio.run(cf.predict_one_async(tree, row, **limits)).value == value
+        assert [end.value for end in cf.predict_many(tree, [row, row], **limits)] == [value, value]

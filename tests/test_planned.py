@@ -126,6 +126,7 @@ def test_what_was_planned_for_is_used_on_the_models_own_terms_alone(case):
             check_row(twin, *inquire(predictor, row, **terms))
     kept, other = predictor.with_costs(evolve(costs)), predictor.with_tradeoff(predictor.tradeoff)
     assert kept.stops == other.stops == predictor.stops
+    assert evolve(predictor, costs=None).with_costs(costs).stops == predictor.stops
     cheap = evolve(costs, features=tuple(evolve(each, cost=each.cost + 1.0) for each in costs.features))
     for changed in (predictor.with_costs(cheap), predictor.with_tradeoff(predictor.tradeoff + 0.5)):
         assert all(stop.planned is None for stop in changed.stops)

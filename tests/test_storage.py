@@ -96,11 +96,12 @@ def refusal(path, content=None, **options):
 def cases(draw):
     names = draw(feature_names())
     tree = draw(stage_trees(draw(banks(names, labels=True))))
-    own = draw(st.none() | cost_models(names))
+    tree = tree.with_costs(draw(st.none() | cost_models(names)))
+    X = draw(rows(len(names)))
     return (
-        tree.with_costs(own),
+        tree.with_fallbacks(X) if draw(st.booleans()) else tree,
         draw(cost_models(names)),
-        draw(rows(len(names))),
+        X,
         draw(st.sampled_from(("path", "learner"))),
     )
 
@@ -147,6 +148,9 @@ def test_the_loaded_predictor_is_the_saved_one(tmp_path_factory, case):
         for routing in ("hard", "soft"):
             evaluator = ExpectedCost(prices, routing=routing, acquisition=acquisition)
             assert_same_report(evaluator.evaluate(again, X), evaluator.evaluate(tree, X))
+    for limits in ({"max_cost": 2.5}, {"unavailable": ["x0"]}):
+        assert same_bytes(again.predict(X, **limits), tree.predict(X, **limits))
+        assert_same_report(again.cost(X, costs, **limits), tree.cost(X, costs, **limits))
     for row in X:
         assert steps(again, row, acquisition) == steps(tree, row, acquisition)
     save(again, path)
@@ -359,6 +363,8 @@ def header_of(text):
 
 
 FORGED = {
+    "fallbacks that are not there": (set_model(True, "fallbacks"), "no array 'fallbacks.node_values'"),
+    "fallbacks of a number": (set_model(1, "fallbacks"), "expected true or false"),
     "header of nothing": (header_of(b""), "malformed header"),
     "header of no JSON": (header_of(b"{"), "malformed header"),
     "header not in ASCII": (header_of(b'"\xc3\xa9"'), "malformed header"),

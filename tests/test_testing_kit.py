@@ -47,7 +47,7 @@ class SteppedStumps(broken_plugins.StumpsRegressor):
     def fit(self, *data, **more):
         super().fit(*data, **more)
         tree = self.predictor_
-        self.predictor_ = SteppedPredictor(tree.feature_names, Steps(tree), tree.costs)
+        self.predictor_ = SteppedPredictor(tree.feature_names, Steps(tree), tree.costs, fallback=0.25)
         return self
 
     def _train(self, data):

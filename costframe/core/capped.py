@@ -18,7 +18,7 @@ from costframe.core.stages import Route
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.capped_kernels import Bill
+    from costframe.core.capped_kernels import Bill, Model
     from costframe.core.limits import Limits
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.stage_tree import StageTree
@@ -109,20 +109,29 @@ def walk_under_limits(
     limit = np.full(len(X), limits.threshold) if caps is None else caps
     barred_opaque = any(limits.unavailable.intersection(learner.features) for learner in tree.bank.opaques)
     by_kernel = not tree.layout.n_opaque or not (tree.fallbacks is None or barred_opaque)
-    bill = make_bill(tree, prices, limits) if by_kernel else None
+    # made before there are threads
+    read = make_bill(tree, prices, limits), tree.capped_model, tree.fallbacks is not None
 
     def chunk(part: slice) -> None:
-        if bill is None:
-            _step_rows(tree, prices, limits, X, found, part, by_path=by_path)
+        if by_kernel:
+            _run_kernel(tree, *read, X[part], limit[part], found.rows(part), by_path=by_path)
         else:
-            _run_kernel(tree, bill, X[part], limit[part], found.rows(part), by_path=by_path)
+            _step_rows(tree, prices, limits, X, found, part, by_path=by_path)
 
     over_chunks(chunk, len(X), n_jobs)
     return found
 
 
 def _run_kernel(
-    tree: StageTree, bill: Bill, X: NDArray[np.float64], limit: NDArray[np.float64], found: CappedRows, *, by_path: bool
+    tree: StageTree,
+    bill: Bill,
+    model: Model,
+    expects: bool,
+    X: NDArray[np.float64],
+    limit: NDArray[np.float64],
+    found: CappedRows,
+    *,
+    by_path: bool,
 ) -> None:
     from costframe.core.capped_kernels import Table, walk_capped
 
@@ -135,7 +144,7 @@ def _run_kernel(
         X, runner.codes, opaque, limit, found.exits, found.cut, found.share, found.scores, found.route_scores,
         found.masks, found.spent,
     )  # fmt: skip
-    walk_capped(table, tree.capped_model, bill, by_path, tree.fallbacks is not None)
+    walk_capped(table, model, bill, by_path, expects)
 
 
 def _step_rows(

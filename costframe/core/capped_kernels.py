@@ -114,7 +114,7 @@ def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
 @kernel
 def _price_of(u: int, bill: Bill, row: Row) -> float:
     """Return what a feature costs that the row has not bought, with the resources that it is the first to need."""
-    due = bill.cost[u]
+    due = float(bill.cost[u])
     for at in range(bill.need_first[u], bill.need_first[u + 1]):
         if row.paid[bill.need[at]] == UNPAID:
             due += bill.resource_cost[bill.need[at]]

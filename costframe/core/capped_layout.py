@@ -1,4 +1,4 @@
-"""What the capped kernel reads: a stage tree with the outputs expected of learners given up, and prices."""
+"""What walks under limits read: a stage tree with outputs expected of learners given up, prices, and if they bind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.bank import COLUMN, OPAQUE
+from costframe.core.bank import COLUMN, OPAQUE, TREE
 from costframe.core.layout import lay_out
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.stage_tree import StageTree
 
-__all__ = ["lay_out_capped", "make_bill"]
+__all__ = ["cannot_bind", "lay_out_capped", "make_bill"]
 
 
 def lay_out_capped(tree: StageTree) -> Model:
@@ -63,3 +63,17 @@ def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
         reads.indptr.astype(np.int64),
         reads.indices.astype(np.int64),
     )
+
+
+def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
+    """Whether a row is certain to stay within its limits, whatever its values, so that it may go the plain way."""
+    bank, plan = tree.bank, tree.plan
+    learners = np.unique(tree.layout.learner)
+    columns = tree.layout.used
+    if limits.unavailable.intersection(columns.tolist()):
+        return False
+    most = prices.cost[columns].sum() + prices.resource_cost[prices.needs[columns].any(axis=0)].sum()
+    most += prices.learner * bank.evaluation[learners].sum()
+    most += prices.reuse * sum(plan.learner_reads[t].bit_count() for t in learners)
+    comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)
+    return bool(most + prices.split.max(initial=0.0) * comparisons <= limits.max_cost)

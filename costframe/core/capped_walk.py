@@ -25,21 +25,7 @@ if TYPE_CHECKING:
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.stage_tree import StageTree
 
-__all__ = ["CappedWalker", "cannot_bind"]
-
-
-def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
-    """Whether a row is certain to stay within its limits, whatever its values, so that it may go the plain way."""
-    bank, plan = tree.bank, tree.plan
-    learners = np.unique(tree.layout.learner)
-    columns = tree.layout.used
-    if limits.unavailable.intersection(columns.tolist()):
-        return False
-    most = prices.cost[columns].sum() + prices.resource_cost[prices.needs[columns].any(axis=0)].sum()
-    most += prices.learner * bank.evaluation[learners].sum()
-    most += prices.reuse * sum(plan.learner_reads[t].bit_count() for t in learners)
-    comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)
-    return bool(most + prices.split.max(initial=0.0) * comparisons <= limits.max_cost)
+__all__ = ["CappedWalker"]
 
 
 @define

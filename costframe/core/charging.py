@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from attrs import evolve
+
 from costframe.core.capped import capped_charges
 from costframe.core.evaluate import over_chunks
 from costframe.core.hard import hard_charges
 from costframe.core.reading import marks_for
-from costframe.core.report import sum_charges
+from costframe.core.report import Charges, sum_charges
 from costframe.core.soft import soft_charges
 from costframe.core.stage_visits import learners_at
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.limits import Limits
     from costframe.core.price_arrays import PriceArrays
-    from costframe.core.report import Charges
     from costframe.core.stage_tree import StageTree
 
 __all__ = ["charge_tree"]
@@ -38,7 +39,11 @@ def charge_tree(
 ) -> Charges:
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
     if limits is not None:
-        return capped_charges(tree, prices, limits, X, weight, by_path=acquisition == "path", n_jobs=n_jobs)
+        capped = capped_charges(tree, prices, limits, X, weight, by_path=acquisition == "path", n_jobs=n_jobs)
+        assert capped.cut is not None  # noqa: S101 - there are limits
+        whole = np.flatnonzero(~capped.cut)
+        plain = charge_tree(tree, prices, X[whole], weight[whole], acquisition, None, n_jobs)
+        return _with_plain(capped, plain, whole)
     marks = marks_for(tree.bank, tree.layout, prices, acquisition)
     learners = learners_at(tree, prices)
 
@@ -49,3 +54,16 @@ def charge_tree(
 
     # No rows at all are one empty chunk, so that the report has its shapes.
     return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
+
+
+def _with_plain(capped: Charges, plain: Charges, whole: NDArray[np.int64]) -> Charges:
+    """Return charges in which the rows `whole`, which were not cut, have those without limits, to the last bit.
+
+    The kernels add up the same prices in another order.
+    """
+    if len(whole) == len(capped.acquisition):
+        return evolve(plain, cut=capped.cut)
+    merged = {name: getattr(capped, name).copy() for name in ("acquisition", "learners", "comparisons", "reuse")}
+    for name, values in merged.items():
+        values[whole] = getattr(plain, name)
+    return evolve(capped, **merged)

@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.scoring import ndcg_at_5
-from costframe.core.shell import CostAwareEstimator, check_queries
-from costframe.core.training import check_target
+from costframe.core.shell import CostAwareEstimator
+from costframe.core.training import check_queries, check_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_fallbacks"]
 
-COPIES = 3  # caps that are tried on each row
+COPIES = 2  # caps that are tried on each row
 KNOTS = (0.0, 0.2, 0.5, 1.0)
 PRIOR = 1.0  # rows that speak for a map that changes nothing
 MOST_STEPS = 60

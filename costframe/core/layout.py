@@ -75,7 +75,7 @@ def lay_out(
     stages: tuple[Stage, ...],
     outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None,
 ) -> StageLayout:
-    """Lay out a checked stage tree; `outputs`, where inner nodes have some too, replace `value` and `values` of trees."""
+    """Lay out a checked stage tree; `outputs`, with some for inner nodes too, replace `value` and `values` of trees."""
     active = [active_learners(stage, bank.widths) for stage in stages]
     learners = [stage.learners[keep] for stage, keep in zip(stages, active, strict=True)]
     every = np.unique(np.concatenate(learners))

@@ -131,8 +131,11 @@ class PlannedPredictor(Predictor):
         return tuple(StopModels(*banks, stop.answer, stop.gains, stop.planned) for stop in self.stops)
 
     def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
-        """Return the same model with other prices of its own; what was planned for the old ones is forgotten."""
-        same = CostModel.of(costs, self.feature_names) == self._own
+        """Return the same model with other prices of its own; what was planned for the old ones is forgotten.
+
+        One that had none, as a trained model before it is kept, was planned for those that it is given.
+        """
+        same = self.costs is None or CostModel.of(costs, self.feature_names) == self._own
         return self._shared(evolve(self, costs=costs, stops=self.stops if same else self._unplanned()))
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:

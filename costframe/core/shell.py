@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from costframe.core.categorical import CategoricalColumns, find_categorical
-from costframe.core.categories import is_missing
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.frames import category_columns, column_names
@@ -19,7 +18,7 @@ from costframe.core.planned import PlannedPredictor
 from costframe.core.stage_tree import StageTree
 from costframe.core.stepped import SteppedPredictor
 from costframe.core.tables import refuse_text
-from costframe.core.training import Rows, TrainingData, check_number, check_weights
+from costframe.core.training import Rows, TrainingData, check_number, check_queries, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from costframe.core.expected import CostReport
     from costframe.core.predictor import Predictor
 
-__all__ = ["CostAwareEstimator", "check_queries"]
+__all__ = ["CostAwareEstimator"]
 
 _HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
 
@@ -300,21 +299,3 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-
-def check_queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
-    """Return the queries of rows as numbers; refuse others than one a row, and missing ones."""
-    queries = np.asarray(qid)
-    if queries.shape != (n_rows,):
-        raise DataError(f"{name}: expected one query a row, shape ({n_rows},), got {queries.shape}")
-    missing = np.zeros(n_rows, np.bool_)
-    if queries.dtype.kind in "fmM":
-        missing = np.isnan(queries)
-    elif queries.dtype.kind == "O":
-        missing[:] = [is_missing(query) for query in queries]
-    if missing.any():
-        raise DataError(f"{name}: expected the query of each row, it is missing in row {int(missing.argmax())}")
-    try:
-        return np.unique(queries, return_inverse=True)[1].astype(np.int64)
-    except TypeError as error:
-        raise DataError(f"{name}: expected queries of one kind: {error}") from None

@@ -9,8 +9,8 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
-from costframe.core.capped_layout import lay_out_capped
-from costframe.core.capped_walk import CappedWalker, cannot_bind
+from costframe.core.capped_layout import cannot_bind, lay_out_capped
+from costframe.core.capped_walk import CappedWalker
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks

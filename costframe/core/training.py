@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
+from costframe.core.categories import is_missing
 from costframe.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from costframe.core.costs import CostModel
     from costframe.core.price_arrays import PriceArrays
 
-__all__ = ["Rows", "TrainingData", "check_flag", "check_number", "check_target", "check_weights", "given_or"]
+__all__ = [
+    "Rows",
+    "TrainingData",
+    "check_flag",
+    "check_number",
+    "check_queries",
+    "check_target",
+    "check_weights",
+    "given_or",
+]
 
 _MANY = 255  # repetitions of a row in the mean; the engine has bits for so many
 
@@ -182,3 +192,21 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name}: expected True or False, got {value!r}")
     return bool(value)
+
+
+def check_queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+    """Return the queries of rows as numbers; refuse others than one a row, and missing ones."""
+    queries = np.asarray(qid)
+    if queries.shape != (n_rows,):
+        raise DataError(f"{name}: expected one query a row, shape ({n_rows},), got {queries.shape}")
+    missing = np.zeros(n_rows, np.bool_)
+    if queries.dtype.kind in "fmM":
+        missing = np.isnan(queries)
+    elif queries.dtype.kind == "O":
+        missing[:] = [is_missing(query) for query in queries]
+    if missing.any():
+        raise DataError(f"{name}: expected the query of each row, it is missing in row {int(missing.argmax())}")
+    try:
+        return np.unique(queries, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        raise DataError(f"{name}: expected queries of one kind: {error}") from None

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.costs import CostModel
+from costframe.core.limits import names_of
 from costframe.sources.local import many_rows, one_row
 from costframe.sources.replies import annotated, checked_replies, checked_reply, listed
 
@@ -19,7 +20,14 @@ __all__ = ["predict_many", "predict_one", "predict_one_async"]
 
 
 def predict_one(
-    predictor: Predictor, source: Any, costs: object = None, *, acquisition: str = "path", known: Known = ()
+    predictor: Predictor,
+    source: Any,
+    costs: object = None,
+    *,
+    acquisition: str = "path",
+    known: Known = (),
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
 ) -> Prediction:
     """Predict one row, fetching from `source` no more than is certainly needed.
 
@@ -36,6 +44,11 @@ def predict_one(
         Whether a tree acquires features split by split, or all of them before it is evaluated.
     known : iterable of str, or mapping of str to float
         Features and resources already paid for. Features that come with their values are not fetched.
+    max_cost : float, optional
+        Hard cap of what the row may be charged.
+    unavailable : iterable of str
+        Features and resources that cannot be had, such as those of a source that is down; none is fetched. There is an
+        answer all the same, and its `reason` says why it is not the whole model's.
 
     Returns
     -------
@@ -53,7 +66,7 @@ def predict_one(
     -----
     An exception of the callable itself passes through, with a note of what was being fetched and what was paid by then.
     """
-    inquiry = predictor.inquire(costs, acquisition, known)
+    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = one_row(source, predictor.feature_names)
     while names := inquiry.needs:
         with annotated(f"fetching {listed(names)}", [inquiry]):
@@ -64,10 +77,17 @@ def predict_one(
 
 
 async def predict_one_async(
-    predictor: Predictor, source: Any, costs: object = None, *, acquisition: str = "path", known: Known = ()
+    predictor: Predictor,
+    source: Any,
+    costs: object = None,
+    *,
+    acquisition: str = "path",
+    known: Known = (),
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
 ) -> Prediction:
     """Predict one row as `predict_one` does; the callable may return something to await, such as a coroutine."""
-    inquiry = predictor.inquire(costs, acquisition, known)
+    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = one_row(source, predictor.feature_names)
     while names := inquiry.needs:
         with annotated(f"fetching {listed(names)}", [inquiry]):
@@ -85,6 +105,8 @@ def predict_many(
     *,
     acquisition: str = "path",
     known: Known = (),
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
 ) -> list[Prediction]:
     """Predict many rows in lockstep: every round is one trip for all rows that are not finished.
 
@@ -96,7 +118,7 @@ def predict_many(
         must return exactly what it is asked for.
     keys : iterable of hashable
         What a callable source knows the rows by; distinct. Not given for a table.
-    costs, acquisition, known
+    costs, acquisition, known, max_cost, unavailable
         As in `predict_one`, the same for all rows.
 
     Returns
@@ -116,7 +138,10 @@ def predict_many(
     order, fetch = many_rows(source, keys, predictor.feature_names, predictor.categories)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
-    inquiries = {key: predictor.inquire(prices, acquisition, paid) for key in order}
+    barred = names_of(unavailable)
+    inquiries = {
+        key: predictor.inquire(prices, acquisition, paid, max_cost=max_cost, unavailable=barred) for key in order
+    }
     unfinished = dict(inquiries)
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:
         unfinished = {key: inquiries[key] for key in requests}

@@ -40,6 +40,7 @@ def laws() -> dict[str, Law]:
     from costframe.testing import (  # noqa: F401 - they register themselves
         laws_of_categories,
         laws_of_cost,
+        laws_of_limits,
         laws_of_plans,
         laws_of_shell,
         laws_of_training,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.costs import CostModel
     from costframe.testing.case import Case
 
-__all__: list[str] = []
+__all__ = ["all_prices_for", "expect_close"]
 
 SOME = 20  # rows that are stepped through one by one
 FILLERS = (np.nan, -1e3, 0.0, 1e3)
@@ -43,8 +43,8 @@ def cost_reported_is_cost_fetched(case: Case) -> None:
             expect(
                 set(end.acquired) == set(source.fetched), f"row {i}: acquired {end.acquired}, fetched {source.fetched}"
             )
-            _expect_close(end.cost, source.charged, f"row {i}: charged by the inquiry against fetched")
-            _expect_close(report.per_row[i], source.charged, f"row {i}: reported against fetched")
+            expect_close(end.cost, source.charged, f"row {i}: charged by the inquiry against fetched")
+            expect_close(report.per_row[i], source.charged, f"row {i}: reported against fetched")
             expect(
                 report.rounds[i] == source.calls, f"row {i}: {report.rounds[i]} rounds reported, {source.calls} made"
             )
@@ -56,12 +56,12 @@ def cost_reported_is_cost_fetched(case: Case) -> None:
 def every_price_is_reported(case: Case) -> None:
     """With prices for comparisons, learners and reuse too, and with either acquisition, report and inquiry agree."""
     predictor, rows = case.fitted(0.0).predictor_, case.table.fresh[:SOME]
-    prices = _all_prices_for(predictor)
+    prices = all_prices_for(predictor)
     for acquisition in ("path", "learner"):
         report = predictor.cost(rows, prices, acquisition=acquisition)
         for i, row in enumerate(rows):
             end, source = inquire(predictor, row, prices, acquisition)
-            _expect_close(report.per_row[i], end.cost, f"row {i}, {acquisition}: reported against charged")
+            expect_close(report.per_row[i], end.cost, f"row {i}, {acquisition}: reported against charged")
             bought = {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}
             expect(
                 bought == set(source.fetched), f"row {i}, {acquisition}: {bought} reported, {source.fetched} fetched"
@@ -69,7 +69,7 @@ def every_price_is_reported(case: Case) -> None:
             expect(end.cost >= source.charged * (1 - 1e-9), f"row {i}: charged less than its features cost")
 
 
-def _all_prices_for(predictor: Any) -> CostModel:
+def all_prices_for(predictor: Any) -> CostModel:
     """Return prices of all kinds; of features and resources only, for a predictor that refuses the others."""
     try:
         predictor.inquire(EVERY_PRICE)
@@ -90,17 +90,17 @@ def resources_are_charged_once(case: Case) -> None:
         bought = [name for name, one in zip(report.feature_names, row, strict=True) if one]
         resources = {resource for name in bought for resource in closed.get(name, [])}
         by_hand = sum(own[name] for name in bought) + sum(prices[resource] for resource in resources)
-        _expect_close(report.per_row[i], by_hand, f"row {i}, which acquired {bought}")
+        expect_close(report.per_row[i], by_hand, f"row {i}, which acquired {bought}")
 
 
 @law
 def parts_add_up(case: Case) -> None:
     """The parts of a report add up to its mean, and the mean is the mean of the rows."""
     predictor = case.fitted(0.0).predictor_
-    report = predictor.cost(case.table.fresh, _all_prices_for(predictor))
+    report = predictor.cost(case.table.fresh, all_prices_for(predictor))
     parts = sum(report.by_feature.values()) + sum(report.by_resource.values()) + report.evaluation.total
-    _expect_close(report.mean, parts, "mean against the sum of its parts")
-    _expect_close(report.mean, float(np.mean(report.per_row)), "mean against the mean of the rows")
+    expect_close(report.mean, parts, "mean against the sum of its parts")
+    expect_close(report.mean, float(np.mean(report.per_row)), "mean against the mean of the rows")
 
 
 @law
@@ -182,7 +182,7 @@ def what_is_known_is_free(case: Case) -> None:
         asked = set(more.fetched)
         expect(not asked & set(known), f"row {i}: asks for {asked & set(known)} although their values were given")
         added = COSTS.full_cost([*known, *asked]) - COSTS.full_cost(list(known))
-        _expect_close(again.cost, added, f"row {i}: charged when {list(known)} are paid for")
+        expect_close(again.cost, added, f"row {i}: charged when {list(known)} are paid for")
         whole, rest = inquire(predictor, row, COSTS, known=values)
         expect(not rest.fetched and whole.cost == 0, f"row {i}: asks or charges although all values were given")
         if not isinstance(predictor, PlannedPredictor) or predictor.grows:
@@ -212,6 +212,8 @@ def saved_is_loaded(case: Case) -> None:
     expect(same_bits(loaded.decision_function(rows), predictor.decision_function(rows)), "scores differ after loading")
     expect(loaded.costs == predictor.costs, "prices differ after loading")
     expect(same_bits(loaded.cost(rows).per_row, predictor.cost(rows).per_row), "costs differ after loading")
+    capped = [one.predict(rows, max_cost=0.5 * float(one.cost(rows).per_row.max())) for one in (loaded, predictor)]
+    expect(same_bits(*capped), "predictions under a cap differ after loading")
     for i, row in enumerate(rows[:5]):
         ends = [inquire(one, row, COSTS)[0] for one in (loaded, predictor)]
         expect(ends[0].acquired == ends[1].acquired, f"row {i}: an inquiry acquires otherwise after loading")
@@ -239,5 +241,6 @@ def each_price_kind_counts_in_training(case: Case) -> None:
         expect(paid == 0, f"prices of the kind {word!r} are so high that nothing is worth them, yet {paid:g} is paid")
 
 
-def _expect_close(found: float, wanted: float, what: str) -> None:
+def expect_close(found: float, wanted: float, what: str) -> None:
+    """Expect two sums of money to be the same but for rounding."""
     expect(abs(found - wanted) <= 1e-9 * max(1.0, abs(wanted)), f"{what}: {found!r} against {wanted!r}")
