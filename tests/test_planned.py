@@ -113,13 +113,14 @@ def test_what_is_known_is_neither_asked_for_nor_charged(case, data):
 def test_what_was_planned_for_is_used_on_the_models_own_terms_alone(case):
     predictor, costs, X, _ = case
     predictor = evolve(predictor, costs=costs)
-    for terms in ({}, {"costs": evolve(costs)}, {"tradeoff": predictor.tradeoff}):
+    caps = [{"max_cost": cap} for cap in (0.0, 1.0, 3.5, 1e9)]
+    for terms in ({}, {"costs": evolve(costs)}, {"tradeoff": predictor.tradeoff}, *caps):
         values = predictor.predict(X, **terms)
         for i, row in enumerate(X):
-            twin = naive_planned.walk(predictor, row, costs, predictor.tradeoff, planned=True)
+            twin = naive_planned.walk(predictor, row, costs, predictor.tradeoff, terms.get("max_cost"), planned=True)
             assert same_bits(values[i], twin["value"])
             check_row(twin, *inquire(predictor, row, **terms))
-    for terms in ({"tradeoff": predictor.tradeoff + 0.5}, {"max_cost": 1e9}):
+    for terms in ({"tradeoff": predictor.tradeoff + 0.5}, {"unavailable": predictor.feature_names[:1]}):
         for i, row in enumerate(X):
             twin = naive_planned.walk(predictor, row, costs, **({"tradeoff": predictor.tradeoff} | terms))
             assert same_bits(predictor.predict(X, **terms)[i], twin["value"])

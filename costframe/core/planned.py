@@ -264,7 +264,7 @@ class PlannedPredictor(Predictor):
             float(self.tradeoff if tradeoff is None else tradeoff),
             limits,
             known=known,
-            planned=limits is None and not known and self._is_own(model, tradeoff),
+            planned=not (limits and limits.unavailable) and not known and self._is_own(model, tradeoff),
         )
 
     def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[Walked]:

@@ -48,7 +48,7 @@ class Terms:
     begun : {COMPLETE, CUT, UNAVAILABLE}
         Why some of its features are missing.
     planned : bool
-        Whether the regressions for these very terms are used, where there are any.
+        Whether there are plans for these very terms, but for the cap.
     """
 
     prices: StopPrices
