@@ -46,13 +46,14 @@ class PlannedStumps(StumpsRegressor):
 
 
 class InducedStumps(PlannedStumps):
-    """A regressor that follows another plan at its own prices: one that goes further."""
+    """A regressor that follows another plan at its own prices: to the first stumps, and no further."""
 
     def fit(self, X, y, sample_weight=None, **more):
         super().fit(X, y, sample_weight, **more)
-        stops = [
-            evolve(stop, planned=stop.gains and evolve(stop.gains, intercept=stop.gains.intercept - 0.2))
-            for stop in self.predictor_.stops
-        ]
-        self.predictor_ = evolve(self.predictor_, stops=stops)
+        first, *others = self.predictor_.stops
+        if others:
+            ahead = first.gains.intercept - np.eye(len(others))[0]
+            first = evolve(first, planned=evolve(first.gains, intercept=ahead))
+            others = [evolve(each, planned=each.gains and evolve(each.gains, intercept=[1.0])) for each in others]
+        self.predictor_ = evolve(self.predictor_, stops=[first, *others])
         return self
