@@ -272,8 +272,9 @@ class _Walk:
 
     def _pay(self, rows: NDArray[np.int64], stop: int, to: NDArray[np.int64]) -> None:
         """Charge rows, account by account, for what each buys at the stop it goes to."""
-        account = self._account[rows]
-        for number, j in np.unique(np.stack([account, to]), axis=1).T.tolist():
+        way = self._account[rows] * len(self._models) + to
+        for each in np.unique(way).tolist():
+            number, j = divmod(each, len(self._models))
             before = self._paid[number]
             after = before | self._terms.prices.bundles[j]
             if j == stop or after == before:
@@ -281,6 +282,6 @@ class _Walk:
             if after not in self._number:
                 self._number[after] = len(self._paid)
                 self._paid.append(after)
-            going = rows[(account == number) & (to == j)]
+            going = rows[way == each]
             self._account[going] = self._number[after]
             self._rounds[going] += 1
