@@ -1,4 +1,4 @@
-"""Sets of numbered things as bits in 64-bit words: one row of words a set."""
+"""Sets of numbered things as bits: in rows of 64-bit words, or in one integer of any length."""
 
 from __future__ import annotations
 
@@ -7,23 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["bit_sets", "bits_of", "ones_of", "word_count"]
+__all__ = ["as_set", "bit_sets", "bits_of", "members", "word_count"]
 
 
 def word_count(n_things: int) -> int:
     """Return the number of words that hold a bit for each thing; at least one."""
     return max(1, -(-n_things // 64))
-
-
-def ones_of(number: int) -> list[int]:
-    """Return the places of the ones of an integer >= 0, ascending."""
-    found = []
-    while number:
-        found.append((number & -number).bit_length() - 1)
-        number &= number - 1
-    return found
 
 
 def bit_sets(
@@ -40,3 +33,16 @@ def bits_of(masks: NDArray[np.uint64], n_things: int) -> NDArray[np.bool_]:
     bytes_ = np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8)
     unpacked = np.unpackbits(bytes_.reshape(len(masks), 8 * masks.shape[1]), axis=1, count=n_things, bitorder="little")
     return unpacked.view(np.bool_)
+
+
+def as_set(numbers: Iterable[int]) -> int:
+    """Return the set of distinct numbers as one integer."""
+    return sum(1 << number for number in numbers)
+
+
+def members(numbers: int) -> Iterator[int]:
+    """Yield the members of a set that is one integer, in ascending order."""
+    while numbers:
+        lowest = numbers & -numbers
+        yield lowest.bit_length() - 1
+        numbers ^= lowest

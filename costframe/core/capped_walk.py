@@ -13,10 +13,11 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.bank import COLUMN, TREE
+from costframe.core.bits import as_set, members
 from costframe.core.stages import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -73,15 +74,15 @@ class CappedWalker:
         self._prices, self._cost, self._split = prices, prices.cost.tolist(), prices.split.tolist()
         self._resource_cost = prices.resource_cost.tolist()
         self._needed = [np.flatnonzero(row).tolist() for row in prices.needs]
-        self._barred = _set(limits.unavailable)
-        self._state = _State(dict(given), _set(given), _set(paid[0]), _set(paid[1]))
+        self._barred = as_set(limits.unavailable)
+        self._state = _State(dict(given), as_set(given), as_set(paid[0]), as_set(paid[1]))
         self._missing = 0
         self.advance({})
 
     @property
     def needs(self) -> frozenset[int]:
         """Features that are certain to be bought."""
-        return frozenset(_bits(self._missing))
+        return frozenset(members(self._missing))
 
     @property
     def reason(self) -> str:
@@ -130,7 +131,7 @@ class CappedWalker:
         before = self._state
         self._state = before.copy()
         self._state.values.update(values)
-        self._state.known |= _set(values)
+        self._state.known |= as_set(values)
         try:
             blocked = self._run()
         except BaseException:
@@ -227,7 +228,7 @@ class CappedWalker:
     def _price_of(self, features: int) -> float:
         """Return what features that the learner under way has not read yet cost it, with resources and reuse."""
         state, resources, total = self._state, self._state.resources, 0.0
-        for f in _bits(features):  # summed in this order, as the kernel does
+        for f in members(features):  # summed in this order, as the kernel does
             due = 0.0
             if not state.bought >> f & 1:
                 due = self._cost[f]
@@ -244,8 +245,8 @@ class CappedWalker:
         """Acquire what is not yet, and note the use of all."""
         state = self._state
         state.spent += self._price_of(features)
-        for f in _bits(features & ~state.bought):
-            state.resources |= _set(self._needed[f])
+        for f in members(features & ~state.bought):
+            state.resources |= as_set(self._needed[f])
         state.bought |= features
         state.read |= features
         state.used |= features
@@ -268,19 +269,18 @@ class CappedWalker:
             reads = plan.learner_reads[t]
             if reads & self._barred and not by_node:
                 continue
-            for f in _bits(reads & ~bought):
+            for f in members(reads & ~bought):
                 most += self._cost[f]
                 most += sum(self._resource_cost[r] for r in self._needed[f] if not resources >> r & 1)
-                resources |= _set(self._needed[f])
+                resources |= as_set(self._needed[f])
             bought |= reads
             most += prices.reuse * reads.bit_count() + prices.learner * float(bank.evaluation[t])
             most += split * plan.depth[int(bank.index[t])] if bank.kind[t] == TREE else 0.0
-            under_way = position == state.position
             if most > self._limits.max_cost:
                 return found or self._next(t)
             if by_node:
-                root = plan.root[int(bank.index[t])]
-                node = state.node if under_way and state.node >= 0 else root
+                begun = position == state.position and state.node >= 0
+                node = state.node if begun else plan.root[int(bank.index[t])]
                 found |= plan.certain_below(node, state.values, state.known, self._barred)
             else:
                 found |= reads & ~state.known
@@ -291,15 +291,3 @@ class CappedWalker:
         if self._plan.bank.kind[t] == TREE and self._by_path:
             return 1 << self._plan.feature[self._state.node]
         return self._plan.learner_reads[t] & ~self._state.known
-
-
-def _bits(numbers: int) -> Iterator[int]:
-    """Yield the members of a set, in ascending order."""
-    while numbers:
-        lowest = numbers & -numbers
-        yield lowest.bit_length() - 1
-        numbers ^= lowest
-
-
-def _set(numbers: Iterable[int]) -> int:
-    return sum(1 << number for number in numbers)

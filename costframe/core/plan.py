@@ -65,21 +65,21 @@ class StagePlan:
 
         A way ends where a feature `out_of_reach` would be tested.
         """
-        found = dict[int, int]()
+        found, touched = dict[int, int](), known | out_of_reach
         waiting = [node]
         while waiting:  # not recursive: trees may be thousands deep
             current = waiting[-1]
             feature = self.feature[current]
-            if not self.reads[current] & (known | out_of_reach):
+            if not self.reads[current] & touched:
                 found[current] = self.certain[current]  # nothing below is known, so the prepared set holds
-            elif feature >= 0 and out_of_reach >> feature & 1:
-                found[current] = 0
             elif feature in values:
                 child = self.child(current, values[feature])
                 if child not in found:
                     waiting.append(child)
                     continue
                 found[current] = found[child]
+            elif out_of_reach >> feature & 1:
+                found[current] = 0
             else:
                 left, right = self.left[current], self.right[current]
                 if left not in found:

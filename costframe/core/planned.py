@@ -11,6 +11,7 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
+from costframe.core.bits import as_set
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, ParameterError, StageError
 from costframe.core.inquiry import Inquiry
@@ -116,7 +117,7 @@ class PlannedPredictor(Predictor):
     @cached_property
     def sets(self) -> tuple[int, ...]:
         """Features of each stop, one bit a column."""
-        return tuple(sum(1 << f for f in stop.features.tolist()) for stop in self.stops)
+        return tuple(as_set(stop.features.tolist()) for stop in self.stops)
 
     @property
     def grows(self) -> bool:
@@ -258,7 +259,7 @@ class PlannedPredictor(Predictor):
         if tradeoff is not None:
             check_number("tradeoff", tradeoff)
         features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())
-        known = sum(1 << f for f in features) | sum(1 << len(prices.cost) + r for r in resources)
+        known = as_set(features) | as_set(resources) << len(prices.cost)
         return Terms.of(
             stop_prices(prices, self.sets),
             float(self.tradeoff if tradeoff is None else tradeoff),

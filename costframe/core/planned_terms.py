@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.bits import ones_of
+from costframe.core.bits import members
 from costframe.core.limits import Limits
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Terms:
         d, begun = len(prices.prices.cost), COMPLETE
         limited, limits = limits is not None, limits or Limits()
         first: list[int] = []
-        sets = [set(ones_of(bundle & (1 << d) - 1)) for bundle in prices.bundles]
+        sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
         for f in sorted(sets[0]):
             if f in limits.unavailable:
                 begun = UNAVAILABLE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, frozen
 
-from costframe.core.bits import ones_of
+from costframe.core.bits import members
 from costframe.core.evaluate import over_chunks, predict_rows
 from costframe.core.layout import lay_out
 from costframe.core.planned_terms import COMPLETE, REASONS
@@ -120,7 +120,7 @@ class PlannedWalker:
         self._row = self._row.copy()
         try:
             self._take(values)
-            self._needs = frozenset(ones_of(self._go_on()))
+            self._needs = frozenset(members(self._go_on()))
         except BaseException:
             self._row, self._have, self._paid, self._stop, self._why = before
             raise

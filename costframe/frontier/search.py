@@ -121,19 +121,19 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._choose(trial)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict with the chosen model."""
-        return np.asarray(self._chosen().predict(X))
+    def predict(self, X: Any, **limits: Any) -> NDArray[Any]:
+        """Predict with the chosen model; `max_cost` and `unavailable` as of its own methods, here and below."""
+        return np.asarray(self._chosen().predict(X, **limits))
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, **limits: Any) -> NDArray[np.float64]:
         """Return the chosen model's class probabilities."""
-        return np.asarray(self._chosen().predict_proba(X))
+        return np.asarray(self._chosen().predict_proba(X, **limits))
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, **limits: Any) -> NDArray[np.float64]:
         """Return the chosen model's scores."""
-        return np.asarray(self._chosen().decision_function(X))
+        return np.asarray(self._chosen().decision_function(X, **limits))
 
     def score(self, X: Any, y: ArrayLike, **given: Any) -> float:
         """Return the chosen model's own score; arguments as of the estimator's `score`."""
