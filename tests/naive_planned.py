@@ -57,58 +57,68 @@ def least(values):
     return best
 
 
+def choose(at, gains, planned, value_of, can_have, can_pay):
+    """Where a row goes from a stop, and what kept it from elsewhere; `planned` are None where no plan is followed."""
+    if planned is not None:
+        to = least(value_of(planned))
+        if to == at or can_pay(to):
+            return to, set()
+    value = value_of(gains)
+    had = {j: v for j, v in value.items() if j == at or can_have(j)}
+    paid = {j: v for j, v in had.items() if j == at or can_pay(j)}
+    kept = {"unavailable"} if least(value) != least(had) else set()
+    if planned is not None or least(had) != least(paid):
+        kept.add("max_cost")
+    return least(paid), kept
+
+
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), planned=False):
-    """Follow a row: exit, scores, names bought in order of trips, cost, trips, reason, stops visited."""
+    """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited."""
     names, stops = predictor.feature_names, predictor.stops
+    sets = [{names[f] for f in stop.features} for stop in stops]
     given = set(known) & set(names) if isinstance(known, dict) else set()
-    paid = items([name for name in known if name in names], costs)
-    for name in known:
-        paid |= set() if name in names else {name} | needed_resources(costs, name)
-    before = set(paid)
+    before = items([name for name in known if name in names], costs)
+    for name in set(known) - set(names):
+        before |= {name} | needed_resources(costs, name)
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
-    had, reason = begin(predictor, costs, max_cost, barred, before)
-    have, trips, at, visited = set(given) | set(had), int(bool(set(had) - given)), 0, [0]
-    paid |= items(had, costs)
+    at = max((k for k, wanted in enumerate(sets) if wanted and wanted <= given), default=0)
+    had, reason = begin(predictor, costs, max_cost, barred, before) if at == 0 else ([], "complete")
+    reasons, have, trips, visited = {reason}, given | set(had), int(bool(set(had) - given)), [at]
+    paid = before | items(had, costs)
+
+    def can_pay(j):
+        return max_cost is None or price((paid | items(sets[j], costs)) - before, costs) <= max_cost * (1 + 1e-9)
+
+    def value_of(answer):
+        gain = scores(answer, predictor.gains_bank, [*seen, *mine])
+        steps = [tradeoff * price(items(wanted, costs) - paid, costs) for wanted in sets[at + 1 :]]
+        return {at: 0.0} | {at + 1 + i: gain[i] + step for i, step in enumerate(steps)}
+
     while True:
         seen = [x if name in have else math.nan for name, x in zip(names, row, strict=True)]
         mine = scores(stops[at].answer, predictor.bank, seen)
         if at == len(stops) - 1:
             break
-        gains = stops[at].planned if planned and stops[at].planned is not None else stops[at].gains
-        gain = scores(gains, predictor.gains_bank, [*seen, *mine])
-        wanted = {j: {names[f] for f in stops[j].features} for j in range(at + 1, len(stops))}
-        value = {at: 0.0}
-        for j, features in wanted.items():
-            value[j] = gain[j - at - 1] + tradeoff * price(items(features, costs) - paid, costs)
-        reachable = {j: v for j, v in value.items() if j == at or not wanted[j] & barred}
-        affordable = {
-            j: v
-            for j, v in reachable.items()
-            if j == at
-            or max_cost is None
-            or price((paid | items(wanted[j], costs)) - before, costs) <= max_cost * (1 + 1e-9)
-        }
-        to = least(affordable)
-        if least(reachable) != to and reason == "complete":
-            reason = "max_cost"
-        if least(value) != least(reachable):
-            reason = "unavailable"
+        plan = stops[at].planned if planned and reasons == {"complete"} else None
+        to, kept = choose(at, stops[at].gains, plan, value_of, lambda j: not sets[j] & barred, can_pay)
+        reasons |= kept
         if to == at:
             break
-        trips += bool(wanted[to] - have)
-        have |= wanted[to]
-        paid |= items(wanted[to], costs)
+        trips += bool(sets[to] - have)
+        have |= sets[to]
+        paid |= items(sets[to], costs)
         at = to
         visited.append(at)
     bought = paid - before
+    cost = price(bought, costs)
     return {
         "exit": at,
         "scores": mine,
         "value": np.squeeze(naive.link(stops[at].answer.link, mine, stops[at].answer.level)),
         "acquired": {name for name in bought if name in names},
         "asked": have - given,
-        "cost": price(bought, costs) if max_cost is None else min(price(bought, costs), max_cost),
+        "cost": cost if max_cost is None else min(cost, max_cost),
         "rounds": trips,
-        "reason": reason,
+        "reason": next(each for each in ("unavailable", "max_cost", "complete") if each in reasons),
         "visited": visited,
     }

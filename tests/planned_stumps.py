@@ -1,6 +1,7 @@
 """The example plugin's regressor with a plan: a constant, its first stumps, all of them."""
 
 import numpy as np
+from attrs import evolve
 from broken_base import StumpsRegressor
 
 from costframe.core.bank import WeakLearnerBank
@@ -8,7 +9,7 @@ from costframe.core.errors import CostModelError
 from costframe.core.planned import PlannedPredictor, Stop
 from costframe.core.stages import Answer
 
-__all__ = ["PlannedStumps"]
+__all__ = ["InducedStumps", "PlannedStumps"]
 
 
 def planned(tree, X, y, tradeoff):
@@ -42,3 +43,17 @@ class PlannedStumps(StumpsRegressor):
             if np.any(getattr(data.prices, name)):
                 raise CostModelError(f"{name}: a plan prices what it acquires")
         return super()._train(data)
+
+
+class InducedStumps(PlannedStumps):
+    """A regressor that follows another plan at its own prices: to the first stumps, and no further."""
+
+    def fit(self, X, y, sample_weight=None, **more):
+        super().fit(X, y, sample_weight, **more)
+        first, *others = self.predictor_.stops
+        if others:
+            ahead = first.gains.intercept - np.eye(len(others))[0]
+            first = evolve(first, planned=evolve(first.gains, intercept=ahead))
+            others = [evolve(each, planned=each.gains and evolve(each.gains, intercept=[1.0])) for each in others]
+        self.predictor_ = evolve(self.predictor_, stops=[first, *others])
+        return self

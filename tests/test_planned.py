@@ -113,19 +113,21 @@ def test_what_is_known_is_neither_asked_for_nor_charged(case, data):
 def test_what_was_planned_for_is_used_on_the_models_own_terms_alone(case):
     predictor, costs, X, _ = case
     predictor = evolve(predictor, costs=costs)
-    for terms in ({}, {"costs": evolve(costs)}, {"tradeoff": predictor.tradeoff}):
+    caps = [{"max_cost": cap} for cap in (0.0, 1.0, 3.5, 1e9)]
+    for terms in ({}, {"costs": evolve(costs)}, {"tradeoff": predictor.tradeoff}, *caps):
         values = predictor.predict(X, **terms)
         for i, row in enumerate(X):
-            twin = naive_planned.walk(predictor, row, costs, predictor.tradeoff, planned=True)
+            twin = naive_planned.walk(predictor, row, costs, predictor.tradeoff, terms.get("max_cost"), planned=True)
             assert same_bits(values[i], twin["value"])
             check_row(twin, *inquire(predictor, row, **terms))
-    for terms in ({"tradeoff": predictor.tradeoff + 0.5}, {"max_cost": 1e9}):
+    for terms in ({"tradeoff": predictor.tradeoff + 0.5}, {"unavailable": predictor.feature_names[:1]}):
         for i, row in enumerate(X):
             twin = naive_planned.walk(predictor, row, costs, **({"tradeoff": predictor.tradeoff} | terms))
             assert same_bits(predictor.predict(X, **terms)[i], twin["value"])
             check_row(twin, *inquire(predictor, row, **terms))
     kept, other = predictor.with_costs(evolve(costs)), predictor.with_tradeoff(predictor.tradeoff)
     assert kept.stops == other.stops == predictor.stops
+    assert evolve(predictor, costs=None).with_costs(costs).stops == predictor.stops
     cheap = evolve(costs, features=tuple(evolve(each, cost=each.cost + 1.0) for each in costs.features))
     for changed in (predictor.with_costs(cheap), predictor.with_tradeoff(predictor.tradeoff + 0.5)):
         assert all(stop.planned is None for stop in changed.stops)
@@ -201,6 +203,19 @@ def test_prices_decide_at_prediction():
     assert predictor.inquire(unavailable="lab").needs == ("a",)
     assert predictor.inquire(known={"b": 3.0}, unavailable="lab").needs == ("a",)
     assert repr(predictor) == "PlannedPredictor(3 stops, 2 features, tradeoff=0.01)"
+
+
+def test_a_row_begins_where_all_is_known():
+    predictor = chain(LABORATORY, 0.05)
+    assert predictor.exits([[0.25, 3.0]]).tolist() == [1]
+    end, asked = inquire(predictor, np.array([0.25, 3.0]), known={"a": 0.25})
+    assert (end.exit, end.value, end.cost, asked) == (1, 0.25, 0.0, [])
+    end, asked = inquire(predictor, np.array([0.25, 3.0]), known={"a": 0.25, "b": 3.0})
+    assert (end.exit, end.value, end.rounds) == (2, 30.25, 0)
+    end, asked = inquire(predictor, np.array([0.25, 3.0]), known={"b": 3.0})
+    assert (end.exit, asked) == (2, ["a"])  # b is free now
+    assert predictor.grows
+    assert not chain(LABORATORY, planned=Answer([], np.empty((0, 2)), [-1.0, -2.0])).grows
 
 
 def test_what_cannot_be_had_of_the_first_stop_is_missing_there():

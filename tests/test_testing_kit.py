@@ -10,7 +10,7 @@ import broken_shells
 import numpy as np
 import pytest
 from broken_plugins import BROKEN, HONEST
-from planned_stumps import PlannedStumps
+from planned_stumps import InducedStumps, PlannedStumps
 
 from costframe import testing
 from costframe.core.errors import CostModelError, PluginError
@@ -64,6 +64,11 @@ def test_a_model_that_can_only_be_stepped_keeps_every_law(check):
 
 @parametrize_algorithm(Algorithm("planned", "Stumps, planned", "none", regressor=PlannedStumps))
 def test_a_model_that_plans_keeps_every_law(check):
+    check()
+
+
+@parametrize_algorithm(Algorithm("induced", "Stumps, planned for their prices", "none", regressor=InducedStumps))
+def test_a_model_that_plans_for_its_own_prices_keeps_every_law(check):
     check()
 
 

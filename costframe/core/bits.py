@@ -11,21 +11,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["as_set", "bit_sets", "bits_of", "members", "ones_of", "word_count"]
+__all__ = ["as_set", "bit_sets", "bits_of", "members", "word_count"]
 
 
 def word_count(n_things: int) -> int:
     """Return the number of words that hold a bit for each thing; at least one."""
     return max(1, -(-n_things // 64))
-
-
-def ones_of(number: int) -> list[int]:
-    """Return the places of the ones of an integer >= 0, ascending."""
-    found = []
-    while number:
-        found.append((number & -number).bit_length() - 1)
-        number &= number - 1
-    return found
 
 
 def bit_sets(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.bank import WeakLearnerBank
+from costframe.core.bits import as_set
 from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError, ParameterError, StageError
 from costframe.core.inquiry import Inquiry
@@ -28,7 +30,7 @@ from costframe.core.training import check_number
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from costframe.core.categories import Categories
     from costframe.core.expected import CostReport
@@ -43,7 +45,8 @@ __all__ = ["PlannedPredictor", "Stop"]
 class PlannedPredictor(Predictor):
     """A list of m stops, each with a set of features; where a row goes from each is planned as it is predicted.
 
-    A row begins at stop 0. At stop k, with A acquired, it goes on to the stop j >= k of least
+    A row begins at stop 0, or, where values are known beforehand, at the last stop that they make up. At stop k, with A
+    acquired, it goes on to the stop j >= k of least
 
         G_kj(x) + tradeoff * price(A -> A + S_j),    G_kk = 0, and staying costs nothing,
 
@@ -114,7 +117,13 @@ class PlannedPredictor(Predictor):
     @cached_property
     def sets(self) -> tuple[int, ...]:
         """Features of each stop, one bit a column."""
-        return tuple(sum(1 << f for f in stop.features.tolist()) for stop in self.stops)
+        return tuple(as_set(stop.features.tolist()) for stop in self.stops)
+
+    @property
+    def grows(self) -> bool:
+        """Whether each stop has the features of the one before and more, and nothing is planned for certain prices."""
+        chain = all(a & ~b == 0 and a != b for a, b in pairwise(self.sets))
+        return chain and not self._plans
 
     @cached_property
     def models(self) -> tuple[StopModels, ...]:
@@ -123,8 +132,11 @@ class PlannedPredictor(Predictor):
         return tuple(StopModels(*banks, stop.answer, stop.gains, stop.planned) for stop in self.stops)
 
     def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
-        """Return the same model with other prices of its own; what was planned for the old ones is forgotten."""
-        same = CostModel.of(costs, self.feature_names) == self._own
+        """Return the same model with other prices of its own; what was planned for the old ones is forgotten.
+
+        One that had none, as a trained model before it is kept, was planned for those that it is given.
+        """
+        same = self.costs is None or CostModel.of(costs, self.feature_names) == self._own
         return self._shared(evolve(self, costs=costs, stops=self.stops if same else self._unplanned()))
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
@@ -134,7 +146,7 @@ class PlannedPredictor(Predictor):
 
     def with_categories(self, categories: Categories) -> PlannedPredictor:
         """Return the same model with other labels of its features."""
-        return evolve(self, bank=evolve(self.bank, categories=categories))
+        return self._shared(evolve(self, bank=evolve(self.bank, categories=categories)))
 
     def predict(
         self,
@@ -164,33 +176,15 @@ class PlannedPredictor(Predictor):
         parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         return squeezed(np.concatenate([self.linked(part) for part in parts]))
 
-    def decision_function(
-        self,
-        X: Any,
-        *,
-        costs: object = None,
-        tradeoff: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        n_jobs: int | None = None,
-    ) -> NDArray[np.float64]:
-        """Score rows, before the link: float64 (rows,) or (rows, K); of ranked answers, these are the predictions."""
-        parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
+    def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
+        """Score rows on terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
+        parts = self.walk(X, self.terms(**terms), n_jobs)
         ranked = self.stops[0].answer.link == "ranked"
         return squeezed(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
 
-    def exits(
-        self,
-        X: Any,
-        *,
-        costs: object = None,
-        tradeoff: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        n_jobs: int | None = None,
-    ) -> NDArray[np.int64]:
-        """Tell at which stop each row is answered: int64 (rows,)."""
-        parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
+    def exits(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.int64]:
+        """Tell at which stop each row is answered, on terms as for `predict`: int64 (rows,)."""
+        parts = self.walk(X, self.terms(**terms), n_jobs)
         return np.concatenate([part.exits for part in parts])
 
     def inquire(
@@ -212,31 +206,10 @@ class PlannedPredictor(Predictor):
         cap = math.inf if max_cost is None else float(max_cost)
         return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
 
-    def cost(
-        self,
-        X: Any,
-        costs: object = None,
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        sample_weight: ArrayLike | None = None,
-        rounds: bool = False,
-        tradeoff: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> CostReport:
+    def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Say exactly what predicting these rows costs; see `Predictor.cost`."""
         predictor = self if tradeoff is None else self.with_tradeoff(tradeoff)
-        return super(PlannedPredictor, predictor).cost(
-            X,
-            costs,
-            acquisition=acquisition,
-            routing=routing,
-            sample_weight=sample_weight,
-            rounds=rounds,
-            max_cost=max_cost,
-            unavailable=unavailable,
-        )
+        return super(PlannedPredictor, predictor).cost(X, costs, **how)
 
     def charges(
         self,
@@ -286,13 +259,13 @@ class PlannedPredictor(Predictor):
         if tradeoff is not None:
             check_number("tradeoff", tradeoff)
         features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())
-        known = sum(1 << f for f in features) | sum(1 << len(prices.cost) + r for r in resources)
+        known = as_set(features) | as_set(resources) << len(prices.cost)
         return Terms.of(
             stop_prices(prices, self.sets),
             float(self.tradeoff if tradeoff is None else tradeoff),
             limits,
             known=known,
-            planned=limits is None and not known and self._is_own(model, tradeoff),
+            planned=not (limits and limits.unavailable) and not known and self._is_own(model, tradeoff),
         )
 
     def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[Walked]:

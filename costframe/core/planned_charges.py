@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.bits import ones_of
+from costframe.core.bits import members
 from costframe.core.planned_terms import COMPLETE
 from costframe.core.report import Charges, sum_charges
 
@@ -39,7 +39,7 @@ def _charge(part: Walked, terms: Terms, weight: NDArray[np.float64], predictions
     d, n_items = len(terms.prices.prices.cost), sum(terms.prices.prices.needs.shape)
     bought = np.zeros((len(part.paid), n_items))
     for account, items in enumerate(part.paid):
-        bought[account, ones_of(items)] = True
+        bought[account, list(members(items))] = True
     cost = np.array([terms.prices.total(items) for items in part.paid])
     of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
     none = np.zeros(len(part.exits))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.bits import ones_of
+from costframe.core.bits import members
 from costframe.core.limits import Limits
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Terms:
         Items that are paid for before the first stop.
     reachable : bool (m,)
         Stops all of whose features can be had.
-    first : tuple of int
+    first : frozenset of int
         Features that a row has at stop 0: all of its set, but those that cannot be had or paid for.
     missing : tuple of int
         The others of its set.
@@ -48,7 +48,7 @@ class Terms:
     begun : {COMPLETE, CUT, UNAVAILABLE}
         Why some of its features are missing.
     planned : bool
-        Whether the regressions for these very terms are used, where there are any.
+        Whether there are plans for these very terms, but for the cap.
     """
 
     prices: StopPrices
@@ -57,7 +57,7 @@ class Terms:
     threshold: float
     known: int
     reachable: NDArray[np.bool_]
-    first: tuple[int, ...]
+    first: frozenset[int]
     missing: tuple[int, ...]
     begins_with: int
     begun: int
@@ -72,7 +72,7 @@ class Terms:
         d, begun = len(prices.prices.cost), COMPLETE
         limited, limits = limits is not None, limits or Limits()
         first: list[int] = []
-        sets = [set(ones_of(bundle & (1 << d) - 1)) for bundle in prices.bundles]
+        sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
         for f in sorted(sets[0]):
             if f in limits.unavailable:
                 begun = UNAVAILABLE
@@ -87,7 +87,7 @@ class Terms:
             limits.threshold,
             known,
             reachable=np.array([not each & limits.unavailable for each in sets]),
-            first=tuple(first),
+            first=frozenset(first),
             missing=tuple(sorted(sets[0].difference(first))),
             begins_with=known | prices.items(first),
             begun=begun,

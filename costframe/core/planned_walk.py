@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, frozen
 
-from costframe.core.bits import ones_of
+from costframe.core.bits import members
 from costframe.core.evaluate import over_chunks, predict_rows
 from costframe.core.layout import lay_out
-from costframe.core.planned_terms import REASONS
+from costframe.core.planned_terms import COMPLETE, REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,28 +50,16 @@ class StopModels:
         assert self.planned is not None  # noqa: S101 - asked before
         return lay_out(self.gains_bank, (self.planned,))
 
-    def evaluate(
-        self, rows: NDArray[np.float64], terms: Terms
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Score rows and say what they may gain.
-
-        Parameters
-        ----------
-        rows : float64 (n, d + K), C-contiguous
-            Features, and room for scores, which is written to.
-        terms : Terms
-
-        Returns
-        -------
-        scores : float64 (n, K)
-        gains : float64 (n, later stops), or None at the last stop
-        """
+    def score(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Score rows, float64 (n, d + K), C-contiguous: float64 (n, K), which are also written behind the features."""
         scores = predict_rows(self.bank, self._answer_layout, rows, 1)[0]
-        if self.gains is None:
-            return scores, None
         rows[:, -scores.shape[1] :] = scores
-        layout = self._planned_layout if terms.planned and self.planned is not None else self._gains_layout
-        return scores, predict_rows(self.gains_bank, layout, rows, 1)[0]
+        return scores
+
+    def expected_gains(self, rows: NDArray[np.float64], *, planned: bool) -> NDArray[np.float64]:
+        """Say what scored rows may gain, or what was planned for them: float64 (n, later stops)."""
+        layout = self._planned_layout if planned else self._gains_layout
+        return predict_rows(self.gains_bank, layout, rows, 1)[0]
 
 
 class PlannedWalker:
@@ -84,7 +72,7 @@ class PlannedWalker:
         Features of each stop, one bit a column.
     terms : Terms
     given : mapping of int to float
-        Values that are known before.
+        Values that are known before. The row begins at the last stop that some of them make up, else at stop 0.
     """
 
     def __init__(
@@ -93,12 +81,14 @@ class PlannedWalker:
         self._models, self._sets, self._terms = models, sets, terms
         width = len(terms.prices.prices.cost) + len(models[0].answer.intercept)
         self._row = np.full((1, width), np.nan)
-        self._have, self._paid = 0, terms.begins_with
-        self._stop = 0  # where the row stands, or goes as soon as it has what it needs
-        self._why = terms.begun
-        self._scores: NDArray[np.float64] | None = None
-        self._needs = frozenset(terms.first) - given.keys()
+        self._have = 0
         self._take(given)
+        self._scores: NDArray[np.float64] | None = None
+        # where the row stands, or goes as soon as it has what it needs
+        self._stop = max((k for k, wanted in enumerate(sets) if wanted and not wanted & ~self._have), default=0)
+        self._paid, self._why, self._needs = terms.known, COMPLETE, frozenset[int]()
+        if self._stop == 0:
+            self._paid, self._why, self._needs = terms.begins_with, terms.begun, terms.first - given.keys()
         if not self._needs:
             self.advance({})
 
@@ -130,7 +120,7 @@ class PlannedWalker:
         self._row = self._row.copy()
         try:
             self._take(values)
-            self._needs = frozenset(ones_of(self._go_on()))
+            self._needs = frozenset(members(self._go_on()))
         except BaseException:
             self._row, self._have, self._paid, self._stop, self._why = before
             raise
@@ -143,19 +133,29 @@ class PlannedWalker:
     def _go_on(self) -> int:
         """Go from stop to stop until features are missing, which are returned, or the row stays."""
         while True:
-            scores, gains = self._models[self._stop].evaluate(self._row, self._terms)
-            if gains is None:
-                break
-            to, why = self._terms.choose_for_one(self._stop, self._paid, gains)
-            self._why = max(self._why, why)
-            if to == self._stop:
+            models = self._models[self._stop]
+            scores = models.score(self._row)
+            if models.gains is None or (to := self._next_stop(models)) == self._stop:
                 break
             self._stop = to
-            self._paid |= self._terms.prices.bundles[self._stop]
-            if missing := self._sets[self._stop] & ~self._have:
+            self._paid |= self._terms.prices.bundles[to]
+            if missing := self._sets[to] & ~self._have:
                 return missing
         self._scores = scores
         return 0
+
+    def _next_stop(self, models: StopModels) -> int:
+        """Choose as planned, for as long as that could be paid; else by what may be gained."""
+        terms = self._terms
+        if terms.planned and models.planned is not None and self._why == COMPLETE:
+            gains = models.expected_gains(self._row, planned=True)
+            to, self._why = terms.choose_for_one(self._stop, self._paid, gains)
+            if self._why == COMPLETE:
+                return to
+        gains = models.expected_gains(self._row, planned=False)
+        to, why = terms.choose_for_one(self._stop, self._paid, gains)
+        self._why = max(self._why, why)
+        return to
 
 
 @frozen(eq=False)
@@ -229,31 +229,59 @@ class _Walk:
         rows = np.flatnonzero(self._at == stop)
         if not len(rows):
             return Visit(rows, rows)
-        everybody = len(rows) == len(self._at)
-        scores, gains = self._models[stop].evaluate(self._rows if everybody else self._rows[rows], self._terms)
-        to = np.full(len(rows), stop)
-        if gains is not None:
-            account = self._account[rows]
-            for number in np.unique(account):
-                mine = np.flatnonzero(account == number)
-                to[mine], why = self._terms.choose(stop, self._paid[number], gains[mine])
-                self._why[rows[mine]] = np.maximum(self._why[rows[mine]], why)
-                self._pay(rows[mine], stop, int(number), to[mine])
+        block = self._rows if len(rows) == len(self._at) else self._rows[rows]
+        scores = self._models[stop].score(block)
+        to = self._choose(stop, rows, block)
+        self._pay(rows, stop, to)
         stay = to == stop
         self._scores[rows[stay]] = scores[stay]
         self._at[rows] = to
         return Visit(rows, to)
 
-    def _pay(self, rows: NDArray[np.int64], stop: int, number: int, to: NDArray[np.int64]) -> None:
-        """Charge rows of one account for what each buys at the stop it goes to."""
-        before = self._paid[number]
-        for j in np.unique(to):
+    def _choose(self, stop: int, rows: NDArray[np.int64], block: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Choose where rows go on, as planned, for as long as that could be paid; else by what may be gained."""
+        models, to = self._models[stop], np.full(len(rows), stop)
+        left = np.arange(len(rows) if models.gains is not None else 0)
+        if self._terms.planned and models.planned is not None:
+            follow = self._why[rows] == COMPLETE
+            self._choose_for(np.flatnonzero(follow), stop, rows, block, to, planned=True)
+            left = np.flatnonzero(self._why[rows] != COMPLETE)
+        self._choose_for(left, stop, rows, block, to, planned=False)
+        return to
+
+    def _choose_for(
+        self,
+        some: NDArray[np.int64],
+        stop: int,
+        rows: NDArray[np.int64],
+        block: NDArray[np.float64],
+        to: NDArray[np.int64],
+        *,
+        planned: bool,
+    ) -> None:
+        """Choose for some of the rows at a stop, and note why, account by account."""
+        if not len(some):
+            return
+        gains = self._models[stop].expected_gains(block if len(some) == len(block) else block[some], planned=planned)
+        account = self._account[rows[some]]
+        for number in np.unique(account):
+            mine = np.flatnonzero(account == number)
+            to[some[mine]], why = self._terms.choose(stop, self._paid[number], gains[mine])
+            at = rows[some[mine]]
+            self._why[at] = np.maximum(self._why[at], why)
+
+    def _pay(self, rows: NDArray[np.int64], stop: int, to: NDArray[np.int64]) -> None:
+        """Charge rows, account by account, for what each buys at the stop it goes to."""
+        way = self._account[rows] * len(self._models) + to
+        for each in np.unique(way).tolist():
+            number, j = divmod(each, len(self._models))
+            before = self._paid[number]
             after = before | self._terms.prices.bundles[j]
             if j == stop or after == before:
                 continue
             if after not in self._number:
                 self._number[after] = len(self._paid)
                 self._paid.append(after)
-            going = rows[to == j]
+            going = rows[way == each]
             self._account[going] = self._number[after]
             self._rounds[going] += 1

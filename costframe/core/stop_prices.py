@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.bits import ones_of
+from costframe.core.bits import as_set, members
 from costframe.core.errors import CostModelError
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ class StopPrices:
     def __init__(self, prices: PriceArrays, sets: Sequence[int]) -> None:
         self.prices = prices
         self._amounts: list[float] = [*prices.cost.tolist(), *prices.resource_cost.tolist()]
-        self._items = [
-            1 << f | sum(1 << len(prices.cost) + r for r in needed) for f, needed in enumerate(prices.needed)
-        ]
-        self.bundles = tuple(self.items(ones_of(features)) for features in sets)
+        self._items = [1 << f | as_set(needed) << len(prices.cost) for f, needed in enumerate(prices.needed)]
+        self.bundles = tuple(self.items(members(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
         self.to_later = lru_cache(4096)(self._to_later)
 
@@ -56,7 +54,7 @@ class StopPrices:
 
     def _total(self, items: int) -> float:
         """Return what items cost together."""
-        return math.fsum(self._amounts[i] for i in ones_of(items))
+        return math.fsum(self._amounts[i] for i in members(items))
 
     def _to_later(self, paid: int, stop: int) -> NDArray[np.float64]:
         """Return the price of going from one stop to each later one, float64 (m - 1 - stop,); `paid` items are free."""

@@ -47,7 +47,8 @@ class Stop:
         reads these features, and the scores of `answer`. No prices are in it. None at the last stop.
     planned : Answer or None
         The same for the prices and the tradeoff of the predictor alone: the expected loss from each later stop on,
-        with all that is still bought from there on.
+        with all that is still bought from there on. Used in place of `gains` at these prices and this tradeoff, where
+        nothing is known or unavailable; with a cap, for as long as what it chooses can be paid.
     """
 
     features: NDArray[np.int64] = field(converter=_columns)

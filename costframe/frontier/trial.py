@@ -10,6 +10,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.expected import ExpectedCost
+from costframe.core.planned import PlannedPredictor
 from costframe.core.stage_tree import StageTree
 from costframe.core.tables import as_rows
 from costframe.frontier.estimates import model_variance, on_rows, over_folds
@@ -168,6 +169,8 @@ def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
     """Count the features that a predictor reads and its learners; one that is only stepped shows what it acquires."""
     if isinstance(predictor, StageTree):
         return len(predictor.layout.used), len(np.unique(predictor.layout.learner))
+    if isinstance(predictor, PlannedPredictor):
+        return len(set().union(*(stop.features.tolist() for stop in predictor.stops))), len(predictor.bank)
     return int(np.asarray(report.acquired).any(axis=0).sum()), 1
 
 

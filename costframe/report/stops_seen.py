@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.bits import ones_of
+from costframe.core.bits import members
 from costframe.report.stages_seen import StageSeen, by_price
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _follow(part: Walked, prices: StopPrices, moves: NDArray[np.int64], bought: 
 
 def _items(items: int, prices: PriceArrays) -> NDArray[np.bool_]:
     held = np.zeros(sum(prices.needs.shape), np.bool_)
-    held[ones_of(items)] = True
+    held[list(members(items))] = True
     return held
 
 

@@ -52,6 +52,7 @@ def what_gets_cheaper_is_bought_no_less(case: Case) -> None:
     predictor = case.fitted().predictor_
     if not isinstance(predictor, PlannedPredictor):
         return
+    predictor = predictor.with_tradeoff(predictor.tradeoff + 1e-3)  # so that nothing is planned for certain prices
     needs = COSTS.select(predictor.feature_names).needs
     mine = {name: [f] for f, name in enumerate(predictor.feature_names)}
     mine |= {name: np.flatnonzero(needs[:, r]).tolist() for r, name in enumerate(COSTS.resource_names)}
@@ -65,9 +66,7 @@ def what_gets_cheaper_is_bought_no_less(case: Case) -> None:
 
 def _buyers(predictor: Any, case: Case, columns: list[int], prices: CostModel) -> NDArray[np.bool_]:
     """Bool (rows,): who buys any of the columns."""
-    cap = 1e3  # never reached, but what was planned for fixed prices alone is left aside
-    acquired = predictor.cost(case.table.fresh, prices, max_cost=cap).acquired
-    return np.asarray(acquired[:, columns].any(axis=1))
+    return np.asarray(predictor.cost(case.table.fresh, prices).acquired[:, columns].any(axis=1))
 
 
 def _scaled(scale: float, only: str | None = None) -> CostModel:
