@@ -29,7 +29,9 @@ __all__ = ["FeatureSet", "SetArchive"]
 
 _NOTHING = 1e-4  # of the constant's loss; less is no gain
 _PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
-_FLOOR = 2e-3  # of the full cost, added to prices by which gains are divided, so that what is free is not infinitely good
+_FLOOR = (
+    2e-3  # of the full cost, added to prices by which gains are divided, so that what is free is not infinitely good
+)
 
 
 @frozen
@@ -152,9 +154,7 @@ class SetArchive:
         fewer = sorted(features, key=lambda f: single[f] / (price - self.prices.of_set(features - {f}) + floor / 2))
         return found + [features - {f} for f in fewer[:_FEWER]]
 
-    def _pairs(
-        self, rest: list[int], per_cost: Callable[[frozenset[int], float], float]
-    ) -> list[frozenset[int]]:
+    def _pairs(self, rest: list[int], per_cost: Callable[[frozenset[int], float], float]) -> list[frozenset[int]]:
         """Choose pairs of features that split below each other in the fit on all features: what tells only together."""
         if len(rest) < 2:
             return []

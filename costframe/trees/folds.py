@@ -1,10 +1,11 @@
 """Boosting on all rows but those of a fold, fold by fold and in step: scores that no row had a part in.
 
-All folds stop at the same round, that with the least loss over all rows, so no fold's end is chosen by its own few rows.
+All folds stop at the same round, that with the least loss over all rows: no fold's end is chosen by its own few rows.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,7 +67,9 @@ class _Member:
     gain: NDArray[np.float64]
     trees: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = field(factory=list)
 
-    def ensemble(self, mapper: BinMapper, n_rounds: int, intercept: NDArray[np.float64], step: float, link: str) -> Ensemble:
+    def ensemble(
+        self, mapper: BinMapper, n_rounds: int, intercept: NDArray[np.float64], step: float, link: str
+    ) -> Ensemble:
         """Make trees of the first rounds; one that does not split is none."""
         made = Ensemble(intercept, step, link)
         for nodes, values, sizes in self.trees:
@@ -187,18 +190,18 @@ class _Boosting:
 
     def run(self, start: NDArray[np.float64]) -> None:
         """Add rounds until patience ends."""
-        from costframe.trees.rounds_kernels import _losses
+        from costframe.trees.rounds_kernels import sum_losses
 
         judged = [member for member in self.members if len(member.outside)]
         y, kind = np.asarray(self.rows.y, np.float64), self._kind
         total = float(sum(self.rows.weight[member.outside].sum() for member in judged))
-        none = sum(_losses(kind, y, self.rows.weight, start, member.outside) for member in judged) / total
+        none = sum(sum_losses(kind, y, self.rows.weight, start, member.outside) for member in judged) / total
         self.best, self.best_scores = none, start.copy()
         patience, mark, since, done = self.shape.patience, none, 0, 0
         while self.data.bins.shape[1] and done < self.shape.n_rounds:
             count = self.shape.n_rounds if patience is None else min(_CHUNK, self.shape.n_rounds - done)
-            found = run_parallel(lambda member: self._add(member, count, y, kind), self.members, self.n_threads)
-            lost = sum(each[0] for each in found) / total
+            found = run_parallel(partial(self._add, count=count, y=y, kind=kind), self.members, self.n_threads)
+            lost = np.sum([each[0] for each in found], axis=0) / total
             place = len(lost) - 1 if patience is None else int(np.argmin(lost))
             if patience is None or lost[place] < self.best:
                 self.best, self.n_best = float(lost[place]), done + place + 1
@@ -216,7 +219,13 @@ class _Boosting:
     def _kind(self) -> int:
         from costframe.trees.rounds_kernels import LOGISTIC, SOFTMAX, SQUARED
 
-        return SQUARED if isinstance(self.loss, SquaredLoss) else LOGISTIC if isinstance(self.loss, LogisticLoss) else SOFTMAX
+        return (
+            SQUARED
+            if isinstance(self.loss, SquaredLoss)
+            else LOGISTIC
+            if isinstance(self.loss, LogisticLoss)
+            else SOFTMAX
+        )
 
     def _add(
         self, member: _Member, count: int, y: NDArray[np.float64], kind: int

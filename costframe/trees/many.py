@@ -99,5 +99,7 @@ def _fit(
     )  # fmt: skip
     if not keep:
         return residual, None
-    grown = [as_table(data.mapper, nodes[t, :size], shape.step * values[t, :size]) for t, size in enumerate(sizes[:count])]
+    grown = [
+        as_table(data.mapper, nodes[t, :size], shape.step * values[t, :size]) for t, size in enumerate(sizes[:count])
+    ]
     return residual, TreeTable.concatenate(grown)

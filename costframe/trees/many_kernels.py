@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
-from costframe.trees.unpriced_kernels import grow_unpriced
+from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of
 
 __all__ = ["boost_many"]
 
@@ -15,8 +15,8 @@ _BITS = 53
 
 @kernel
 def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDArray[np.float64],
-             mix: NDArray[np.float64], mixed: NDArray[np.float64]) -> float:  # fmt: skip
-    """Turn `mix`, (T,), a step towards the residuals' principal direction, and write residual @ mix; return its size."""
+             mix: NDArray[np.float64], mixed: NDArray[np.float64]) -> None:  # fmt: skip
+    """Turn `mix`, (T,), a step towards the residuals' principal direction, and write weight * (residual @ mix)."""
     for row in rows:
         total = 0.0
         for t in range(mix.shape[0]):
@@ -34,7 +34,47 @@ def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDA
         for t in range(mix.shape[0]):
             total += residual[row, t] * mix[t]
         mixed[row] = weight[row] * np.float32(total)  # so that sums are exact
-    return size
+
+
+@kernel
+def _fill_leaves(
+    rows: NDArray[np.int32],
+    nodes: NDArray[np.int64],
+    spans: NDArray[np.int64],
+    count: int,
+    weight: NDArray[np.float64],
+    l2: float,
+    residual: NDArray[np.float64],
+    values: NDArray[np.float64],
+) -> None:
+    """Write the weighted means of the residuals at leaves, shrunk by l2, and zeros at inner nodes."""
+    for node in range(count):
+        values[node] = 0.0
+        if nodes[node, 0] >= 0:
+            continue
+        mass = l2
+        for at in range(spans[node, 0], spans[node, 1]):
+            row = rows[at]
+            mass += weight[row]
+            for t in range(residual.shape[1]):
+                values[node, t] += weight[row] * residual[row, t]
+        values[node] /= mass
+
+
+@kernel
+def _pack(rows: NDArray[np.int32], mixed: NDArray[np.float64], weight: NDArray[np.float64], heavy: float,
+          counts: NDArray[np.int64], count_bits: int, words: NDArray[np.int64]) -> float:  # fmt: skip
+    """Write words of gradients -mixed and hessians weight, and return the scale of the former; 0 if all are zero."""
+    size = 0.0
+    for row in rows:
+        size += abs(mixed[row])
+    if size == 0.0:
+        return 0.0
+    scale = math.ldexp(1.0, min(_BITS, 62 - count_bits) - 1 - math.frexp(size)[1])
+    for row in rows:
+        words[row, 0] = (np.int64(np.rint(-mixed[row] * scale)) << count_bits) + counts[row]
+        words[row, 1] = np.int64(np.rint(weight[row] * heavy))
+    return scale
 
 
 @kernel
@@ -74,20 +114,12 @@ def boost_many(
     count_bits, total = 0, counts.sum()
     while total >> count_bits:
         count_bits += 1
-    bits = min(_BITS, 62 - count_bits)
     heavy = math.ldexp(1.0, _BITS - 1 - math.frexp(max(weight.sum(), 1e-300))[1])
     for number in range(nodes.shape[0]):
-        if _mixture(residual, inside, weight, mix, mixed) == 0.0:
+        _mixture(residual, inside, weight, mix, mixed)
+        scale = _pack(inside, mixed, weight, heavy, counts, count_bits, words)
+        if scale == 0.0:
             return number
-        size = 0.0
-        for row in inside:
-            size += abs(mixed[row])
-        if size == 0.0:
-            return number
-        scale = math.ldexp(1.0, bits - 1 - math.frexp(size)[1])
-        for row in inside:
-            words[row, 0] = (np.int64(np.rint(-mixed[row] * scale)) << count_bits) + counts[row]
-            words[row, 1] = np.int64(np.rint(weight[row] * heavy))
         units[0], units[1] = 1 / scale, 1 / heavy
         rows[:] = inside
         count = grow_unpriced(
@@ -97,26 +129,10 @@ def boost_many(
         if count == 1:
             return number
         sizes[number] = count
-        for node in range(count):
-            values[number, node] = 0.0
-            if nodes[number, node, 0] >= 0:
-                continue
-            mass = limits[0]
-            for at in range(spans[node, 0], spans[node, 1]):
-                row = rows[at]
-                mass += weight[row]
+        _fill_leaves(rows, nodes[number], spans, count, weight, limits[0], residual, values[number])
+        for side in (inside, outside):
+            for row in side:
+                node = leaf_of(bins, nodes[number], row)
                 for t in range(n_targets):
-                    values[number, node, t] += weight[row] * residual[row, t]
-            values[number, node] /= mass
-            for at in range(spans[node, 0], spans[node, 1]):
-                for t in range(n_targets):
-                    residual[rows[at], t] -= step * values[number, node, t]
-        for row in outside:
-            node = 0
-            while nodes[number, node, 0] >= 0:
-                cell = np.int64(bins[row, nodes[number, node, 0]])
-                left = nodes[number, node, 2] == 1 if cell == 255 else cell <= nodes[number, node, 1]
-                node = nodes[number, node, 3] if left else nodes[number, node, 4]
-            for t in range(n_targets):
-                residual[row, t] -= step * values[number, node, t]
-    return nodes.shape[0]
+                    residual[row, t] -= step * values[number, node, t]
+    return len(nodes)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
-from costframe.trees.unpriced_kernels import grow_unpriced
+from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of
 
-__all__ = ["LOGISTIC", "SOFTMAX", "SQUARED", "add_rounds"]
+__all__ = ["LOGISTIC", "SOFTMAX", "SQUARED", "add_rounds", "sum_losses"]
 
 SQUARED, LOGISTIC, SOFTMAX = 0, 1, 2
 _LEAST_HESSIAN = 1e-16
@@ -52,7 +52,7 @@ def _derive(
 
 
 @kernel
-def _losses(kind: int, y: NDArray[np.float64], weight: NDArray[np.float64], scores: NDArray[np.float64],
+def sum_losses(kind: int, y: NDArray[np.float64], weight: NDArray[np.float64], scores: NDArray[np.float64],
             rows: NDArray[np.int32]) -> float:  # fmt: skip
     """Sum of the losses of some rows, times their weights."""
     total = 0.0
@@ -129,12 +129,7 @@ def _score_rows(
             for at in range(spans[node, 0], spans[node, 1]):
                 scores[rows[at]] += value
     for row in others:
-        node = 0
-        while nodes[node, 0] >= 0:
-            cell = np.int64(bins[row, nodes[node, 0]])
-            left = nodes[node, 2] == 1 if cell == 255 else cell <= nodes[node, 1]
-            node = nodes[node, 3] if left else nodes[node, 4]
-        scores[row] += step * values[node]
+        scores[row] += step * values[leaf_of(bins, nodes, row)]
 
 
 @kernel
@@ -242,6 +237,6 @@ def add_rounds(
             _leaf_values(rows, tree, spans, count, g, h, limits[0], limits[3], values[number, k])
             _score_rows(bins, tree, values[number, k], spans, count, rows, outside, step, scores[:, k])
             _note_gains(tree, gains, count, math.ldexp(1.0, 2 * exponent), gain)
-        lost[number] = _losses(kind, y, weight, scores, outside)
+        lost[number] = sum_losses(kind, y, weight, scores, outside)
         for at in range(outside.shape[0]):
             kept[number, at] = scores[outside[at]]

@@ -12,7 +12,45 @@ from costframe.trees.histogram_kernels import add_rows
 from costframe.trees.partition_kernels import partition_rows
 from costframe.trees.split_kernels import find_splits, search_pair
 
-__all__ = ["grow_unpriced"]
+__all__ = ["grow_unpriced", "leaf_of"]
+
+
+@kernel
+def leaf_of(bins: NDArray[np.uint8], nodes: NDArray[np.int64], row: int) -> int:
+    """Return the node of a tree, as `grow_unpriced` writes it, that a row ends at."""
+    node = 0
+    while nodes[node, 0] >= 0:
+        cell = np.int64(bins[row, nodes[node, 0]])
+        left = nodes[node, 2] == 1 if cell == 255 else cell <= nodes[node, 1]
+        node = int(nodes[node, 3] if left else nodes[node, 4])
+    return node
+
+
+@kernel
+def _next(best: NDArray[np.float64], node_of: NDArray[np.int64], n_leaves: int) -> int:
+    """Return the slot of the leaf whose split is worth most, the oldest of several."""
+    slot = 0
+    for other in range(1, n_leaves):
+        if best[other] > best[slot] or (best[other] == best[slot] and node_of[other] < node_of[slot]):
+            slot = other
+    return slot
+
+
+@kernel
+def _add_up(words: NDArray[np.int64], rows: NDArray[np.int32], total: NDArray[np.int64]) -> None:
+    """Add the words of some rows to a total, (2,)."""
+    for row in rows:
+        for word in range(words.shape[1]):
+            total[word] += words[row, word]
+
+
+@kernel
+def _part(column: NDArray[np.uint8], bin_: int, missing_left: bool, rows: NDArray[np.int32],
+          scratch: NDArray[np.int32]) -> int:  # fmt: skip
+    """Bring the rows that go left to the front, the others behind them, and return how many go left."""
+    n_left = partition_rows(column, bin_, missing_left, rows, scratch)
+    rows[n_left:] = scratch[: rows.shape[0] - n_left]
+    return n_left
 
 
 @kernel
@@ -64,9 +102,7 @@ def grow_unpriced(
     best, totals = np.full(most, -np.inf), np.zeros((most, 2), np.int64)
     scratch = np.empty(rows.shape[0], np.int32)
     mask = (1 << count_bits) - 1
-    for row in rows:
-        for word in range(words.shape[1]):
-            totals[0, word] += words[row, word]
+    _add_up(words, rows, totals[0])
     nodes[0, 0], spans[0, 0], spans[0, 1] = -1, 0, rows.shape[0]
     n_nodes, n_leaves = 1, 1
     if k > 0 and max_depth > 0 and (totals[0, 0] & mask) >= 2 * limits[1]:
@@ -78,19 +114,15 @@ def grow_unpriced(
         best_feature[0] = np.argmax(gain[0])
         best[0] = gain[0, best_feature[0]]
     while n_leaves < most:
-        slot = 0
-        for other in range(1, n_leaves):
-            if best[other] > best[slot] or (best[other] == best[slot] and node_of[other] < node_of[slot]):
-                slot = other
+        slot = _next(best, node_of, n_leaves)
         if not best[slot] > 0:
             break
         node, feature, fresh = node_of[slot], best_feature[slot], n_leaves
         begin, end = spans[node]
-        n_left = partition_rows(
-            bin_columns[feature], np.int64(bin_[slot, feature]), missing_left[slot, feature],
-            rows[begin:end], scratch[begin:end],
+        n_left = _part(
+            bin_columns[feature], int(bin_[slot, feature]), missing_left[slot, feature], rows[begin:end],
+            scratch[begin:end],
         )  # fmt: skip
-        rows[begin + n_left : end] = scratch[begin : end - n_left]
         nodes[node, 0], nodes[node, 1], nodes[node, 2] = feature, bin_[slot, feature], missing_left[slot, feature]
         nodes[node, 3], nodes[node, 4] = n_nodes, n_nodes + 1
         gains[node] = best[slot]
@@ -99,7 +131,7 @@ def grow_unpriced(
         spans[n_nodes, 0], spans[n_nodes, 1] = begin, begin + n_left
         spans[n_nodes + 1, 0], spans[n_nodes + 1, 1] = begin + n_left, end
         left_is_small = 2 * n_left <= end - begin
-        below, above = np.int64(slot), np.int64(fresh)  # slots of the larger and of the smaller child
+        below, above = int(slot), int(fresh)  # slots of the larger and of the smaller child
         small_node = n_nodes if left_is_small else n_nodes + 1
         for word in range(2):
             went_left, all_words = left[slot, feature, word], totals[slot, word]
@@ -120,7 +152,7 @@ def grow_unpriced(
         search_pair(
             histograms[above], histograms[below],
             (totals[above, 0], totals[above, 1], totals[below, 0], totals[below, 1]),
-            (above if may_small else np.int64(-1), below if may_large else np.int64(-1)),
+            (above if may_small else -1, below if may_large else -1),
             n_bins, columns, count_bits, units, limits, gain, bin_, missing_left, left,
         )  # fmt: skip
         for child in (above, below):

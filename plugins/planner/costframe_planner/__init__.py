@@ -23,7 +23,7 @@ def costframe_algorithms() -> list[Algorithm]:
     return [
         Algorithm(
             name="planner",
-            summary="Strong models on a few sets of features; each row buys the next set if what it should gain is worth it.",
+            summary="Strong models on a few sets of features; a row buys the next set if that should be worth it.",
             reference="costframe's own",
             classifier=PlannerClassifier,
             regressor=PlannerRegressor,

@@ -84,7 +84,9 @@ def _averaged(fitted: BoostedFolds) -> Ensemble:
 def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
     """Return smaller trees and steps for few features, which need no more."""
     leaves = min(shape.max_leaves, _LEAVES_PER_FEATURE * n_features)
-    return evolve(shape, max_leaves=max(leaves, 2), step=min(shape.step, _SMALL_STEP) if n_features <= _FEW else shape.step)
+    return evolve(
+        shape, max_leaves=max(leaves, 2), step=min(shape.step, _SMALL_STEP) if n_features <= _FEW else shape.step
+    )
 
 
 def train_models(problem: Problem, sets: Sequence[frozenset[int]], shape: TreeShape) -> list[SetModel]:
@@ -95,7 +97,9 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]], shape: TreeSh
         data = problem.data.take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
         ensemble = _averaged(fitted)
-        ensemble = evolve(ensemble, tables=[table.remap_features(columns.astype(np.int32)) for table in ensemble.tables])
+        ensemble = evolve(
+            ensemble, tables=[table.remap_features(columns.astype(np.int32)) for table in ensemble.tables]
+        )
         read = sorted({int(f) for table in ensemble.tables for f in np.unique(table.feature) if f >= 0})
         return SetModel(tuple(read), ensemble, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
 

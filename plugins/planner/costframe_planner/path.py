@@ -11,8 +11,8 @@ from costframe.core.errors import ParameterError
 from costframe.core.influence import influence, standard_error
 from costframe.core.links import apply_link
 from costframe.core.model_path import MeasuredPath, best_first
-from costframe_planner.plans import follow
 from costframe_planner.planner import induce
+from costframe_planner.plans import follow
 from costframe_planner.predictor import alone, planned
 
 if TYPE_CHECKING:
@@ -155,9 +155,7 @@ def better_plan(problem: Problem, trained: Trained, tradeoff: float) -> list[Man
     """Plan backwards for one tradeoff, and return it if out of fold it loses and pays less than loss to go."""
     if tradeoff == 0 or len(trained.models) < 2:
         return None
-    to_go, induced = (
-        _measured(problem, trained, _unknown(tradeoff, induced=way), None) for way in (False, True)
-    )
+    to_go, induced = (_measured(problem, trained, _unknown(tradeoff, induced=way), None) for way in (False, True))
     if induced.loss + tradeoff * induced.cost >= to_go.loss + tradeoff * to_go.cost:
         return None
     return induce(problem, trained, tradeoff, whole=True)
@@ -173,12 +171,12 @@ def _measured(problem: Problem, trained: Trained, point: PlanPoint, score: Score
     loss = float(np.average(problem.loss.each(rows.y, scores), weights=rows.weight))
     value = -loss if score is None else score(_Judged(rows, _predictions(problem, scores)))
     mean = float(np.average(cost, weights=rows.weight))
-    return evolve(point, loss=loss, cost=mean, score=value, n_rounds=len(trained.models) if point.stop < 0 else point.stop)
+    return evolve(
+        point, loss=loss, cost=mean, score=value, n_rounds=len(trained.models) if point.stop < 0 else point.stop
+    )
 
 
-def _followed(
-    problem: Problem, trained: Trained, point: PlanPoint
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _followed(problem: Problem, trained: Trained, point: PlanPoint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return scores (n, K) and cost (n,) of all rows out of fold."""
     models, n = trained.models, len(problem.rows)
     if point.stop >= 0:

@@ -68,7 +68,9 @@ def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
     models = _distinct(problem, train_models(problem, sets, shape))
     told(0.8)
     seen = [seen_at(problem, model) for model in models]
-    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads)
+    gains = run_parallel(
+        lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads
+    )
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,9 +92,9 @@ def _columns(data: TrainingData, model: SetModel) -> NDArray[np.int32]:
 
 
 def _spans(tables: Sequence[TreeTable]) -> list[NDArray[np.int64]]:
-    """Number the trees of each table, one table after another."""
+    """Return the numbers of each table's trees, one table after another."""
     ends = np.cumsum([0, *(len(table) for table in tables)])
-    return [np.arange(first, last) for first, last in zip(ends, ends[1:], strict=False)]
+    return [np.arange(first, last) for first, last in pairwise(ends)]
 
 
 def _sum(learners: NDArray[np.int64], intercept: NDArray[np.float64]) -> Answer:

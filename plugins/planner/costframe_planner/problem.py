@@ -134,7 +134,9 @@ def _deal(rows: Rows, numbers: NDArray[np.uint64], count: int, n_classes: int) -
         of_kind = np.flatnonzero(kinds == kind)
         _, group = np.unique(numbers[of_kind], return_inverse=True)
         if rows.qid is None:
-            group = np.where(np.bincount(group, rows.weight[of_kind])[group] > _FEW_EQUAL, -1 - np.arange(len(group)), group)
+            group = np.where(
+                np.bincount(group, rows.weight[of_kind])[group] > _FEW_EQUAL, -1 - np.arange(len(group)), group
+            )
         place = np.unique(group, return_inverse=True)[1]
         fold[of_kind], half[of_kind] = place % count, place // count % 2
     return fold, half
