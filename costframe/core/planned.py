@@ -67,6 +67,8 @@ class PlannedPredictor(Predictor):
         Loss accepted per unit of cost, where none is given.
     costs : CostModel or None
         Prices used where none are given.
+    batch : float or None
+        Rows that share what is paid once for a batch, where it is weighed what to buy; None leaves it out there.
 
     Raises
     ------
@@ -81,9 +83,12 @@ class PlannedPredictor(Predictor):
     stops: tuple[Stop, ...] = field(converter=as_stops)
     tradeoff: float = 0.0
     costs: CostModel | None = None
+    batch: float | None = None
 
     def __attrs_post_init__(self) -> None:
         check_number("tradeoff", self.tradeoff)
+        if self.batch is not None:
+            check_number("batch", self.batch, strict=True)
         for name in ("bank", "gains_bank"):
             if not isinstance(bank := getattr(self, name), WeakLearnerBank):
                 raise StageError(f"{name}: expected a WeakLearnerBank, got {type(bank).__name__}")
@@ -261,7 +266,7 @@ class PlannedPredictor(Predictor):
         features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())
         known = as_set(features) | as_set(resources) << len(prices.cost)
         return Terms.of(
-            stop_prices(prices, self.sets),
+            stop_prices(prices, self.sets, self.batch),
             float(self.tradeoff if tradeoff is None else tradeoff),
             limits,
             known=known,

@@ -37,9 +37,11 @@ class StopPrices:
         Items of each stop: its features, and all resources that they need.
     """
 
-    def __init__(self, prices: PriceArrays, sets: Sequence[int]) -> None:
+    def __init__(self, prices: PriceArrays, sets: Sequence[int], batch: float | None = None) -> None:
         self.prices = prices
         self._amounts: list[float] = [*prices.cost.tolist(), *prices.resource_cost.tolist()]
+        shares = prices.cost if batch is None else prices.cost + prices.once / batch
+        self._weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
         self._items = [1 << f | as_set(needed) << len(prices.cost) for f, needed in enumerate(prices.needed)]
         self.bundles = tuple(self.items(members(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
@@ -53,17 +55,21 @@ class StopPrices:
         return found
 
     def _total(self, items: int) -> float:
-        """Return what items cost together."""
+        """Return what items cost a row together."""
         return math.fsum(self._amounts[i] for i in members(items))
 
     def _to_later(self, paid: int, stop: int) -> NDArray[np.float64]:
-        """Return the price of going from one stop to each later one, float64 (m - 1 - stop,); `paid` items are free."""
-        return np.array([self.total(bundle & ~paid) for bundle in self.bundles[stop + 1 :]], np.float64)
+        """Return the price of going from one stop to each later one, float64 (m - 1 - stop,); `paid` items are free.
+
+        It is what is weighed against gains, with a row's share of what is paid once for a batch.
+        """
+        further = [bundle & ~paid for bundle in self.bundles[stop + 1 :]]
+        return np.array([math.fsum(self._weighed[i] for i in members(items)) for items in further], np.float64)
 
 
 @lru_cache(maxsize=64)  # every inquiry asks; prices are compared by identity, and CostModel.select returns the same
-def stop_prices(prices: PriceArrays, sets: tuple[int, ...]) -> StopPrices:
-    """Prepare the prices of stops whose features are `sets`, one bit a column.
+def stop_prices(prices: PriceArrays, sets: tuple[int, ...], batch: float | None = None) -> StopPrices:
+    """Prepare the prices of stops whose features are `sets`, one bit a column; `batch` rows share once-prices.
 
     Raises
     ------
@@ -73,4 +79,4 @@ def stop_prices(prices: PriceArrays, sets: tuple[int, ...]) -> StopPrices:
     for name, price in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
         if price:
             raise CostModelError(f"{name}: planner prices what it acquires: features, resources and once-prices")
-    return StopPrices(prices, sets)
+    return StopPrices(prices, sets, batch)

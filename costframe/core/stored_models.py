@@ -123,6 +123,7 @@ def _describe_plan(plan: PlannedPredictor) -> dict[str, Any]:
             for stop in plan.stops
         ],
         "tradeoff": float(plan.tradeoff),
+        "batch": None if plan.batch is None else float(plan.batch),
         "costs": _prices_of(plan.costs),
     }
 
@@ -142,7 +143,8 @@ def _build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFu
     gains = fields_of(model["gains"], "gains", *BANK_FIELDS)
     gains_bank = build_bank(dict(zip(BANK_FIELDS, gains, strict=True)), arrays, {}, "gains.")
     stops = [_build_stop(number, stop, arrays) for number, stop in enumerate(_listed(model["stops"]))]
-    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], _build_prices(model["costs"]))
+    prices, batch = _build_prices(model["costs"]), model["batch"]
+    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch)
 
 
 def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:
@@ -181,7 +183,7 @@ KINDS: Mapping[str, StoredKind] = {
         PlannedPredictor,
         _describe_plan,
         _plan_arrays,
-        (*BANK_FIELDS, "gains", "stops", "tradeoff", "costs"),
+        (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs"),
         _build_plan,
     ),
 }

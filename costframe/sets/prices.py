@@ -26,17 +26,20 @@ class SetPrices:
     cost : float64 (d,)
     resource_cost : float64 (R,)
     needs : bool (d, R)
+    n_rows : float
+        Rows that share once-prices.
     """
 
     cost: NDArray[np.float64]
     resource_cost: NDArray[np.float64]
     needs: NDArray[np.bool_]
+    n_rows: float
     _known: dict[frozenset[int], float] = field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, prices: PriceArrays, n_rows: float) -> SetPrices:
         """Spread once-prices over so many rows."""
-        return cls(prices.cost + prices.once / n_rows, prices.resource_cost, prices.needs)
+        return cls(prices.cost + prices.once / n_rows, prices.resource_cost, prices.needs, n_rows)
 
     def of_set(self, features: Iterable[int]) -> float:
         """Return what a row pays for these features."""

@@ -56,7 +56,8 @@ def planned(
         for k, (model, answer) in enumerate(zip(models, answers, strict=True))
     ]
     gains = _gains_bank(data, tables, len(models[0].ensemble.intercept))
-    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs)
+    rows = trained.routes.prices.n_rows
+    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, rows if data.prices.once.any() else None)
 
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:
