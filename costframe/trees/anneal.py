@@ -4,10 +4,15 @@ At each level rounds are added as long as validation loss + tradeoff * cost fall
 best of them. Greedy growth buys a feature or resource only if one split repays it. So each level also looks ahead: for
 every resource a fork is grown for which it is waived, and if the whole, at its true cost, is better, the line goes on
 from there.
+
+Only models that may be wanted become points of the path, and only they are scored: those whose validation loss is hardly
+above the least of all that cost no more. Of thousands of rounds they are a few hundred. A score of the others would
+cost as much as growing them, and the best score of thousands is one that chance has chosen.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -32,10 +37,12 @@ __all__ = ["Annealer", "Bundle", "bundles", "check_limits", "falling_tradeoffs"]
 _LEVELS = 24  # at most; a level is half of the one before unless there would be more
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
-_HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
+_FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need but show what they are worth
 _FRESH = 3  # of so many levels, one is tried afresh as well
+_HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
+_SLACK = 0.002  # of the constant's loss: a model that loses so much more than the best may have the better score
 
 
 @frozen(eq=False)
@@ -114,15 +121,19 @@ class Annealer:
         Rounds of a model, at most.
     score : callable, optional
         Of validation rows; minus their loss by default.
+    told : callable, optional
+        Is told the tradeoff of each round.
     points, branches : list
         What was found so far; as in `AnnealedPath`.
     """
 
     most_rounds: int
     score: Callable[[Running], float] | None = None
-    told: Callable[[], None] | None = None
+    told: Callable[[float], None] | None = None
     points: list[PathPoint] = field(factory=list, init=False)
     branches: list[Ensemble] = field(factory=list, init=False)
+    _costs: list[float] = field(factory=list, init=False)  # of points that lose less than all cheaper ones
+    _losses: list[float] = field(factory=list, init=False)  # theirs
 
     def settle(self, line: Line, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS) -> Line:
         """Add rounds as long as validation loss + tradeoff * cost falls, and return the best line."""
@@ -132,17 +143,16 @@ class Annealer:
         """Grow a line that knows no prices to its best."""
         return self._extend(line, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
-    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle]) -> None:
-        """Settle at each tradeoff in turn, looking ahead for these bundles; then start afresh at some.
+    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, afresh: bool) -> None:
+        """Settle at each tradeoff in turn, looking ahead for these bundles; start afresh at some, if asked to.
 
         What was grown when little was bought stays in a line for good. A fresh line at a tradeoff, with the bundles
-        waived that were taken above it, has no such past, and is often better where much is bought.
+        waived that were taken above it, has no such past, and is often better where rows pay one by one.
         """
         waiting, start = _Waiting(ahead), line
         for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
-            line = self.settle(line, tradeoff)
-            line = self._look_ahead(line, tradeoff, waiting)
-            if number % _FRESH == 0 and line.n_rounds:
+            line = self._look_ahead(self.settle(line, tradeoff), tradeoff, waiting)
+            if afresh and number % _FRESH == 0 and line.n_rounds:
                 fresh = start.fork()
                 waiting.waive_taken(fresh)
                 self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=self.most_rounds)
@@ -155,7 +165,7 @@ class Annealer:
             for place in waiting.due(tradeoff):
                 fork = line.fork()
                 fork.prices.waive(waiting.ahead[place].features, waiting.ahead[place].resources)
-                fork = self._extend(fork, tradeoff, 0.0, _PATIENCE, _LEVEL_ROUNDS)
+                fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS)
                 waiting.tried(place, tradeoff, line, fork)
                 if _value(fork, tradeoff) < _value(best, tradeoff):
                     best, best_place = fork, place
@@ -183,11 +193,25 @@ class Annealer:
         return best
 
     def _note(self, line: Line, branch: int, tradeoff: float) -> None:
+        """Make a point of the line as it is, if it may be wanted."""
         running = line.running
-        score = -running.loss if self.score is None else self.score(running)
-        self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
+        if self._worth_noting(running.loss, running.cost):
+            score = -running.loss if self.score is None else self.score(running)
+            self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
         if self.told is not None:
-            self.told()
+            self.told(tradeoff)
+
+    def _worth_noting(self, loss: float, cost: float) -> bool:
+        """Whether a model loses little more, if at all, than any that costs no more; take note of the least loss."""
+        at = bisect_right(self._costs, cost)
+        least = self._losses[at - 1] if at else np.inf
+        if loss < least:
+            end = at
+            while end < len(self._costs) and self._losses[end] >= loss:
+                end += 1
+            begin = at - 1 if at and self._costs[at - 1] == cost else at
+            self._costs[begin:end], self._losses[begin:end] = [cost], [loss]
+        return not self.points or loss <= least + _SLACK * self.points[0].loss
 
 
 @define(eq=False)

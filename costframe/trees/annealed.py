@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareEstimator
 from costframe.core.training import check_flag
-from costframe.trees.anneal import Annealer, check_limits, falling_tradeoffs
+from costframe.trees.anneal import Annealer, bundles, check_limits, falling_tradeoffs
 from costframe.trees.line import Line
 from costframe.trees.monitor import scorer
 from costframe.trees.path import AnnealedPath
@@ -21,36 +21,30 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.training import TrainingData
-    from costframe.trees.anneal import Bundle
     from costframe.trees.line import GrowAt, LinePrices
     from costframe.trees.losses import Loss
 
 __all__ = ["Annealing", "AnnealingEstimator", "Start", "anneal"]
 
 _PATH_ROUNDS = 1000
+_CLEARLY = 0.95  # of the loss of the trees before them: what other trees must not lose more than, to be grown instead
 _PLAIN_SHARE = 0.1  # of another line's time that one takes which knows no prices
 _NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start")
 
 
 @frozen(eq=False)
 class Start:
-    """Where a line begins: the loss's best constant, with trees of one kind at prices of one kind.
+    """Where lines begin: the loss's best constant, with trees of one kind, and a line for each kind of prices.
 
     Attributes
     ----------
     grow : GrowAt
-    prices : LinePrices
-        Of which nothing is paid yet.
-    plain : bool
-        Whether a line that knows no prices is grown first.
-    ahead : list of Bundle
-        What is looked ahead for.
+    prices : sequence of LinePrices
+        Of which nothing is paid yet. At the first, lines are also begun afresh on the way.
     """
 
     grow: GrowAt
-    prices: LinePrices
-    plain: bool = False
-    ahead: list[Bundle] = field(factory=list)
+    prices: Sequence[LinePrices]
 
 
 @frozen(eq=False)
@@ -63,7 +57,7 @@ class Annealing:
     limits : (float, float), optional
         The first and the last tradeoff.
     look_ahead : bool
-        Whether to try what a line's bundles gain together.
+        Whether to try what each resource's features gain together.
     told : callable, optional
         Is told the share that is done, from 0 to 1, after each round.
     """
@@ -74,16 +68,12 @@ class Annealing:
     told: Callable[[float], None] | None = None
 
     def tell(self, begun: float, lines: float, tradeoffs: NDArray[np.float64] | None = None) -> None:
-        """Tell from now on that so many of all lines are done, and of the next the levels above its last point."""
-        told, points = self.told, self.annealer.points
-        if told is None:
-            return
-
-        def tell() -> None:
-            levels = 0.0 if tradeoffs is None else float(np.mean(tradeoffs > points[-1].tradeoff))
-            told((begun + levels) / lines)
-
-        self.annealer.told = tell
+        """Tell from now on that so many of all lines are done, and of the next the levels above its last tradeoff."""
+        told = self.told
+        if told is not None:
+            levels = np.empty(0) if tradeoffs is None else tradeoffs
+            share = 1 / max(1, len(levels))
+            self.annealer.told = lambda now: told((begun + share * float((levels > now).sum())) / lines)
 
 
 def anneal(
@@ -96,7 +86,10 @@ def anneal(
     random_state: int = 0,
     n_threads: int = 1,
 ) -> AnnealedPath:
-    """Anneal each line from nothing bought to hardly any price.
+    """Anneal lines from nothing bought to hardly any price.
+
+    Of each kind of trees, a line that knows no prices is grown; it tells the scales of loss and cost. Lines at prices are
+    of the first kind, unless another loses clearly less.
 
     Parameters
     ----------
@@ -104,7 +97,6 @@ def anneal(
         With validation rows.
     loss : Loss
     starts : sequence of Start
-        The first is plain: its line that knows no prices tells the scales of loss and cost.
     asked : Annealing
     step : float
         Weight of every tree, the learning rate.
@@ -113,23 +105,26 @@ def anneal(
     n_threads : int
         Does not change the result.
     """
-    annealer, tradeoffs, unpriced = asked.annealer, None, set()
-    lines, begun = len(starts) + _PLAIN_SHARE * sum(start.plain for start in starts), 0.0
-    for start in starts:
-        line = Line.begin(
-            data, loss, start.grow, start.prices, step=step, random_state=random_state, n_threads=n_threads
-        )
-        if start.plain:
-            asked.tell(begun, lines)
-            unpriced.add(len(annealer.branches))
-            plain, begun = annealer.plain(line), begun + _PLAIN_SHARE
-        if tradeoffs is None:
-            gained = line.running.loss - plain.running.loss
-            full = max(data.costs.full_cost(data.feature_names), plain.running.cost)
-            tradeoffs = falling_tradeoffs(gained, full, data.prices, asked.limits)
-        asked.tell(begun, lines, tradeoffs)
-        annealer.descend(line, tradeoffs, start.ahead if asked.look_ahead else [])
-        begun += 1
+    annealer, lines = asked.annealer, _PLAIN_SHARE * len(starts) + max(len(start.prices) for start in starts)
+
+    def begin(start: Start, prices: LinePrices) -> Line:
+        return Line.begin(data, loss, start.grow, prices, step=step, random_state=random_state, n_threads=n_threads)
+
+    plain, unpriced = [], set()
+    for number, start in enumerate(starts):
+        asked.tell(_PLAIN_SHARE * number, lines)
+        unpriced.add(len(annealer.branches))
+        plain.append(annealer.plain(begin(start, start.prices[0])))
+    best = 0
+    for number in range(1, len(starts)):
+        best = number if plain[number].running.loss < _CLEARLY * plain[best].running.loss else best
+    gained = annealer.points[0].loss - plain[best].running.loss
+    full = max(data.costs.full_cost(data.feature_names), plain[best].running.cost)
+    tradeoffs = falling_tradeoffs(gained, full, data.prices, asked.limits)
+    ahead = bundles(data.prices) if asked.look_ahead else []
+    for number, prices in enumerate(starts[best].prices):
+        asked.tell(_PLAIN_SHARE * len(starts) + number, lines, tradeoffs)
+        annealer.descend(begin(starts[best], prices), tradeoffs, ahead, afresh=number == 0)
     points, branches = tuple(annealer.points), tuple(annealer.branches)
     return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, frozenset(unpriced))
 
