@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from costframe.trees.binning import BinMapper
     from costframe.trees.leaf import Leaf
 
-__all__ = ["GrowingNodes", "GrownTree", "label_leaves", "route"]
+__all__ = ["GrowingNodes", "GrownTree", "LeafRows", "label_leaves", "route"]
 
 _ROWS_WORTH_THREADS = 80_000
 _ROWS_PER_PART = 16_384
@@ -135,8 +135,28 @@ class GrowingNodes:
         return left
 
 
+class LeafRows(NamedTuple):
+    """Where the rows of each leaf lie among those that a tree was grown on, by place.
+
+    Attributes
+    ----------
+    node, begin, count : int32, int64, int64 (leaves,)
+    """
+
+    node: NDArray[np.int32]
+    begin: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, leaves: Sequence[Leaf]) -> LeafRows:
+        """Read it from leaves in the order of their rows."""
+        node = np.array([leaf.node for leaf in leaves], np.int32)
+        begin = np.array([leaf.begin for leaf in leaves], np.int64)
+        return cls(node, begin, np.array([leaf.count for leaf in leaves], np.int64))
+
+
 def label_leaves(
-    leaves: Sequence[Leaf],
+    leaves: LeafRows,
     rows: NDArray[np.int32],
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64] | None,
@@ -150,9 +170,8 @@ def label_leaves(
     """
     from costframe.trees.partition_kernels import label_rows, sum_leaves
 
-    begin = np.array([leaf.begin for leaf in leaves], np.int64)
-    end = begin + np.array([leaf.count for leaf in leaves], np.int64)
-    node = np.array([leaf.node for leaf in leaves], np.int32)
+    node, begin, count = leaves
+    end = begin + count
     n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
     share = np.cumsum(end - begin) * n_parts // (len(rows) + 1)  # parts of the leaves hold about as many rows each
     n_nodes = int(node.max()) + 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees.finish import GrowingNodes, GrownTree, label_leaves, route
+from costframe.trees.finish import GrowingNodes, GrownTree, LeafRows, label_leaves, route
 from costframe.trees.grower import Grower
 from costframe.trees.histogram import column_blocks
 from costframe.trees.leaf import Leaf
@@ -15,10 +15,9 @@ from costframe.trees.packing import pack
 from costframe.trees.prices import NoPrices
 from costframe.trees.search import SplitSearch
 from costframe.trees.split import Limits
+from costframe.trees.whole import grow_in_room
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.trees.binning import BinnedData
@@ -105,16 +104,28 @@ def grow_tree(
     limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
     search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
     search.signs = signs
-    root = Leaf(0, 0, 0, chosen, packed.sums(chosen))
-    depth, leaves = (_UNLIMITED if limit is None else limit for limit in (max_depth, max_leaves))
-    grower = Grower(search, prices or NoPrices(n_features), root, depth)
-    (grower.grow_best_first if growth == "best" else grower.grow_breadth_first)(leaves)
+    depth, most = (_UNLIMITED if limit is None else limit for limit in (max_depth, max_leaves))
+    paid = prices or NoPrices(n_features)
+    grown = None
+    if growth == "best" and features is None and signs is None:
+        grown = grow_in_room(search, paid, chosen, depth, most)
+    nodes, leaves, bounds = _grow_step_by_step(search, paid, chosen, growth, depth, most) if grown is None else (*grown, None)
     leaf_of_row = np.full(n_rows, -1, np.int32)
-    finished = grower.finished_leaves()
-    sums = label_leaves(finished, chosen, g, h, leaf_of_row, n_threads=n_threads)
+    sums = label_leaves(leaves, chosen, g, h, leaf_of_row, n_threads=n_threads)
     if rows is not None:
-        route(data.bins, grower.nodes, leaf_of_row, n_threads=n_threads)
-    return grower.nodes.finish(data.mapper, _outputs(grower.nodes, finished, sums, l2), leaf_of_row)
+        route(data.bins, nodes, leaf_of_row, n_threads=n_threads)
+    return nodes.finish(data.mapper, _outputs(len(nodes.feature), leaves, bounds, sums, l2), leaf_of_row)
+
+
+def _grow_step_by_step(
+    search: SplitSearch, prices: SplitPrices, rows: NDArray[np.int32], growth: str, max_depth: int, max_leaves: int
+) -> tuple[GrowingNodes, LeafRows, NDArray[np.float64]]:
+    """Grow a tree of any kind, and return its nodes, its leaves, and the bounds of their outputs, (2, leaves)."""
+    grower = Grower(search, prices, Leaf(0, 0, 0, rows, search.packed.sums(rows)), max_depth)
+    (grower.grow_best_first if growth == "best" else grower.grow_breadth_first)(max_leaves)
+    finished = grower.finished_leaves()
+    bounds = np.array([[leaf.low for leaf in finished], [leaf.high for leaf in finished]])
+    return grower.nodes, LeafRows.of(finished), bounds
 
 
 def _search(
@@ -124,13 +135,14 @@ def _search(
     return SplitSearch(data, packed, blocks, wide_blocks, limits, n_threads)
 
 
-def _outputs(nodes: GrowingNodes, leaves: Sequence[Leaf], sums: NDArray[np.float64], l2: float) -> NDArray[np.float64]:
+def _outputs(
+    n_nodes: int, leaves: LeafRows, bounds: NDArray[np.float64] | None, sums: NDArray[np.float64], l2: float
+) -> NDArray[np.float64]:
     """float64 (nodes,): -G/(H+l2) at leaves; zero where nothing has any weight."""
-    outputs = np.zeros(len(nodes.feature))
+    outputs = np.zeros(n_nodes)
     weight = sums[:, 1] + l2
     values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    low, high = np.array([leaf.low for leaf in leaves]), np.array([leaf.high for leaf in leaves])
-    outputs[[leaf.node for leaf in leaves]] = np.clip(values, low, high)
+    outputs[leaves.node] = values if bounds is None else np.clip(values, *bounds)
     return outputs
 
 
