@@ -5,9 +5,9 @@ best of them. Greedy growth buys a feature or resource only if one split repays 
 every resource a fork is grown for which it is waived, and if the whole, at its true cost, is better, the line goes on
 from there.
 
-Only models that may be wanted become points of the path, and only they are scored: those whose validation loss is hardly
-above the least of all that cost no more. Of thousands of rounds they are a few hundred. A score of the others would
-cost as much as growing them, and the best score of thousands is one that chance has chosen.
+Only models that may be wanted become points of the path, and only they are scored: those that lose less on validation
+rows than all before them that cost no more. To score each of thousands of rounds would take as long as to grow them,
+and the best of thousands of scores is one that chance has chosen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.trees.path import PathPoint
@@ -42,7 +42,6 @@ _FRESH = 3  # of so many levels, one is tried afresh as well
 _HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
-_SLACK = 0.002  # of the constant's loss: a model that loses so much more than the best may have the better score
 
 
 @frozen(eq=False)
@@ -113,7 +112,7 @@ def _levels(high: float, low: float) -> NDArray[np.float64]:
 
 @define(eq=False)
 class Annealer:
-    """Grows lines and notes every model on the way.
+    """Grows lines and notes the models on the way that may be wanted.
 
     Attributes
     ----------
@@ -134,6 +133,20 @@ class Annealer:
     branches: list[Ensemble] = field(factory=list, init=False)
     _costs: list[float] = field(factory=list, init=False)  # of points that lose less than all cheaper ones
     _losses: list[float] = field(factory=list, init=False)  # theirs
+
+    def heir(self) -> Annealer:
+        """Return one that has found nothing, but knows what is no longer worth noting."""
+        other = Annealer(self.most_rounds, self.score)
+        other._costs, other._losses = self._costs.copy(), self._losses.copy()  # noqa: SLF001 - the other's own
+        return other
+
+    def inherit(self, other: Annealer) -> None:
+        """Take over what another one has found."""
+        first = len(self.branches)
+        self.branches += other.branches
+        for point in other.points:
+            if self._worth_noting(point.loss, point.cost):
+                self.points.append(evolve(point, branch=first + point.branch))
 
     def settle(self, line: Line, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS) -> Line:
         """Add rounds as long as validation loss + tradeoff * cost falls, and return the best line."""
@@ -179,7 +192,7 @@ class Annealer:
         best, value, since = line, _value(line, judged_at), 0
         growing, branch = line.fork(), len(self.branches)
         self.branches.append(growing.boosted.ensemble)
-        if not self.points:
+        if not self._costs:
             self._note(growing, branch, tradeoff)
         while growing.n_rounds < min(line.n_rounds + rounds, self.most_rounds) and since < patience:
             drawn, since = growing.random.bit_generator.state, since + 1
@@ -202,16 +215,16 @@ class Annealer:
             self.told(tradeoff)
 
     def _worth_noting(self, loss: float, cost: float) -> bool:
-        """Whether a model loses little more, if at all, than any that costs no more; take note of the least loss."""
+        """Whether a model loses less than all so far that cost no more; take note of it if so."""
         at = bisect_right(self._costs, cost)
-        least = self._losses[at - 1] if at else np.inf
-        if loss < least:
-            end = at
-            while end < len(self._costs) and self._losses[end] >= loss:
-                end += 1
-            begin = at - 1 if at and self._costs[at - 1] == cost else at
-            self._costs[begin:end], self._losses[begin:end] = [cost], [loss]
-        return not self.points or loss <= least + _SLACK * self.points[0].loss
+        if at and loss >= self._losses[at - 1]:
+            return False
+        end = at
+        while end < len(self._costs) and self._losses[end] >= loss:
+            end += 1
+        begin = at - 1 if at and self._costs[at - 1] == cost else at
+        self._costs[begin:end], self._losses[begin:end] = [cost], [loss]
+        return True
 
 
 @define(eq=False)
@@ -240,8 +253,8 @@ class _Waiting:
                 line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Take a bundle; others may pay together with it."""
-        self.pays = [max(pays, tradeoff) for pays in self.pays]
+        """Take a bundle; others that have gained something may pay together with it."""
+        self.pays = [max(pays, tradeoff) if pays > tradeoff / _HOPELESS else pays for pays in self.pays]
         self.pays[place] = -1.0
 
 

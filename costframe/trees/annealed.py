@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from attrs import frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareEstimator
+from costframe.core.threads import run_parallel
 from costframe.core.training import check_flag
 from costframe.trees.anneal import Annealer, bundles, check_limits, falling_tradeoffs
 from costframe.trees.line import Line
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealing", "AnnealingEstimator", "Start", "anneal"]
 
-_PATH_ROUNDS = 1000
+_PATH_ROUNDS = 600
 _CLEARLY = 0.95  # of the loss of the trees before them: what other trees must not lose more than, to be grown instead
 _PLAIN_SHARE = 0.1  # of another line's time that one takes which knows no prices
 _NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start")
@@ -67,13 +69,32 @@ class Annealing:
     look_ahead: bool = True
     told: Callable[[float], None] | None = None
 
-    def tell(self, begun: float, lines: float, tradeoffs: NDArray[np.float64] | None = None) -> None:
-        """Tell from now on that so many of all lines are done, and of the next the levels above its last tradeoff."""
-        told = self.told
-        if told is not None:
-            levels = np.empty(0) if tradeoffs is None else tradeoffs
-            share = 1 / max(1, len(levels))
-            self.annealer.told = lambda now: told((begun + share * float((levels > now).sum())) / lines)
+
+class _Progress:
+    """Tells the share of all lines that is done; lines that are grown at once take turns at it."""
+
+    def __init__(self, told: Callable[[float], None] | None, n_plain: int) -> None:
+        self._told, self._lock, self._n_plain = told, Lock(), n_plain
+        self._done: list[float] = [0.0] * n_plain
+        self._weights = np.full(n_plain, _PLAIN_SHARE)
+
+    def of_lines(self, count: int, tradeoffs: NDArray[np.float64]) -> list[Callable[[float], None] | None]:
+        """Return what is to be told the tradeoff of each round, for each of so many lines."""
+        self._done = [1.0] * self._n_plain + [0.0] * count
+        self._weights = np.append(np.full(self._n_plain, _PLAIN_SHARE), np.ones(count))
+        return [self._teller(self._n_plain + number, tradeoffs) for number in range(count)]
+
+    def _teller(self, place: int, tradeoffs: NDArray[np.float64]) -> Callable[[float], None] | None:
+        told = self._told
+        if told is None:
+            return None
+
+        def tell(now: float) -> None:
+            with self._lock:
+                self._done[place] = float(np.mean(tradeoffs > now))
+                told(float(np.dot(self._done, self._weights) / self._weights.sum()))
+
+        return tell
 
 
 def anneal(
@@ -105,28 +126,37 @@ def anneal(
     n_threads : int
         Does not change the result.
     """
-    annealer, lines = asked.annealer, _PLAIN_SHARE * len(starts) + max(len(start.prices) for start in starts)
+    annealer, progress = asked.annealer, _Progress(asked.told, len(starts))
 
     def begin(start: Start, prices: LinePrices) -> Line:
         return Line.begin(data, loss, start.grow, prices, step=step, random_state=random_state, n_threads=n_threads)
 
-    plain, unpriced = [], set()
-    for number, start in enumerate(starts):
-        asked.tell(_PLAIN_SHARE * number, lines)
-        unpriced.add(len(annealer.branches))
-        plain.append(annealer.plain(begin(start, start.prices[0])))
-    best = 0
-    for number in range(1, len(starts)):
-        best = number if plain[number].running.loss < _CLEARLY * plain[best].running.loss else best
-    gained = annealer.points[0].loss - plain[best].running.loss
+    def grow_plain(start: Start) -> tuple[Annealer, Line]:
+        heir = annealer.heir()
+        return heir, heir.plain(begin(start, start.prices[0]))
+
+    plain, best = [], 0
+    for number, (heir, line) in enumerate(run_parallel(grow_plain, starts, n_threads)):
+        annealer.inherit(heir)
+        plain.append(line)
+        best = number if line.running.loss < _CLEARLY * plain[best].running.loss else best
+    chosen, gained = starts[best], annealer.points[0].loss - plain[best].running.loss
     full = max(data.costs.full_cost(data.feature_names), plain[best].running.cost)
     tradeoffs = falling_tradeoffs(gained, full, data.prices, asked.limits)
     ahead = bundles(data.prices) if asked.look_ahead else []
-    for number, prices in enumerate(starts[best].prices):
-        asked.tell(_PLAIN_SHARE * len(starts) + number, lines, tradeoffs)
-        annealer.descend(begin(starts[best], prices), tradeoffs, ahead, afresh=number == 0)
+    tellers = progress.of_lines(len(chosen.prices), tradeoffs)
+
+    def descend(number: int) -> Annealer:
+        heir = annealer.heir()
+        heir.told = tellers[number]
+        heir.descend(begin(chosen, chosen.prices[number]), tradeoffs, ahead, afresh=number == 0)
+        return heir
+
+    for heir in run_parallel(descend, range(len(chosen.prices)), n_threads):
+        annealer.inherit(heir)
     points, branches = tuple(annealer.points), tuple(annealer.branches)
-    return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, frozenset(unpriced))
+    unpriced = frozenset(range(len(starts)))
+    return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, unpriced)
 
 
 class AnnealingEstimator(CostAwareEstimator):
@@ -155,7 +185,7 @@ class AnnealingEstimator(CostAwareEstimator):
         """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
 
         The estimator becomes the model that is best at its own `tradeoff`. `n_estimators` is the most rounds that a
-        model may have, 1000 by default.
+        model may have, 600 by default.
 
         Parameters
         ----------

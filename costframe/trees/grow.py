@@ -109,7 +109,9 @@ def grow_tree(
     grown = None
     if growth == "best" and features is None and signs is None:
         grown = grow_in_room(search, paid, chosen, depth, most)
-    nodes, leaves, bounds = _grow_step_by_step(search, paid, chosen, growth, depth, most) if grown is None else (*grown, None)
+    nodes, leaves, bounds = (
+        _grow_step_by_step(search, paid, chosen, growth, depth, most) if grown is None else (*grown, None)
+    )
     leaf_of_row = np.full(n_rows, -1, np.int32)
     sums = label_leaves(leaves, chosen, g, h, leaf_of_row, n_threads=n_threads)
     if rows is not None:

@@ -18,8 +18,16 @@ from costframe.trees import (
     partition_kernels,
     split_kernels,
 )
-from costframe.trees.histogram_kernels import add_rows
-from costframe.trees.marks_kernels import charge, count_marks, divide_account, mark_rows, price_leaf, weigh_marks, weigh_rows
+from costframe.trees.histogram_kernels import add_to_histogram
+from costframe.trees.marks_kernels import (
+    charge,
+    count_marks,
+    divide_account,
+    mark_rows,
+    price_leaf,
+    weigh_marks,
+    weigh_rows,
+)
 from costframe.trees.packing_kernels import sum_words
 from costframe.trees.partition_kernels import partition_rows
 from costframe.trees.split_kernels import best_feature, find_splits, search_pair
@@ -77,7 +85,9 @@ def _open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int,
 
 
 @_using
-def _divide_account(p: PriceState, room: Room, small: int, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]) -> None:
+def _divide_account(
+    p: PriceState, room: Room, small: int, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]
+) -> None:
     """Reckon what two children pay, of which the larger one has its parent's slot; `rest` are the larger one's rows."""
     whole = room.weight[large]
     if not p.by_row:
@@ -131,13 +141,15 @@ def _compare(p: PriceState, room: Room, slot: int, price_unit: float) -> None:
 
 
 @_using
-def _fill(
-    bins: NDArray[np.uint8], words: NDArray[np.int64], rows: NDArray[np.int32], room: Room, slot: int
-) -> None:
+def _fill(bins: NDArray[np.uint8], words: NDArray[np.int64], rows: NDArray[np.int32], room: Room, slot: int) -> None:
+    """Fill the histogram of some rows, in the bins that are in use."""
     histogram = room.histogram[slot]
+    for k in range(room.columns.shape[0]):
+        histogram[k, : room.n_bins[k]] = 0
+        histogram[k, 255] = 0
     for first in range(0, room.columns.shape[0], _COLUMNS):
         last = min(first + _COLUMNS, room.columns.shape[0])
-        add_rows(bins, words, rows, room.columns[first:last], histogram[first:last])
+        add_to_histogram(bins, words, rows, room.columns[first:last], histogram[first:last])
 
 
 @_using
