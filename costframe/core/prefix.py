@@ -89,5 +89,6 @@ class PrefixCost:
             if self._prices.reuse:
                 per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
             total = float(self._weight.sum())
-            self._mean = float(((per_row + self._bought) * self._weight).sum()) / total if total > 0 else 0.0
+            # Rounded as a report's mean is, to the last digit.
+            self._mean = float((per_row + self._bought) @ self._weight) * (1.0 / total) if total > 0 else 0.0
         return self._mean

@@ -137,7 +137,7 @@ class Annealer:
     def heir(self) -> Annealer:
         """Return one that has found nothing, but knows what is no longer worth noting."""
         other = Annealer(self.most_rounds, self.score)
-        other._costs, other._losses = self._costs.copy(), self._losses.copy()  # noqa: SLF001 - the other's own
+        other._costs, other._losses = self._costs.copy(), self._losses.copy()
         return other
 
     def inherit(self, other: Annealer) -> None:

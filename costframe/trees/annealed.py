@@ -109,8 +109,8 @@ def anneal(
 ) -> AnnealedPath:
     """Anneal lines from nothing bought to hardly any price.
 
-    Of each kind of trees, a line that knows no prices is grown; it tells the scales of loss and cost. Lines at prices are
-    of the first kind, unless another loses clearly less.
+    Of each kind of trees, a line that knows no prices is grown; it tells the scales of loss and cost. Lines at prices
+    are of the first kind, unless another loses clearly less.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def grow_tree(
     limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
     search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
     search.signs = signs
-    depth, most = (_UNLIMITED if limit is None else limit for limit in (max_depth, max_leaves))
+    depth, most = (_UNLIMITED if limit is None else min(limit, _UNLIMITED) for limit in (max_depth, max_leaves))
     paid = prices or NoPrices(n_features)
     grown = None
     if growth == "best" and features is None and signs is None:

@@ -142,7 +142,7 @@ class LazyPrices:
 
     @property
     def spent(self) -> float:
-        """What training believes rows pay, in money: sum of w_i times the cost of row i; once-per-batch prices apart."""
+        """What training believes rows pay, in money: the sum of w_i times the cost of row i."""
         return float(self._totals[0])
 
     @property

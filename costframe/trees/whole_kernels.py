@@ -164,6 +164,59 @@ def _best(room: Room, n_open: int) -> int:
 
 
 @_using
+def _part(column: NDArray[np.uint8], room: Room, rows: NDArray[np.int32], slot: int, f: int) -> int:
+    """Move a leaf's rows to where their children's lie, and count those that go left."""
+    begin, count = room.place[slot, _BEGIN], room.place[slot, _COUNT]
+    scratch = room.scratch[begin : begin + count]
+    n_left = partition_rows(column, np.int64(room.best_bin[slot, f]), room.best_missing_left[slot, f], rows, scratch)
+    rows[n_left:] = scratch[: count - n_left]
+    return n_left
+
+
+@_using
+def _replace(room: Room, slot: int, n_open: int, f: int, n_left: int, left_first: bool) -> None:
+    """Make an inner node and two leaves of a leaf: the larger one in its slot, the smaller one in the next."""
+    node, depth, begin, count = room.place[slot, :_FEATURE]
+    child = 2 * n_open - 1  # as many nodes as there are
+    room.feature[node], room.bin[node], room.missing_left[node] = (
+        f, room.best_bin[slot, f], room.best_missing_left[slot, f],
+    )  # fmt: skip
+    room.left[node], room.right[node] = child, child + 1
+    room.tested[slot, f] = True
+    room.tested[n_open] = room.tested[slot]
+    left, right = (n_open, slot) if left_first else (slot, n_open)
+    whole = room.sums[slot, 0], room.sums[slot, 1]
+    for word in range(2):
+        room.sums[left, word] = room.best_left[slot, f, word]
+        room.sums[right, word] = whole[word] - room.best_left[slot, f, word]
+    room.place[left, _NODE], room.place[right, _NODE] = child, child + 1
+    room.place[left, _BEGIN], room.place[right, _BEGIN] = begin, begin + n_left
+    room.place[left, _COUNT], room.place[right, _COUNT] = n_left, count - n_left
+    room.place[left, _DEPTH], room.place[right, _DEPTH] = depth + 1, depth + 1
+    room.value[left], room.value[right] = -np.inf, -np.inf
+
+
+@_using
+def _plant(
+    bins: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    numbers: tuple[int, NDArray[np.float64], NDArray[np.float64]],
+    room: Room,
+    p: PriceState,
+) -> None:
+    """Search the root, and open its account."""
+    if not p.by_row:
+        _price_once(p)
+    _fill(bins, words, rows, room, 0)
+    find_splits(
+        room.histogram[0], room.n_bins, room.columns, room.sums[0], *numbers,
+        room.gain[0], room.best_bin[0], room.best_missing_left[0], room.best_left[0],
+    )  # fmt: skip
+    _open_account(p, room, rows, 0, p.root)
+
+
+@_using
 def grow_whole(
     bins: NDArray[np.uint8],
     by_column: NDArray[np.uint8],
@@ -196,9 +249,8 @@ def grow_whole(
     p : PriceState
         What splits cost; changed by what is paid.
     """
-    count_bits, units, limits = numbers
     max_depth, max_leaves = most
-    mask, enough = (1 << count_bits) - 1, 2 * np.int64(limits[1])
+    mask, enough = (1 << numbers[0]) - 1, 2 * np.int64(numbers[2][1])
     room.gain[:] = -np.inf
     room.feature[:], room.left[:], room.right[:] = -1, -1, -1
     room.bin[:], room.missing_left[:], room.tested[:] = 0, False, False
@@ -206,46 +258,25 @@ def grow_whole(
     room.sums[0, 0], room.sums[0, 1] = sum_words(words, rows)
     if max_depth < 1 or max_leaves < 2 or room.sums[0, 0] & mask < enough or room.columns.shape[0] == 0:
         return 1
-    if not p.by_row:
-        _price_once(p)
-    _fill(bins, words, rows, room, 0)
-    find_splits(
-        room.histogram[0], room.n_bins, room.columns, room.sums[0], count_bits, units, limits,
-        room.gain[0], room.best_bin[0], room.best_missing_left[0], room.best_left[0],
-    )  # fmt: skip
-    _open_account(p, room, rows, 0, p.root)
+    _plant(bins, words, rows, numbers, room, p)
+    room.searched[0] = True
     _compare(p, room, 0, price_unit)
-    n_open, n_nodes = 1, 1
+    n_open = 1
     while n_open < max_leaves:
         slot = _best(room, n_open)
         if not room.value[slot] > 0:
             break
-        node, depth, begin, count, f = room.place[slot]
+        begin, count, f = room.place[slot, _BEGIN], room.place[slot, _COUNT], room.place[slot, _FEATURE]
         mine = rows[begin : begin + count]
         changed = _pay(p, room, mine, slot, f)
-        bin_, missing_left = room.best_bin[slot, f], room.best_missing_left[slot, f]
-        scratch = room.scratch[begin : begin + count]
-        n_left = partition_rows(by_column[f], np.int64(bin_), missing_left, mine, scratch)
-        mine[n_left:] = scratch[: count - n_left]
-        room.feature[node], room.bin[node], room.missing_left[node] = f, bin_, missing_left
-        room.left[node], room.right[node] = n_nodes, n_nodes + 1
-        left_first = n_left <= count - n_left
+        n_left = _part(by_column[f], room, mine, slot, f)
         small, large = n_open, slot
-        to_left, to_right = (small, large) if left_first else (large, small)
-        word, hessian_word = room.sums[slot, 0], room.sums[slot, 1]
-        left_word, left_hessian_word = room.best_left[slot, f, 0], room.best_left[slot, f, 1]
-        room.tested[slot, f] = True
-        room.tested[small] = room.tested[slot]
-        room.place[to_left, _NODE], room.place[to_right, _NODE] = n_nodes, n_nodes + 1
-        room.place[to_left, _BEGIN], room.place[to_right, _BEGIN] = begin, begin + n_left
-        room.place[to_left, _COUNT], room.place[to_right, _COUNT] = n_left, count - n_left
-        room.place[small, _DEPTH], room.place[large, _DEPTH] = depth + 1, depth + 1
-        room.sums[to_left, 0], room.sums[to_left, 1] = left_word, left_hessian_word
-        room.sums[to_right, 0], room.sums[to_right, 1] = word - left_word, hessian_word - left_hessian_word
-        room.value[small], room.value[large] = -np.inf, -np.inf
-        n_nodes, n_open = n_nodes + 2, n_open + 1
-        first = small if depth + 1 < max_depth and room.sums[small, 0] & mask >= enough else -1
-        second = large if depth + 1 < max_depth and room.sums[large, 0] & mask >= enough else -1
+        left_first = n_left <= count - n_left
+        _replace(room, slot, n_open, f, n_left, left_first)
+        n_open += 1
+        deep = room.place[small, _DEPTH] >= max_depth
+        first = -1 if deep or room.sums[small, 0] & mask < enough else small
+        second = -1 if deep or room.sums[large, 0] & mask < enough else large
         room.searched[small], room.searched[large] = first >= 0, second >= 0
         if n_open < max_leaves and (first >= 0 or second >= 0):
             fewer, more = (mine[:n_left], mine[n_left:]) if left_first else (mine[n_left:], mine[:n_left])
@@ -254,14 +285,9 @@ def grow_whole(
             totals = room.sums[small, 0], room.sums[small, 1], room.sums[large, 0], room.sums[large, 1]
             search_pair(
                 room.histogram[small], room.histogram[large], totals, (first, second), room.n_bins, room.columns,
-                count_bits, units, limits, room.gain, room.best_bin, room.best_missing_left, room.best_left,
+                *numbers, room.gain, room.best_bin, room.best_missing_left, room.best_left,
             )  # fmt: skip
-            if first >= 0:
-                _compare(p, room, first, price_unit)
-            if second >= 0:
-                _compare(p, room, second, price_unit)
-        if changed:
-            for other in range(n_open):
-                if room.searched[other]:
-                    _compare(p, room, other, price_unit)
+        for other in range(n_open):
+            if room.searched[other] and (changed or other in (small, large)):
+                _compare(p, room, other, price_unit)
     return n_open

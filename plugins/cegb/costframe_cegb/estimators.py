@@ -37,8 +37,8 @@ _PATH_L2 = 1.0  # a path has many models to choose from, and chance chooses with
 class _CEGB(AnnealingEstimator):
     """What all have in common: settings, and training.
 
-    A path has trees of `max_leaves` or of a quarter of them; by default, `l2_regularization` is 1 there, and a bin has at
-    least eight rows where there are more than 63 bins.
+    A path has trees of `max_leaves` or of a quarter of them; by default, `l2_regularization` is 1 there, and a bin has
+    at least eight rows where there are more than 63 bins.
     """
 
     _takes_categories: ClassVar = True
