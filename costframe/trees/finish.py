@@ -140,12 +140,12 @@ class LeafRows(NamedTuple):
 
     Attributes
     ----------
-    node, begin, count : int32, int64, int64 (leaves,)
+    node, begin, n_rows : int32, int64, int64 (leaves,)
     """
 
     node: NDArray[np.int32]
     begin: NDArray[np.int64]
-    count: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
 
     @classmethod
     def of(cls, leaves: Sequence[Leaf]) -> LeafRows:

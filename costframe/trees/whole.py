@@ -104,7 +104,11 @@ def _room_for(
         np.empty(d),
         np.zeros(d, np.bool_),
         np.empty(n, np.int32),
-        *(np.empty(nodes, dtype) for dtype in (np.int32, np.int32, np.bool_, np.int32, np.int32)),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.bool_),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
     )
 
 
@@ -122,14 +126,15 @@ def grow_in_room(
         Permuted, so that the rows of each leaf lie together.
     max_depth, max_leaves : int
     """
+    prices.begin_tree()
     packed, state = search.packed, prices.state()
-    room = state and _room_for(search.data, search.wide_blocks, max_leaves, packed.words.shape[1], state)
+    room = (
+        None if state is None else _room_for(search.data, search.wide_blocks, max_leaves, packed.words.shape[1], state)
+    )
     if state is None or room is None:
         return None
     from costframe.trees.whole_kernels import grow_whole
 
-    prices.begin_tree()
-    state = prices.state()
     n_leaves = grow_whole(
         search.data.bins,
         search.data.columns,

@@ -168,7 +168,7 @@ def _part(column: NDArray[np.uint8], room: Room, rows: NDArray[np.int32], slot: 
     """Move a leaf's rows to where their children's lie, and count those that go left."""
     begin, count = room.place[slot, _BEGIN], room.place[slot, _COUNT]
     scratch = room.scratch[begin : begin + count]
-    n_left = partition_rows(column, np.int64(room.best_bin[slot, f]), room.best_missing_left[slot, f], rows, scratch)
+    n_left = partition_rows(column, int(room.best_bin[slot, f]), room.best_missing_left[slot, f], rows, scratch)
     rows[n_left:] = scratch[: count - n_left]
     return n_left
 
