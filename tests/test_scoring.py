@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, ndcg_score, roc_auc_score
+from sklearn.metrics import accuracy_score, average_precision_score, ndcg_score, roc_auc_score
 
-from costframe.core.scoring import accuracy, ndcg_at_5, roc_auc
+from costframe.core.scoring import accuracy, average_precision, ndcg_at_5, roc_auc
 
 seeds = st.integers(0, 10_000)
 
@@ -21,10 +21,12 @@ def some(seed, values=4):
 
 
 @given(seeds)
-def test_the_area_is_scikit_learns_with_ties_and_weights(seed):
+def test_areas_are_scikit_learns_with_ties_and_weights(seed):
     rng, n, p = some(seed)
     y = np.append([0, 1], rng.integers(0, 2, n - 2))
     for weight in (None, rng.random(n) + 0.1):
+        found = average_precision(y, p, weight, None)
+        assert found == pytest.approx(average_precision_score(y, p, sample_weight=weight), abs=1e-12)
         expected = roc_auc_score(y, p, sample_weight=weight)
         assert roc_auc(y, p, weight, None) == pytest.approx(expected, abs=1e-12)
         assert roc_auc(y, np.c_[1 - p, p], weight, None) == pytest.approx(expected, abs=1e-12)

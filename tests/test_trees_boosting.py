@@ -84,6 +84,7 @@ def test_threads_reach_the_loss(monkeypatch):
     threads, real = [], losses.run_parallel
     monkeypatch.setattr(losses, "run_parallel", lambda f, parts, n: threads.append(n) or real(f, parts, n))
     monkeypatch.setattr(losses, "_ROWS_PER_STRIP", 37)
+    monkeypatch.setattr(losses, "_ROWS_WORTH_THREADS", len(X))
     assert np.array_equal(fit(X, y, loss=SoftmaxLoss(3), n_rounds=2, n_threads=2)[0], plain)
     assert threads == [2, 2]
 

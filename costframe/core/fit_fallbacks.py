@@ -284,5 +284,6 @@ class _Maps:
 
 def _scale(values: NDArray[np.float64]) -> float:
     """Return the root of the mean square; one where there is nothing to scale."""
-    size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
+    with np.errstate(over="ignore"):
+        size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
     return size if size > 0 and np.isfinite(size) else 1.0

@@ -6,9 +6,11 @@ means something here, and sums must not be reordered).
 """
 
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "kernel_using"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -23,3 +25,21 @@ def kernel(function: F) -> F:
     except RuntimeError:  # numba found no directory that it could cache in
         compiled = numba.njit(**options)(function)
     return compiled
+
+
+def kernel_using(*modules: ModuleType) -> Callable[[F], F]:
+    """Return the decorator of kernels that call those of other modules: a cached one is compiled again if these change.
+
+    The cache by itself looks at the file of the kernel alone, which has the others compiled into it.
+    """
+    files = [Path(module.__file__).stat() for module in modules if module.__file__]
+    stamps = tuple((file.st_mtime, file.st_size) for file in files)
+
+    def compile_(function: F) -> F:
+        compiled = kernel(function)
+        cached = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+        if cached is not None:
+            cached._source_stamp = (cached._source_stamp, stamps)  # noqa: SLF001 - numba has no other door
+        return compiled
+
+    return compile_

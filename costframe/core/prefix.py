@@ -34,13 +34,16 @@ class PrefixCost:
         words = word_count(X.shape[1])
         self._masks = np.zeros((len(X), words), np.uint64)
         self._computed = np.zeros(len(X))  # learners, comparisons and uses, in money
+        self._bought = np.zeros(len(X))  # features and resources
+        self._mean: float | None = 0.0  # None: to be reckoned again
         feature, resource = np.nonzero(prices.needs)
         self._resource_masks = bit_sets(resource, feature, len(prices.resource_cost), words)
 
     def fork(self) -> PrefixCost:
         """Return a copy that goes its own way."""
         other = copy(self)
-        other._masks, other._computed = self._masks.copy(), self._computed.copy()  # noqa: SLF001 - the copy's own
+        for name in ("_masks", "_computed", "_bought"):
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def add(self, table: TreeTable) -> NDArray[np.float64]:
@@ -49,20 +52,24 @@ class PrefixCost:
         return np.stack(values, axis=1) if values else np.empty((len(self._X), 0))
 
     def _add_tree(self, tree: TreeTable) -> NDArray[np.float64]:
-        from costframe.core.prefix_kernels import note_paths, walk_tree
+        from costframe.core.prefix_kernels import follow_tree, note_paths
 
-        shape = tree.left, tree.right
-        leaves, uses = np.empty(len(self._X), np.int32), np.zeros(tree.n_nodes)
+        shape, prices = (tree.left, tree.right), self._prices
+        leaves, values, uses = np.empty(len(self._X), np.int32), np.empty(len(self._X)), np.zeros(tree.n_nodes)
         masks, spent = np.zeros((tree.n_nodes, self._masks.shape[1]), np.uint64), np.zeros(tree.n_nodes)
-        note_paths(tree.feature, *shape, self._prices.split, masks, spent, uses)
-        spent += self._prices.learner + self._prices.reuse * uses
-        walk_tree(
+        note_paths(tree.feature, *shape, prices.split, masks, spent, uses)
+        spent += prices.learner + prices.reuse * uses
+        some_bought = follow_tree(
             self._X, tree.feature, tree.threshold, tree.missing_left, *shape, tree.category_first, tree.categories,
-            leaves,
+            masks, tree.values[tree.value], prices.cost, self._resource_masks, prices.resource_cost,
+            self._masks, self._bought, leaves, values,
         )  # fmt: skip
-        self._masks |= masks[leaves]
-        self._computed += spent[leaves]
-        return np.asarray(tree.values[tree.value[leaves]])
+        some_computed = bool(spent.any())
+        if some_computed:
+            self._computed += spent[leaves]
+        if some_bought or some_computed:
+            self._mean = None
+        return values
 
     @property
     def acquired(self) -> NDArray[np.bool_]:
@@ -77,20 +84,11 @@ class PrefixCost:
     @property
     def mean(self) -> float:
         """Weighted mean cost per row of the trees added so far."""
-        from costframe.core.price_kernels import price_rows
-
-        per_row = self._computed.copy()
-        if self._prices.reuse:
-            per_row -= self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
-        ignored = np.zeros(self._X.shape[1]), np.zeros(len(self._resource_masks))
-        price_rows(
-            self._masks,
-            self._prices.cost,
-            self._resource_masks,
-            self._prices.resource_cost,
-            self._weight,
-            per_row,
-            *ignored,
-        )
-        total = float(self._weight.sum())
-        return float(per_row @ self._weight) * (1.0 / total) if total > 0 else 0.0  # rounded as a report's mean is
+        if self._mean is None:
+            per_row = self._computed
+            if self._prices.reuse:
+                per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
+            total = float(self._weight.sum())
+            # Rounded as a report's mean is, to the last digit.
+            self._mean = float((per_row + self._bought) @ self._weight) * (1.0 / total) if total > 0 else 0.0
+        return self._mean

@@ -1,4 +1,4 @@
-"""One tree walked straight from the values, and what its rows acquire on the way."""
+"""One tree walked straight from the values, and what its rows buy on the way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     U8 = NDArray[np.uint64]
     B1 = NDArray[np.bool_]
 
-__all__ = ["note_paths", "walk_tree"]
+__all__ = ["follow_tree", "note_paths"]
 
 ONE = np.uint64(1)
 
@@ -42,20 +42,63 @@ def note_paths(feature: I4, left: I4, right: I4, split: F8, masks: U8, spent: F8
 
 
 @kernel
-def walk_tree(
+def _leaf(
+    row: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8
+) -> int:
+    """Return the node at which a row ends; a node with categories sends them against its missing way."""
+    node = 0
+    while feature[node] >= 0:
+        value = row[feature[node]]
+        begin, end = category_first[node], category_first[node + 1]
+        if begin < end:
+            at = begin + np.searchsorted(categories[begin:end], value)
+            goes_left = missing_left[node] != (at < end and categories[at] == value)
+        else:
+            goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
+        node = left[node] if goes_left else right[node]
+    return node
+
+
+@kernel
+def follow_tree(
     X: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8,
-    leaves: I4,
-) -> None:  # fmt: skip
-    """Set the node at which each row ends; a node with categories sends them against its missing way."""
-    for row in range(X.shape[0]):
-        node = 0
-        while feature[node] >= 0:
-            value = X[row, feature[node]]
-            begin, end = category_first[node], category_first[node + 1]
-            if begin < end:
-                at = begin + np.searchsorted(categories[begin:end], value)
-                goes_left = missing_left[node] != (at < end and categories[at] == value)
-            else:
-                goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
-            node = left[node] if goes_left else right[node]
-        leaves[row] = node
+    node_masks: U8, node_values: F8, cost: F8, resource_masks: U8, resource_cost: F8, masks: U8, bought: F8,
+    leaves: I4, values: F8,
+) -> bool:  # fmt: skip
+    """Send rows through a tree, and price again those that acquire a feature; True if any does.
+
+    Parameters
+    ----------
+    X : float64 (rows, d)
+    feature, threshold, missing_left, left, right, category_first, categories
+        The tree.
+    node_masks, node_values : uint64 (nodes, words), float64 (nodes,)
+        Features tested on the way to each node, as bits, and the values of leaves.
+    cost, resource_masks, resource_cost : float64 (d,), uint64 (R, words), float64 (R,)
+        Prices, and the features that need each resource.
+    masks, bought : uint64 (rows, words), float64 (rows,)
+        What each row has acquired, and what that costs with its resources; changed.
+    leaves, values : int32 (rows,), float64 (rows,)
+        Written: where each row ends, and the value there.
+    """
+    some = False
+    for i in range(X.shape[0]):
+        node = _leaf(X[i], feature, threshold, missing_left, left, right, category_first, categories)
+        leaves[i], values[i] = node, node_values[node]
+        new = False
+        for w in range(masks.shape[1]):
+            new |= (node_masks[node, w] & ~masks[i, w]) != 0
+            masks[i, w] |= node_masks[node, w]
+        if not new:
+            continue
+        some, total = True, 0.0
+        for u in range(cost.shape[0]):  # all of them in order, so that it is rounded as in a report
+            total += np.float64((masks[i, u >> 6] >> np.uint64(u & 63)) & ONE) * cost[u]
+        for r in range(resource_cost.shape[0]):
+            needed = np.uint64(0)
+            for w in range(masks.shape[1]):
+                needed |= masks[i, w] & resource_masks[r, w]
+            if needed != 0:
+                total += resource_cost[r]
+        bought[i] = total
+    return some

@@ -39,8 +39,11 @@ def roc_auc(
 
 def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     """Return the share of pairs of both classes in the right order, ties half: a path asks for it after every tree."""
-    values, place = np.unique(p, return_inverse=True)
-    ones, zeros = (np.bincount(place[rows], weight[rows], len(values)) for rows in (positive, ~positive))
+    order = np.argsort(p)
+    p, ones = p[order], np.where(positive, weight, 0.0)[order]
+    zeros = weight[order] - ones
+    last = np.append(np.flatnonzero(p[1:] != p[:-1]), len(p) - 1) if len(p) else np.empty(0, np.int64)
+    ones, zeros = (np.diff(np.cumsum(each)[last], prepend=0.0) for each in (ones, zeros))  # of rows that tie
     below, pairs = np.cumsum(zeros) - zeros, float(ones.sum() * zeros.sum())
     return float(ones @ (below + 0.5 * zeros) / pairs) if pairs else float("nan")
 
@@ -49,10 +52,13 @@ def average_precision(
     y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
     """Average precision of class 1 against class 0."""
-    from sklearn.metrics import average_precision_score
-
     p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
-    return float(average_precision_score(y, p, sample_weight=weight))
+    weights, order = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64), np.argsort(-p)
+    ones, p = np.where(np.asarray(y) == 1, weights, 0.0)[order], p[order]
+    last = np.append(np.flatnonzero(p[1:] != p[:-1]), len(p) - 1)  # of rows that tie
+    found, drawn = np.cumsum(ones)[last], np.cumsum(weights[order])[last]
+    precision = found / np.where(drawn > 0, drawn, 1.0)
+    return float(np.diff(found, prepend=0.0) @ precision / found[-1]) if found[-1] else 0.0
 
 
 def r2(

@@ -4,15 +4,20 @@ At each level rounds are added as long as validation loss + tradeoff * cost fall
 best of them. Greedy growth buys a feature or resource only if one split repays it. So each level also looks ahead: for
 every resource a fork is grown for which it is waived, and if the whole, at its true cost, is better, the line goes on
 from there.
+
+Only models that may be wanted become points of the path, and only they are scored: those that lose less on validation
+rows than all before them that cost no more. To score each of thousands of rounds would take as long as to grow them,
+and the best of thousands of scores is one that chance has chosen.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.trees.path import PathPoint
@@ -32,8 +37,9 @@ __all__ = ["Annealer", "Bundle", "bundles", "check_limits", "falling_tradeoffs"]
 _LEVELS = 24  # at most; a level is half of the one before unless there would be more
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
-_HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
+_FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need but show what they are worth
 _FRESH = 3  # of so many levels, one is tried afresh as well
+_HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
@@ -106,7 +112,7 @@ def _levels(high: float, low: float) -> NDArray[np.float64]:
 
 @define(eq=False)
 class Annealer:
-    """Grows lines and notes every model on the way.
+    """Grows lines and notes the models on the way that may be wanted.
 
     Attributes
     ----------
@@ -114,15 +120,33 @@ class Annealer:
         Rounds of a model, at most.
     score : callable, optional
         Of validation rows; minus their loss by default.
+    told : callable, optional
+        Is told the tradeoff of each round.
     points, branches : list
         What was found so far; as in `AnnealedPath`.
     """
 
     most_rounds: int
     score: Callable[[Running], float] | None = None
-    told: Callable[[], None] | None = None
+    told: Callable[[float], None] | None = None
     points: list[PathPoint] = field(factory=list, init=False)
     branches: list[Ensemble] = field(factory=list, init=False)
+    _costs: list[float] = field(factory=list, init=False)  # of points that lose less than all cheaper ones
+    _losses: list[float] = field(factory=list, init=False)  # theirs
+
+    def heir(self) -> Annealer:
+        """Return one that has found nothing, but knows what is no longer worth noting."""
+        other = Annealer(self.most_rounds, self.score)
+        other._costs, other._losses = self._costs.copy(), self._losses.copy()
+        return other
+
+    def inherit(self, other: Annealer) -> None:
+        """Take over what another one has found."""
+        first = len(self.branches)
+        self.branches += other.branches
+        for point in other.points:
+            if self._worth_noting(point.loss, point.cost):
+                self.points.append(evolve(point, branch=first + point.branch))
 
     def settle(self, line: Line, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS) -> Line:
         """Add rounds as long as validation loss + tradeoff * cost falls, and return the best line."""
@@ -132,17 +156,16 @@ class Annealer:
         """Grow a line that knows no prices to its best."""
         return self._extend(line, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
-    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle]) -> None:
-        """Settle at each tradeoff in turn, looking ahead for these bundles; then start afresh at some.
+    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, afresh: bool) -> None:
+        """Settle at each tradeoff in turn, looking ahead for these bundles; start afresh at some, if asked to.
 
         What was grown when little was bought stays in a line for good. A fresh line at a tradeoff, with the bundles
-        waived that were taken above it, has no such past, and is often better where much is bought.
+        waived that were taken above it, has no such past, and is often better where rows pay one by one.
         """
         waiting, start = _Waiting(ahead), line
         for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
-            line = self.settle(line, tradeoff)
-            line = self._look_ahead(line, tradeoff, waiting)
-            if number % _FRESH == 0 and line.n_rounds:
+            line = self._look_ahead(self.settle(line, tradeoff), tradeoff, waiting)
+            if afresh and number % _FRESH == 0 and line.n_rounds:
                 fresh = start.fork()
                 waiting.waive_taken(fresh)
                 self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=self.most_rounds)
@@ -155,7 +178,7 @@ class Annealer:
             for place in waiting.due(tradeoff):
                 fork = line.fork()
                 fork.prices.waive(waiting.ahead[place].features, waiting.ahead[place].resources)
-                fork = self._extend(fork, tradeoff, 0.0, _PATIENCE, _LEVEL_ROUNDS)
+                fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS)
                 waiting.tried(place, tradeoff, line, fork)
                 if _value(fork, tradeoff) < _value(best, tradeoff):
                     best, best_place = fork, place
@@ -169,7 +192,7 @@ class Annealer:
         best, value, since = line, _value(line, judged_at), 0
         growing, branch = line.fork(), len(self.branches)
         self.branches.append(growing.boosted.ensemble)
-        if not self.points:
+        if not self._costs:
             self._note(growing, branch, tradeoff)
         while growing.n_rounds < min(line.n_rounds + rounds, self.most_rounds) and since < patience:
             drawn, since = growing.random.bit_generator.state, since + 1
@@ -183,11 +206,25 @@ class Annealer:
         return best
 
     def _note(self, line: Line, branch: int, tradeoff: float) -> None:
+        """Make a point of the line as it is, if it may be wanted."""
         running = line.running
-        score = -running.loss if self.score is None else self.score(running)
-        self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
+        if self._worth_noting(running.loss, running.cost):
+            score = -running.loss if self.score is None else self.score(running)
+            self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
         if self.told is not None:
-            self.told()
+            self.told(tradeoff)
+
+    def _worth_noting(self, loss: float, cost: float) -> bool:
+        """Whether a model loses less than all so far that cost no more; take note of it if so."""
+        at = bisect_right(self._costs, cost)
+        if at and loss >= self._losses[at - 1]:
+            return False
+        end = at
+        while end < len(self._costs) and self._losses[end] >= loss:
+            end += 1
+        begin = at - 1 if at and self._costs[at - 1] == cost else at
+        self._costs[begin:end], self._losses[begin:end] = [cost], [loss]
+        return True
 
 
 @define(eq=False)
@@ -216,8 +253,8 @@ class _Waiting:
                 line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Take a bundle; others may pay together with it."""
-        self.pays = [max(pays, tradeoff) for pays in self.pays]
+        """Take a bundle; others that have gained something may pay together with it."""
+        self.pays = [max(pays, tradeoff) if pays > tradeoff / _HOPELESS else pays for pays in self.pays]
         self.pays[place] = -1.0
 
 

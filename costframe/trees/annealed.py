@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareEstimator
+from costframe.core.threads import run_parallel
 from costframe.core.training import check_flag
-from costframe.trees.anneal import Annealer, check_limits, falling_tradeoffs
+from costframe.trees.anneal import Annealer, bundles, check_limits, falling_tradeoffs
 from costframe.trees.line import Line
 from costframe.trees.monitor import scorer
 from costframe.trees.path import AnnealedPath
@@ -21,36 +23,30 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.training import TrainingData
-    from costframe.trees.anneal import Bundle
     from costframe.trees.line import GrowAt, LinePrices
     from costframe.trees.losses import Loss
 
 __all__ = ["Annealing", "AnnealingEstimator", "Start", "anneal"]
 
-_PATH_ROUNDS = 1000
+_PATH_ROUNDS = 600
+_CLEARLY = 0.95  # of the loss of the trees before them: what other trees must not lose more than, to be grown instead
 _PLAIN_SHARE = 0.1  # of another line's time that one takes which knows no prices
 _NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start")
 
 
 @frozen(eq=False)
 class Start:
-    """Where a line begins: the loss's best constant, with trees of one kind at prices of one kind.
+    """Where lines begin: the loss's best constant, with trees of one kind, and a line for each kind of prices.
 
     Attributes
     ----------
     grow : GrowAt
-    prices : LinePrices
-        Of which nothing is paid yet.
-    plain : bool
-        Whether a line that knows no prices is grown first.
-    ahead : list of Bundle
-        What is looked ahead for.
+    prices : sequence of LinePrices
+        Of which nothing is paid yet. At the first, lines are also begun afresh on the way.
     """
 
     grow: GrowAt
-    prices: LinePrices
-    plain: bool = False
-    ahead: list[Bundle] = field(factory=list)
+    prices: Sequence[LinePrices]
 
 
 @frozen(eq=False)
@@ -63,7 +59,7 @@ class Annealing:
     limits : (float, float), optional
         The first and the last tradeoff.
     look_ahead : bool
-        Whether to try what a line's bundles gain together.
+        Whether to try what each resource's features gain together.
     told : callable, optional
         Is told the share that is done, from 0 to 1, after each round.
     """
@@ -73,17 +69,32 @@ class Annealing:
     look_ahead: bool = True
     told: Callable[[float], None] | None = None
 
-    def tell(self, begun: float, lines: float, tradeoffs: NDArray[np.float64] | None = None) -> None:
-        """Tell from now on that so many of all lines are done, and of the next the levels above its last point."""
-        told, points = self.told, self.annealer.points
+
+class _Progress:
+    """Tells the share of all lines that is done; lines that are grown at once take turns at it."""
+
+    def __init__(self, told: Callable[[float], None] | None, n_plain: int) -> None:
+        self._told, self._lock, self._n_plain = told, Lock(), n_plain
+        self._done: list[float] = [0.0] * n_plain
+        self._weights = np.full(n_plain, _PLAIN_SHARE)
+
+    def of_lines(self, count: int, tradeoffs: NDArray[np.float64]) -> list[Callable[[float], None] | None]:
+        """Return what is to be told the tradeoff of each round, for each of so many lines."""
+        self._done = [1.0] * self._n_plain + [0.0] * count
+        self._weights = np.append(np.full(self._n_plain, _PLAIN_SHARE), np.ones(count))
+        return [self._teller(self._n_plain + number, tradeoffs) for number in range(count)]
+
+    def _teller(self, place: int, tradeoffs: NDArray[np.float64]) -> Callable[[float], None] | None:
+        told = self._told
         if told is None:
-            return
+            return None
 
-        def tell() -> None:
-            levels = 0.0 if tradeoffs is None else float(np.mean(tradeoffs > points[-1].tradeoff))
-            told((begun + levels) / lines)
+        def tell(now: float) -> None:
+            with self._lock:
+                self._done[place] = float(np.mean(tradeoffs > now))
+                told(float(np.dot(self._done, self._weights) / self._weights.sum()))
 
-        self.annealer.told = tell
+        return tell
 
 
 def anneal(
@@ -96,7 +107,10 @@ def anneal(
     random_state: int = 0,
     n_threads: int = 1,
 ) -> AnnealedPath:
-    """Anneal each line from nothing bought to hardly any price.
+    """Anneal lines from nothing bought to hardly any price.
+
+    Of each kind of trees, a line that knows no prices is grown; it tells the scales of loss and cost. Lines at prices
+    are of the first kind, unless another loses clearly less.
 
     Parameters
     ----------
@@ -104,7 +118,6 @@ def anneal(
         With validation rows.
     loss : Loss
     starts : sequence of Start
-        The first is plain: its line that knows no prices tells the scales of loss and cost.
     asked : Annealing
     step : float
         Weight of every tree, the learning rate.
@@ -113,25 +126,37 @@ def anneal(
     n_threads : int
         Does not change the result.
     """
-    annealer, tradeoffs, unpriced = asked.annealer, None, set()
-    lines, begun = len(starts) + _PLAIN_SHARE * sum(start.plain for start in starts), 0.0
-    for start in starts:
-        line = Line.begin(
-            data, loss, start.grow, start.prices, step=step, random_state=random_state, n_threads=n_threads
-        )
-        if start.plain:
-            asked.tell(begun, lines)
-            unpriced.add(len(annealer.branches))
-            plain, begun = annealer.plain(line), begun + _PLAIN_SHARE
-        if tradeoffs is None:
-            gained = line.running.loss - plain.running.loss
-            full = max(data.costs.full_cost(data.feature_names), plain.running.cost)
-            tradeoffs = falling_tradeoffs(gained, full, data.prices, asked.limits)
-        asked.tell(begun, lines, tradeoffs)
-        annealer.descend(line, tradeoffs, start.ahead if asked.look_ahead else [])
-        begun += 1
+    annealer, progress = asked.annealer, _Progress(asked.told, len(starts))
+
+    def begin(start: Start, prices: LinePrices) -> Line:
+        return Line.begin(data, loss, start.grow, prices, step=step, random_state=random_state, n_threads=n_threads)
+
+    def grow_plain(start: Start) -> tuple[Annealer, Line]:
+        heir = annealer.heir()
+        return heir, heir.plain(begin(start, start.prices[0]))
+
+    plain, best = [], 0
+    for number, (heir, line) in enumerate(run_parallel(grow_plain, starts, n_threads)):
+        annealer.inherit(heir)
+        plain.append(line)
+        best = number if line.running.loss < _CLEARLY * plain[best].running.loss else best
+    chosen, gained = starts[best], annealer.points[0].loss - plain[best].running.loss
+    full = max(data.costs.full_cost(data.feature_names), plain[best].running.cost)
+    tradeoffs = falling_tradeoffs(gained, full, data.prices, asked.limits)
+    ahead = bundles(data.prices) if asked.look_ahead else []
+    tellers = progress.of_lines(len(chosen.prices), tradeoffs)
+
+    def descend(number: int) -> Annealer:
+        heir = annealer.heir()
+        heir.told = tellers[number]
+        heir.descend(begin(chosen, chosen.prices[number]), tradeoffs, ahead, afresh=number == 0)
+        return heir
+
+    for heir in run_parallel(descend, range(len(chosen.prices)), n_threads):
+        annealer.inherit(heir)
     points, branches = tuple(annealer.points), tuple(annealer.branches)
-    return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, frozenset(unpriced))
+    unpriced = frozenset(range(len(starts)))
+    return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, unpriced)
 
 
 class AnnealingEstimator(CostAwareEstimator):
@@ -160,7 +185,7 @@ class AnnealingEstimator(CostAwareEstimator):
         """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
 
         The estimator becomes the model that is best at its own `tradeoff`. `n_estimators` is the most rounds that a
-        model may have, 1000 by default.
+        model may have, 600 by default.
 
         Parameters
         ----------

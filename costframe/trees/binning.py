@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.trees.histogram import ColumnBlock
+    from costframe.trees.whole import Room
 
 __all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
 
@@ -204,6 +205,8 @@ class BinnedData:
     spare : (list, list)
         Histograms of all columns, of one and of two words, that a tree has left for the next. The system would have to
         clear new memory first.
+    rooms : dict
+        The same for trees that are grown in one call, by leaves, words a row and items that are priced.
     """
 
     bins: NDArray[np.uint8]
@@ -213,6 +216,7 @@ class BinnedData:
     spare: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = field(
         factory=lambda: ([], []), init=False, repr=False
     )
+    rooms: dict[tuple[int, int, int], list[Room]] = field(factory=dict, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 import numpy as np
@@ -13,13 +13,14 @@ from costframe.core.tree_table import TreeTable
 from costframe.trees.category_bins import tested_categories
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from costframe.trees.binning import BinMapper
+    from costframe.trees.leaf import Leaf
 
-__all__ = ["GrowingNodes", "GrownTree", "label_leaves", "route"]
+__all__ = ["GrowingNodes", "GrownTree", "LeafRows", "label_leaves", "route"]
 
 _ROWS_WORTH_THREADS = 80_000
 _ROWS_PER_PART = 16_384
@@ -45,8 +46,6 @@ class GrownTree:
         The node in which each training row ends, whether the tree was grown on it or not.
     categories : mapping of int to float64 (any,)
         The categories that go against the missing way, of each node that tests for some.
-    gain : float64 (nodes,), or None
-        What each split takes off the sum of the loss, zero at leaves; known of trees grown without prices.
     """
 
     feature: NDArray[np.int32]
@@ -57,7 +56,6 @@ class GrownTree:
     outputs: NDArray[np.float64]
     leaf_of_row: NDArray[np.int32]
     categories: Mapping[int, NDArray[np.float64]] = attrs.field(factory=dict)
-    gain: NDArray[np.float64] | None = attrs.field(default=None)
 
     @cached_property
     def table(self) -> TreeTable:
@@ -137,9 +135,28 @@ class GrowingNodes:
         return left
 
 
+class LeafRows(NamedTuple):
+    """Where the rows of each leaf lie among those that a tree was grown on, by place.
+
+    Attributes
+    ----------
+    node, begin, n_rows : int32, int64, int64 (leaves,)
+    """
+
+    node: NDArray[np.int32]
+    begin: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, leaves: Sequence[Leaf]) -> LeafRows:
+        """Read it from leaves in the order of their rows."""
+        node = np.array([leaf.node for leaf in leaves], np.int32)
+        begin = np.array([leaf.begin for leaf in leaves], np.int64)
+        return cls(node, begin, np.array([leaf.count for leaf in leaves], np.int64))
+
+
 def label_leaves(
-    spans: NDArray[np.int64],
-    node: NDArray[np.int32],
+    leaves: LeafRows,
     rows: NDArray[np.int32],
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64] | None,
@@ -149,12 +166,12 @@ def label_leaves(
 ) -> NDArray[np.float64]:
     """Write the leaf of every row, and return float64 (leaves, 2): sums of gradients and hessians.
 
-    `spans`, int64 (leaves, 2), says where the rows of each leaf begin and end, and `node`, int32 (leaves,), its number.
     Unlike those in packed form, on which splits are decided, these sums are of the gradients as they came.
     """
     from costframe.trees.partition_kernels import label_rows, sum_leaves
 
-    begin, end = np.ascontiguousarray(spans.T)
+    node, begin, count = leaves
+    end = begin + count
     n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
     share = np.cumsum(end - begin) * n_parts // (len(rows) + 1)  # parts of the leaves hold about as many rows each
     n_nodes = int(node.max()) + 1

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from math import ldexp
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees.finish import GrowingNodes, GrownTree, label_leaves, route
+from costframe.trees.finish import GrowingNodes, GrownTree, LeafRows, label_leaves, route
 from costframe.trees.grower import Grower
 from costframe.trees.histogram import column_blocks
 from costframe.trees.leaf import Leaf
 from costframe.trees.packing import pack
 from costframe.trees.prices import NoPrices
-from costframe.trees.scaling import power_of_two
 from costframe.trees.search import SplitSearch
 from costframe.trees.split import Limits
+from costframe.trees.whole import grow_in_room
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.trees.binning import BinnedData
-    from costframe.trees.histogram import ColumnBlock
     from costframe.trees.packing import PackedGradients
     from costframe.trees.prices import SplitPrices
 
@@ -106,64 +102,32 @@ def grow_tree(
     chosen = np.arange(n_rows, dtype=np.int32) if rows is None else _chosen_rows(rows, n_rows)
     packed = pack(g, h, counts, n_threads=n_threads)
     limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
-    if prices is None and signs is None and growth == "best" and n_threads == 1 and not data.mapper.has_categories:
-        blocks = column_blocks(data, _chosen_features(features, n_features), 1)
-        return _grow_unpriced(data, packed, chosen, blocks, limits, (max_depth, max_leaves), (g, h), rows is not None)
     search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
     search.signs = signs
-    root = Leaf(0, 0, 0, chosen, packed.sums(chosen))
-    depth, leaves = (_UNLIMITED if limit is None else limit for limit in (max_depth, max_leaves))
-    grower = Grower(search, prices or NoPrices(n_features), root, depth)
-    (grower.grow_best_first if growth == "best" else grower.grow_breadth_first)(leaves)
+    depth, most = (_UNLIMITED if limit is None else min(limit, _UNLIMITED) for limit in (max_depth, max_leaves))
+    paid = prices or NoPrices(n_features)
+    grown = None
+    if growth == "best" and features is None and signs is None:
+        grown = grow_in_room(search, paid, chosen, depth, most)
+    nodes, leaves, bounds = (
+        _grow_step_by_step(search, paid, chosen, growth, depth, most) if grown is None else (*grown, None)
+    )
     leaf_of_row = np.full(n_rows, -1, np.int32)
-    finished = grower.finished_leaves()
-    spans = np.array([(leaf.begin, leaf.begin + leaf.count) for leaf in finished])
-    node = np.array([leaf.node for leaf in finished], np.int32)
-    sums = label_leaves(spans, node, chosen, g, h, leaf_of_row, n_threads=n_threads)
+    sums = label_leaves(leaves, chosen, g, h, leaf_of_row, n_threads=n_threads)
     if rows is not None:
-        route(data.bins, grower.nodes, leaf_of_row, n_threads=n_threads)
-    return grower.nodes.finish(data.mapper, _outputs(grower.nodes, finished, sums, l2), leaf_of_row)
+        route(data.bins, nodes, leaf_of_row, n_threads=n_threads)
+    return nodes.finish(data.mapper, _outputs(len(nodes.feature), leaves, bounds, sums, l2), leaf_of_row)
 
 
-def _grow_unpriced(
-    data: BinnedData,
-    packed: PackedGradients,
-    rows: NDArray[np.int32],
-    blocks: Sequence[ColumnBlock],
-    limits: Limits,
-    most: tuple[int | None, int | None],
-    derivatives: tuple[NDArray[np.float64], NDArray[np.float64] | None],
-    others: bool,
-) -> GrownTree:
-    """Grow best first in one compiled call; `most` are depth and leaves, `others` says that rows were left out."""
-    from costframe.trees.partition_kernels import route_rows
-    from costframe.trees.unpriced_kernels import grow_unpriced
-
-    columns = np.concatenate([block.columns for block in blocks]) if blocks else np.empty(0, np.int64)
-    depth, leaves = most[0] or _UNLIMITED, min(most[1] or len(rows), len(rows))
-    nodes, gain = np.empty((2 * leaves - 1, 5), np.int64), np.zeros(2 * leaves - 1)
-    spans = np.empty((2 * leaves - 1, 2), np.int64)
-    room = np.empty((leaves, len(columns), 256, packed.words.shape[1]), np.int64)
-    relative = ldexp(packed.gradient_unit, -packed.gradient_exponent)  # as `SplitSearch` scales gradients
-    count = grow_unpriced(
-        data.bins, data.columns, packed.words, rows, columns, data.mapper.n_bins[columns], packed.count_bits,
-        np.array([relative, packed.hessian_unit]), limits.as_array(), depth, room, nodes, gain, spans,
-    )  # fmt: skip
-    feature, bin_, missing_left, left, right = (column.astype(np.int32) for column in nodes[:count].T)
-    leaf = np.flatnonzero(feature < 0).astype(np.int32)
-    leaf_of_row = np.full(data.n_rows, -1, np.int32)
-    leaf = leaf[np.argsort(spans[leaf, 0], kind="stable")]
-    sums = label_leaves(spans[leaf], leaf, rows, *derivatives, leaf_of_row)
-    weight, outputs = sums[:, 1] + limits.l2, np.zeros(count)
-    outputs[leaf] = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    missing, cells = missing_left > 0, bin_.astype(np.uint8)
-    left[leaf] = right[leaf] = -1
-    if others:
-        route_rows(data.bins, feature, cells, missing, left, right, leaf_of_row)
-    threshold = np.where(feature < 0, 0.0, data.mapper.padded[np.maximum(feature, 0), cells])
-    missing[leaf] = False
-    unit = power_of_two(2 * packed.gradient_exponent)
-    return GrownTree(feature, threshold, missing, left, right, outputs, leaf_of_row, gain=gain[:count] * unit)
+def _grow_step_by_step(
+    search: SplitSearch, prices: SplitPrices, rows: NDArray[np.int32], growth: str, max_depth: int, max_leaves: int
+) -> tuple[GrowingNodes, LeafRows, NDArray[np.float64]]:
+    """Grow a tree of any kind, and return its nodes, its leaves, and the bounds of their outputs, (2, leaves)."""
+    grower = Grower(search, prices, Leaf(0, 0, 0, rows, search.packed.sums(rows)), max_depth)
+    (grower.grow_best_first if growth == "best" else grower.grow_breadth_first)(max_leaves)
+    finished = grower.finished_leaves()
+    bounds = np.array([[leaf.low for leaf in finished], [leaf.high for leaf in finished]])
+    return grower.nodes, LeafRows.of(finished), bounds
 
 
 def _search(
@@ -173,13 +137,14 @@ def _search(
     return SplitSearch(data, packed, blocks, wide_blocks, limits, n_threads)
 
 
-def _outputs(nodes: GrowingNodes, leaves: Sequence[Leaf], sums: NDArray[np.float64], l2: float) -> NDArray[np.float64]:
+def _outputs(
+    n_nodes: int, leaves: LeafRows, bounds: NDArray[np.float64] | None, sums: NDArray[np.float64], l2: float
+) -> NDArray[np.float64]:
     """float64 (nodes,): -G/(H+l2) at leaves; zero where nothing has any weight."""
-    outputs = np.zeros(len(nodes.feature))
+    outputs = np.zeros(n_nodes)
     weight = sums[:, 1] + l2
     values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    low, high = np.array([leaf.low for leaf in leaves]), np.array([leaf.high for leaf in leaves])
-    outputs[[leaf.node for leaf in leaves]] = np.clip(values, low, high)
+    outputs[leaves.node] = values if bounds is None else np.clip(values, *bounds)
     return outputs
 
 

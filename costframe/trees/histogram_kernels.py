@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["add_rows"]
+__all__ = ["add_rows", "add_to_histogram"]
 
 _AHEAD = 12  # rows between asking for one and adding it
 
@@ -180,6 +180,23 @@ def _add_pairs(
 
 
 @kernel
+def add_to_histogram(
+    bins: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    histogram: NDArray[np.int64],
+) -> None:
+    """Add some rows to a histogram; arguments as for `add_rows`."""
+    if rows.shape[0] == 0 or columns.shape[0] == 0:
+        return
+    if words.shape[1] == 1:
+        _add_words(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
+    else:
+        _add_pairs(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
+
+
+@kernel
 def add_rows(
     bins: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -203,9 +220,4 @@ def add_rows(
         Written.
     """
     histogram[:] = 0
-    if rows.shape[0] == 0 or columns.shape[0] == 0:
-        return
-    if words.shape[1] == 1:
-        _add_words(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
-    else:
-        _add_pairs(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
+    add_to_histogram(bins, words, rows, columns, histogram)

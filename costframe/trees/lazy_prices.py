@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, field
 
 from costframe.core.bits import bit_sets, bits_of, word_count
-from costframe.trees.prices import LARGEST
+from costframe.trees.prices import LARGEST, PriceState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,19 +88,13 @@ class LazyPrices:
     weight : float64 (n_rows,), optional
         One each if not given.
 
-    Attributes
-    ----------
-    spent : float
-        What training believes rows pay, in money: sum of w_i times the cost of row i. Once-per-batch prices are apart.
-    fixed : float
-        Once-per-batch prices paid.
     """
 
     def __init__(
         self, prices: PriceArrays, tradeoff: float, n_rows: int, weight: NDArray[np.float64] | None = None
     ) -> None:
         self.tradeoff = tradeoff
-        self.spent, self.fixed = 0.0, 0.0
+        self._totals = np.zeros(2)  # spent, and fixed
         self._prices, self._weight = prices, weight
         d, items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
         self._marks = np.zeros((n_rows, word_count(items)), np.uint64)
@@ -114,7 +108,9 @@ class LazyPrices:
         self._begin = np.cumsum([0, *(len(items) for items in self._items)])
         self._again = np.full(d, prices.reuse)
         self._n_items = items
-        self._d, self._once, self._once_paid = d, prices.once, np.zeros(d, np.bool_)
+        self._d, self._once_paid = d, np.zeros(d, np.bool_)
+        self._true_once, self._split = prices.once.copy(), prices.split.copy()
+        self._once = self._true_once  # what splits are charged, as `_seen`
         self._row_weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
         self._accounts = self._no_accounts()
         self._paid_by_all = np.zeros(len(self._cost))  # of all rows, the weight that has paid for each item
@@ -124,7 +120,7 @@ class LazyPrices:
         """Return a copy that goes its own way; between trees."""
         other = copy(self)
         other._marks, other._once_paid = self._marks.copy(), self._once_paid.copy()  # noqa: SLF001 - the copy's own
-        other._paid_by_all = self._paid_by_all.copy()  # noqa: SLF001
+        other._paid_by_all, other._totals = self._paid_by_all.copy(), self._totals.copy()  # noqa: SLF001
         other._accounts = other._no_accounts()  # noqa: SLF001
         return other
 
@@ -133,7 +129,7 @@ class LazyPrices:
         other = copy(self)
         other._weight, other._row_weight = weight, np.ascontiguousarray(weight, np.float64)  # noqa: SLF001
         other._all_known = False  # noqa: SLF001 - the copy's own, as all of these
-        other._accounts = other._no_accounts()  # noqa: SLF001
+        other._accounts, other._totals = other._no_accounts(), self._totals.copy()  # noqa: SLF001
         return other
 
     def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
@@ -143,6 +139,41 @@ class LazyPrices:
         self._seen[: self._n_items][waived] = 0.0
         self._once = np.where(features, 0.0, self._once)
         self._waived = self._cost - self._seen
+
+    @property
+    def spent(self) -> float:
+        """What training believes rows pay, in money: the sum of w_i times the cost of row i."""
+        return float(self._totals[0])
+
+    @property
+    def fixed(self) -> float:
+        """Once-per-batch prices paid."""
+        return float(self._totals[1])
+
+    def state(self) -> PriceState:
+        """Return what a tree is grown with in one call; after `begin_tree`."""
+        prices = self._prices
+        return PriceState(
+            True,
+            self.tradeoff,
+            prices.learner,
+            prices.reuse,
+            self._row_weight,
+            self._split,
+            self._once,
+            self._once_paid,
+            self._totals,
+            self._marks,
+            self._bits,
+            self._seen,
+            np.zeros_like(self._cost) if self._waived is None else self._waived,
+            self._begin,
+            self._all_items,
+            self._paid_by_all,
+            self._true_once,
+            self._n_items,
+            self._all_known,
+        )
 
     def begin_tree(self) -> None:
         """Forget the leaves of the last tree; what is paid stays paid."""
@@ -159,15 +190,15 @@ class LazyPrices:
         """Mark the feature and its resources in the leaf's rows; True if a once-per-batch price was paid by it."""
         weight, slot = self._account(leaf)
         paid = self._accounts.paid[slot]
-        self.spent += float(self._accounts.money[slot, feature])
+        self._totals[0] += float(self._accounts.money[slot, feature])
         if self._waived is not None:
             items = self._items[feature]
-            self.spent += float((self._waived[items] * (weight - paid[items])).sum())
+            self._totals[0] += float((self._waived[items] * (weight - paid[items])).sum())
         _kernels().mark_rows(
             self._marks, leaf.rows, self._bits[feature], self._items[feature], weight, paid, self._paid_by_all
         )
         first = not self._once_paid[feature] and self._prices.once[feature] > 0
-        self.fixed += float(self._prices.once[feature]) if first else 0.0
+        self._totals[1] += float(self._prices.once[feature]) if first else 0.0
         self._once_paid[feature] = True
         return bool(first)
 
@@ -214,13 +245,13 @@ class LazyPrices:
             per_row += self._prices.learner
         weight = 1.0 if self._weight is None else self._weight[rows]
         with np.errstate(over="ignore"):  # as in kernels; prices have a limit, their sums over rows have none
-            self.spent += float((per_row * weight).sum())
+            self._totals[0] += float((per_row * weight).sum())
         self._pay_once(np.bitwise_or.reduce(items[np.unique(leaves)]))
 
     def _pay_once(self, items: NDArray[np.uint64]) -> None:
         """Charge the once-per-batch prices of the features among these items."""
         read = bits_of(items[np.newaxis], self._d)[0] & ~self._once_paid
-        self.fixed += float(self._prices.once[read].sum())
+        self._totals[1] += float(self._prices.once[read].sum())
         self._once_paid |= read
 
     def _by_node(self, tree: TreeTable) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:

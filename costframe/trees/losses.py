@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LogisticLoss", "Loss", "RowLoss", "SoftmaxLoss", "SquaredLoss", "loss_for"]
 
 _ROWS_PER_STRIP = 8192  # what is computed on the way stays in the cache
+_ROWS_WORTH_THREADS = 50_000
 _LEAST_HESSIAN = 1e-16  # keeps quotients finite where a probability rounds to zero or one
 _LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite where a class is absent
 
@@ -143,7 +144,7 @@ class LogisticLoss:
             small = np.exp(-np.abs(score))
             derive_logistic(target[rows], score, small, _LEAST_HESSIAN, gradient[rows, 0], hessian[rows, 0])
 
-        run_parallel(derive, _strips(len(target)), n_threads)
+        run_parallel(derive, _strips(len(target)), n_threads if len(target) >= _ROWS_WORTH_THREADS else 1)
         return gradient, hessian
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
@@ -214,7 +215,7 @@ class SoftmaxLoss:
             odds *= 1 - odds
             np.maximum(odds, _LEAST_HESSIAN, out=hessian[:, rows], casting="same_kind")
 
-        run_parallel(derive, _strips(len(target)), n_threads)
+        run_parallel(derive, _strips(len(target)), n_threads if len(target) >= _ROWS_WORTH_THREADS else 1)
         return gradient.T, hessian.T
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:

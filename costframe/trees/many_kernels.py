@@ -5,12 +5,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_using
+from costframe.trees import histogram_kernels, partition_kernels, split_kernels, unpriced_kernels
 from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of
 
 __all__ = ["boost_many"]
 
 _BITS = 53
+_using = kernel_using(histogram_kernels, partition_kernels, split_kernels, unpriced_kernels)
 
 
 @kernel
@@ -77,7 +79,7 @@ def _pack(rows: NDArray[np.int32], mixed: NDArray[np.float64], weight: NDArray[n
     return scale
 
 
-@kernel
+@_using
 def boost_many(
     bins: NDArray[np.uint8],
     bin_columns: NDArray[np.uint8],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from costframe.trees.finish import GrownTree
     from costframe.trees.leaf import Leaf
 
-__all__ = ["NoPrices", "OncePrices", "SplitPrices", "in_loss", "once_prices"]
+__all__ = ["NoPrices", "OncePrices", "PriceState", "SplitPrices", "in_loss", "once_prices"]
 
 LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
 
@@ -27,6 +27,50 @@ def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
     price = np.asarray(money, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where((price == 0) | (tradeoff == 0), 0.0, np.minimum(tradeoff * price, LARGEST))
+
+
+class PriceState(NamedTuple):
+    """What `grow_whole` must know of prices, and changes as splits are paid for; arrays are those of the prices.
+
+    Attributes
+    ----------
+    by_row : bool
+        Whether rows pay, as with `LazyPrices`, or the model, as with `OncePrices`; the other kind's arrays are empty.
+    tradeoff, root, reuse : float
+    row_weight : float64 (n,) or (0,)
+        None: one each.
+    split, once, once_paid : float64 (d,), float64 (d,), bool (d,)
+        Price of a comparison, what is paid once for a feature, and whether it is paid.
+    totals, marks, bits, seen, waived, begin, items, paid_by_all, true_once, n_items, all_known
+        Of `LazyPrices`: what was spent and paid once; marks of rows; items of features; prices of items.
+    feature_price, resource_price, needs, resource_paid, used
+        Of `OncePrices`.
+    """
+
+    by_row: bool
+    tradeoff: float
+    root: float
+    reuse: float
+    row_weight: NDArray[np.float64]
+    split: NDArray[np.float64]
+    once: NDArray[np.float64]
+    once_paid: NDArray[np.bool_]
+    totals: NDArray[np.float64] = np.zeros(2)
+    marks: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
+    bits: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
+    seen: NDArray[np.float64] = np.zeros(0)
+    waived: NDArray[np.float64] = np.zeros(0)
+    begin: NDArray[np.int64] = np.zeros(0, np.int64)
+    items: NDArray[np.int64] = np.zeros(0, np.int64)
+    paid_by_all: NDArray[np.float64] = np.zeros(0)
+    true_once: NDArray[np.float64] = np.zeros(0)
+    n_items: int = 0
+    all_known: bool = False
+    feature_price: NDArray[np.float64] = np.zeros(0)
+    resource_price: NDArray[np.float64] = np.zeros(0)
+    needs: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
+    resource_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
+    used: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
 
 class SplitPrices(Protocol):
@@ -50,6 +94,9 @@ class SplitPrices(Protocol):
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
         """Hear which leaves a leaf that was paid for became, unless neither will be split."""
+
+    def state(self) -> PriceState | None:
+        """Return what a tree can be grown with in one call; None if it cannot."""
 
 
 @final
@@ -80,6 +127,9 @@ class NoPrices:
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
         """Do nothing."""
+
+    def state(self) -> None:
+        """Say that there is none."""
 
 
 @final
@@ -197,6 +247,24 @@ class OncePrices:
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
         """Do nothing: prices do not depend on rows beyond their weight."""
+
+    def state(self) -> PriceState:
+        """Return what a tree is grown with in one call; after `begin_tree`."""
+        return PriceState(
+            False,
+            self.tradeoff,
+            self.root_price,
+            self.reuse_price,
+            np.empty(0) if self.row_weight is None else self.row_weight,
+            self.split_price,
+            np.empty(len(self.feature_price)),
+            self.feature_paid,
+            feature_price=self.feature_price,
+            resource_price=self.resource_price,
+            needs=self.needs,
+            resource_paid=self.resource_paid,
+            used=self._used,
+        )
 
     def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Do nothing: what is paid does not depend on rows."""

@@ -1,20 +1,19 @@
-"""Several rounds of boosting without prices in one compiled call: gradients, trees, scores and held-out losses.
-
-It calls the kernel that grows one tree; see `unpriced_kernels` on caches.
-"""
+"""Several rounds of boosting without prices in one compiled call: gradients, trees, scores and held-out losses."""
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_using
+from costframe.trees import histogram_kernels, partition_kernels, split_kernels, unpriced_kernels
 from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of
 
 __all__ = ["LOGISTIC", "SOFTMAX", "SQUARED", "add_rounds", "sum_losses"]
 
 SQUARED, LOGISTIC, SOFTMAX = 0, 1, 2
 _LEAST_HESSIAN = 1e-16
+_using = kernel_using(histogram_kernels, partition_kernels, split_kernels, unpriced_kernels)
 _LIMIT_BITS, _EXACT_BITS = 62, 53  # as in `packing.pack`
 
 
@@ -110,7 +109,7 @@ def _leaf_values(
             values[node] = min(max(-g / h, -largest), largest) if h > 0 else 0.0
 
 
-@kernel
+@_using
 def _score_rows(
     bins: NDArray[np.uint8],
     nodes: NDArray[np.int64],
@@ -152,7 +151,7 @@ def _note_gains(nodes: NDArray[np.int64], gains: NDArray[np.float64], count: int
             above = parent[above]
 
 
-@kernel
+@_using
 def add_rounds(
     bins: NDArray[np.uint8],
     bin_columns: NDArray[np.uint8],

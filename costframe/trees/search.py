@@ -88,6 +88,11 @@ class SplitSearch:
         Does not change the result.
     signs : int8 (d,), optional
         Features with which outputs must rise (1) or fall (-1).
+
+    Attributes
+    ----------
+    numbers : int, float64 (2,), float64 (3,)
+        Bits of the count in a first word, units of gradients and hessians, and the limits.
     """
 
     data: BinnedData
@@ -100,7 +105,7 @@ class SplitSearch:
     candidates: Candidates = attrs.field(init=False)
     _shape: tuple[int, int, int] = attrs.field(init=False)
     _spare: list[NDArray[np.int64]] = attrs.field(factory=list, init=False)
-    _numbers: _Numbers = attrs.field(init=False)
+    numbers: _Numbers = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         mapper, packed = self.data.mapper, self.packed
@@ -110,7 +115,7 @@ class SplitSearch:
             self._spare = self.data.spare[words - 1]
         self.candidates = Candidates.none(mapper.n_features, categories=mapper.has_categories)
         relative = ldexp(packed.gradient_unit, -packed.gradient_exponent)  # squares of sums below one are doubles
-        self._numbers = packed.count_bits, np.array([relative, packed.hessian_unit]), self.limits.as_array()
+        self.numbers = packed.count_bits, np.array([relative, packed.hessian_unit]), self.limits.as_array()
 
     def search(self, families: Sequence[Family]) -> None:
         """Fill in histograms, and the candidates of leaves that have (empty) ones; others need no search."""
@@ -179,14 +184,14 @@ class SplitSearch:
         found = self.candidates
         _kernels().search_pair(
             below, above, (*small.sums, *large.sums), (small.slot, large.slot), block.n_bins, block.columns,
-            *self._numbers, found.gain, found.bin, found.missing_left, found.left,
+            *self.numbers, found.gain, found.bin, found.missing_left, found.left,
         )  # fmt: skip
 
     def _search_leaf(self, block: ColumnBlock, leaf: Leaf) -> None:
         found, slot, mapper, kernels = self.candidates, leaf.slot, self.data.mapper, _kernels()
         if slot < 0 or leaf.histogram is None:
             return
-        asked = leaf.histogram[block.place], block.n_bins, block.columns, np.array(leaf.sums, np.int64), *self._numbers
+        asked = leaf.histogram[block.place], block.n_bins, block.columns, np.array(leaf.sums, np.int64), *self.numbers
         gain, missing_left, left = found.gain[slot], found.missing_left[slot], found.left[slot]
         bounds = np.array([leaf.low, leaf.high]) * power_of_two(-self.packed.gradient_exponent)
         if self.signs is None:

@@ -1,18 +1,17 @@
-"""A whole tree without prices in one compiled call: what `Grower` does best first, where nothing is to be asked.
-
-It calls the kernels that `Grower` calls. Numba does not see when these change: after editing one of them, delete the
-caches in `__pycache__`.
-"""
+"""A whole tree without prices in one compiled call, for kernels that grow many: what `Grower` does best first."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_using
+from costframe.trees import histogram_kernels, partition_kernels, split_kernels
 from costframe.trees.histogram_kernels import add_rows
 from costframe.trees.partition_kernels import partition_rows
 from costframe.trees.split_kernels import find_splits, search_pair
 
 __all__ = ["grow_unpriced", "leaf_of"]
+
+_using = kernel_using(histogram_kernels, partition_kernels, split_kernels)
 
 
 @kernel
@@ -44,7 +43,7 @@ def _add_up(words: NDArray[np.int64], rows: NDArray[np.int32], total: NDArray[np
             total[word] += words[row, word]
 
 
-@kernel
+@_using
 def _part(column: NDArray[np.uint8], bin_: int, missing_left: bool, rows: NDArray[np.int32],
           scratch: NDArray[np.int32]) -> int:  # fmt: skip
     """Bring the rows that go left to the front, the others behind them, and return how many go left."""
@@ -53,7 +52,7 @@ def _part(column: NDArray[np.uint8], bin_: int, missing_left: bool, rows: NDArra
     return n_left
 
 
-@kernel
+@_using
 def grow_unpriced(
     bins: NDArray[np.uint8],
     bin_columns: NDArray[np.uint8],

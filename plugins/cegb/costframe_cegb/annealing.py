@@ -1,4 +1,4 @@
-"""Annealing CEGB: lines of small and large trees, at prices paid row by row and at prices paid once by a model."""
+"""Annealing CEGB: lines of small or large trees, at prices paid row by row and at prices paid once by a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from costframe.core.threads import thread_count
-from costframe.trees.anneal import bundles
 from costframe.trees.annealed import Start, anneal
 from costframe.trees.lazy_prices import LazyPrices
 from costframe.trees.prices import once_prices
@@ -23,23 +22,22 @@ if TYPE_CHECKING:
 
 __all__ = ["anneal_cegb"]
 
-_SMALLER = 4  # the other lines' trees have so many times fewer leaves
+_SMALLER = 4  # small trees have so many times fewer leaves
 _LEAST_LEAVES = 4
 
 
 def anneal_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, asked: Annealing) -> AnnealedPath:
-    """Anneal from nothing bought to hardly any price, for each size of trees once with each kind of prices.
+    """Anneal from nothing bought to hardly any price, once with each kind of prices.
 
     Prices paid once by the whole model (`OncePrices`) lead to few features that all rows acquire, and are better at low
-    budgets; prices paid row by row to features that only some rows acquire, and are better at high ones. A line that
-    knows no prices tells the scales of loss and cost, and is on the path as well.
+    budgets; prices paid row by row to features that only some rows acquire, and are better at high ones. Trees are of
+    the size that is better where prices do not count.
     """
-    n_threads, ahead, starts = thread_count(settings.n_threads), bundles(data.prices), []
+    n_threads, starts = thread_count(settings.n_threads), []
     binned = bins_of(data, settings).transform(data.train.X, n_threads=n_threads)
     for leaves in _sizes(settings.max_leaves):
         grow = tree_grower(data, evolve(settings, max_leaves=leaves), binned)
-        starts.append(Start(grow, _lazy(data), plain=True, ahead=ahead))
-        starts.append(Start(grow, once_prices(data.prices, data.train), ahead=ahead))
+        starts.append(Start(grow, [_lazy(data), once_prices(data.prices, data.train)]))
     return anneal(
         data,
         loss,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
+_FEWEST_BINS, _ROWS_PER_BIN = 63, 8  # of a path on few rows: finer thresholds take time and are noise
 _PATH_L2 = 1.0  # a path has many models to choose from, and chance chooses with us where leaves are free to be extreme
 
 
@@ -36,7 +37,8 @@ _PATH_L2 = 1.0  # a path has many models to choose from, and chance chooses with
 class _CEGB(AnnealingEstimator):
     """What all have in common: settings, and training.
 
-    A path has trees of `max_leaves` and of a quarter of them, and `l2_regularization` is 1 by default there.
+    A path has trees of `max_leaves` or of a quarter of them; by default, `l2_regularization` is 1 there, and a bin has
+    at least eight rows where there are more than 63 bins.
     """
 
     _takes_categories: ClassVar = True
@@ -78,6 +80,9 @@ class _CEGB(AnnealingEstimator):
         settings = self._settings(data)
         if self.l2_regularization is None:
             settings = evolve(settings, l2_regularization=_PATH_L2)
+        if self.max_bins is None:
+            few = max(_FEWEST_BINS, len(data.train) // _ROWS_PER_BIN)
+            settings = evolve(settings, max_bins=min(settings.max_bins, few))
         path = anneal_cegb(data, self._loss(data), settings, asked)
         self._kept = None
         for name in ("n_grown_", "believed_cost_", "believed_fixed_"):

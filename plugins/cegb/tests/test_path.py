@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 from sklearn.metrics import log_loss, roc_auc_score
 
 import costframe as cf
@@ -107,9 +108,11 @@ def test_given_tradeoffs_are_kept_to(rows):
     path = model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], tradeoffs=(0.02, 0.02))
     assert {point.tradeoff for point in path.points} == {0.0, 0.02}  # and of the line that knows no prices
     priced = [point for point in path.points if point.tradeoff == 0.02]
-    settings = {"n_estimators": 1, "max_leaves": 8, "l2_regularization": 1.0}
-    large = CEGBClassifier(COSTS, 0.02, **settings).fit(X[:400], y[:400]).cost(X[400:]).mean
-    assert any(point.n_rounds == 1 and point.cost == pytest.approx(large) for point in priced)
+    first = path.predictor(evolve(priced[0], branch=2, n_rounds=1))  # of the line after those that know no prices
+    settings = {"n_estimators": 1, "l2_regularization": 1.0, "max_bins": 63}
+    trees = [CEGBClassifier(COSTS, 0.02, max_leaves=leaves, **settings).fit(X[:400], y[:400]) for leaves in (4, 8)]
+    cost = first.cost(X[400:]).mean
+    assert any(cost == pytest.approx(tree.cost(X[400:]).mean) for tree in trees)
 
 
 def test_free_features_and_constant_labels_make_flat_paths(rows):

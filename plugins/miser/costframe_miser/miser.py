@@ -8,7 +8,6 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import thread_count
-from costframe.trees.anneal import bundles
 from costframe.trees.annealed import Start, anneal
 from costframe.trees.binning import BinMapper
 from costframe.trees.boosting import boost
@@ -91,7 +90,7 @@ def anneal_miser(data: TrainingData, loss: Loss, settings: MiserSettings, asked:
 
     A line that knows no prices tells the scales of loss and cost, and is on the path as well.
     """
-    start = Start(tree_grower(data, settings), _prices(data, settings), plain=True, ahead=bundles(data.prices))
+    start = Start(tree_grower(data, settings), [_prices(data, settings)])
     n_threads = thread_count(settings.n_threads)
     return anneal(data, loss, [start], asked, step=settings.learning_rate, n_threads=n_threads)
 

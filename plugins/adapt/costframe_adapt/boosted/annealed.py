@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from costframe.trees.anneal import Annealer, bundles
+from costframe.trees.anneal import Annealer
 from costframe.trees.annealed import Annealing, Start, anneal
 from costframe.trees.lazy_prices import LazyPrices
 from costframe.trees.losses import loss_for
@@ -44,11 +44,10 @@ def anneal_cheap(prepared: Prepared, trees: TreeSettings, score: Callable[[Predi
     prices: LinePrices = once_prices(data.prices, rows)
     if trees.kind == "cegb":
         prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
-    start = Start(grow_at, prices, plain=True, ahead=bundles(data.prices))
     return anneal(
         evolve(data, valid=prepared.seen),
         loss_for(data.n_classes),
-        [start],
+        [Start(grow_at, [prices])],
         Annealing(Annealer(trees.n_estimators, score)),
         step=trees.learning_rate,
         n_threads=binning.n_threads,
