@@ -129,7 +129,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             valid = Rows(X_val, y_val, sample_weight_val, qid_val)
         folds = folds_of(train, valid, self.folds, classes=self._kind == "classifier")
-        trial = Trial(type(self.estimator).__name__, self._make, train, valid, None, self._score(train), folds=folds)
+        name, repeated = type(self.estimator).__name__, self.folds is not None
+        score = self._score(train)
+        trial = Trial(name, self._make, train, valid, None, score, folds=folds, fits_repeat=repeated)
         self._choose(trial)
         return self
 

@@ -197,7 +197,8 @@ def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str
         def make(tradeoff: float) -> Any:
             return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
 
-        return Trial(name, make, train, valid, test, score, functools.partial(blaming, name), divided)
+        guard = functools.partial(blaming, name)
+        return Trial(name, make, train, valid, test, score, guard, divided, fits_repeat=folds is not None)
 
     return make_trial
 

@@ -68,6 +68,8 @@ class Trial:
         Gives the context in which the algorithm's own code runs.
     folds : tuple of Fold
         Of train and valid, to estimate scores on; none where valid is large enough.
+    fits_repeat : bool
+        Whether single fits are repeated on the folds as well; paths always are.
     """
 
     algorithm: str
@@ -78,6 +80,7 @@ class Trial:
     score: str
     guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     folds: tuple[Fold, ...] = ()
+    fits_repeat: bool = False
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping on valid, and measure."""
@@ -97,7 +100,7 @@ class Trial:
 
     def _over_folds(self, tradeoff: float) -> Estimate | None:
         """Estimate the score of fits at a tradeoff by fits that leave each fold out."""
-        if not self.folds:
+        if not (self.folds and self.fits_repeat):
             return None
         each = []
         for fold in self.folds:
