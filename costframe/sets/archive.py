@@ -7,6 +7,7 @@ resource that hides what is behind it is one bundle among others, so no budget f
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from costframe.core.training import Rows
     from costframe.sets.prices import SetPrices
     from costframe.trees.binning import BinnedData
-    from costframe.trees.losses import Loss
+    from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 __all__ = ["FeatureSet", "SetArchive"]
 
@@ -45,14 +46,17 @@ class FeatureSet:
         Per row.
     loss : float
         Mean held-out loss of a quick fit.
+    losses : float32 (judged rows,)
+        Of each row that it was judged on.
     """
 
     features: frozenset[int]
     cost: float
     loss: float
+    losses: NDArray[np.float32] = field(eq=False, repr=False)
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class SetArchive:
     """Sets that were tried on a sample of rows.
 
@@ -73,7 +77,7 @@ class SetArchive:
 
     data: BinnedData
     rows: Rows
-    loss: Loss
+    loss: SquaredLoss | LogisticLoss | SoftmaxLoss
     fold: NDArray[np.int64]
     judged: tuple[int, ...]
     prices: SetPrices
@@ -107,6 +111,12 @@ class SetArchive:
                 if len(self.found) >= most:
                     return
 
+    def try_each_with(self, sets: Iterable[frozenset[int]], count: int) -> None:
+        """Try sets with each of the features that gain most per cost in the fit on all features."""
+        single, floor = np.diagonal(self.gain), _FLOOR * self.prices.full
+        order = sorted(range(len(single)), key=lambda f: -single[f] / (self.prices.of_set([f]) + floor))
+        self._try(features | {f} for features in sets for f in order[:count])
+
     def front(self) -> list[FeatureSet]:
         """List the sets such that no other loses less at no more cost, by ascending cost."""
         kept: list[FeatureSet] = []
@@ -115,6 +125,11 @@ class SetArchive:
             if not kept or each.loss < kept[-1].loss - least:
                 kept.append(each)
         return kept
+
+    @cached_property
+    def judged_rows(self) -> NDArray[np.int64]:
+        """int64: rows of the folds that quick fits are judged on."""
+        return np.flatnonzero(np.isin(self.fold, self.judged))
 
     @property
     def constant(self) -> float:
@@ -128,7 +143,9 @@ class SetArchive:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
-            return FeatureSet(features, self.prices.of_set(features), fitted.loss), fitted.gain
+            losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
+            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses.astype(np.float32))
+            return found, fitted.gain
 
         for found, gain in run_parallel(fit, fresh, self.n_threads):
             self.found[found.features] = found

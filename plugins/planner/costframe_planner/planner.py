@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import run_parallel
+from costframe.sets.alternatives import alternatives
 from costframe.sets.archive import SetArchive
 from costframe.sets.spread import spread
 from costframe_planner.gains import regress, seen_at
@@ -64,7 +65,8 @@ def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
     """
     shape = choose_shape(problem)
     archive = search_sets(problem, told)
-    sets = spread(archive, problem.settings.n_sets)
+    others = alternatives(archive, problem.settings.n_sets // 2)
+    sets = list(dict.fromkeys([*spread(archive, problem.settings.n_sets), *others]))
     models = _distinct(problem, train_models(problem, sets, shape))
     told(0.8)
     seen = [seen_at(problem, model) for model in models]
@@ -130,14 +132,12 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
 def _distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
     """Order by what the features that are read cost, of equal cost the best one last, and keep one model a set.
 
-    The first reads nothing; of others that cost the same, the one that loses least is kept.
+    The first reads nothing; of others that cost nothing, the one that loses least is kept.
     """
     weight, price = problem.rows.weight, problem.prices.of_set
     loss = [float(np.average(model.losses, weights=weight)) for model in models]
-    order = sorted(range(len(models)), key=lambda k: (price(models[k].features), loss[k]))
+    order = sorted(range(len(models)), key=lambda k: (price(models[k].features), -loss[k], models[k].features))
     nothing = next(k for k in order if not models[k].features)
-    best: dict[float, int] = {}
-    for k in order:
-        if models[k].features:
-            best.setdefault(price(models[k].features), k)
-    return [models[nothing], *(models[k] for k in best.values())]
+    free = [k for k in order if models[k].features and price(models[k].features) == 0]
+    priced = {models[k].features: k for k in order if price(models[k].features) > 0}
+    return [models[k] for k in (nothing, *free[-1:], *priced.values())]

@@ -1,0 +1,113 @@
+"""Sets that are each better for some rows, where what they share tells for which."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.threads import run_parallel
+from costframe.trees.folds import TreeShape
+from costframe.trees.many import regress_many
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.sets.archive import FeatureSet, SetArchive
+
+__all__ = ["alternatives"]
+
+_NEAR = 0.35  # of what can be gained: a set that loses so much more than the front at its cost is still a candidate
+_DEAREST = 0.8  # of the full cost
+_CANDIDATES = 14
+_LEAST = 0.03  # of what can be gained, and so many standard errors: less is chance
+_ERRORS = 3.0
+_TELLING, _FURTHER = 2, 8  # shared sets that are tried with so many further features each
+_MANY = 40
+_FREQUENTED = 0.1  # share of the rows that go to a set at some tradeoff
+
+
+def alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
+    """Choose at most `most` sets in pairs of which each is better for some rows, and what both share.
+
+    Two sets go together if a regression of the difference of their losses on the features that both have, cross-fitted,
+    sends rows to the one or the other so that they lose less than by either alone.
+    """
+    tells = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_TELLING]
+    archive.try_each_with(tells, _FURTHER)  # what tells for which of two may tell for which of many
+    found: list[frozenset[int]] = []
+    for shared in tells:
+        wanted = [each for each in [shared, *_chosen_from(archive, shared)] if each not in found]
+        found += wanted[: max(most - len(found), 0)]
+    return found
+
+
+def _chosen_from(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[int]]:
+    """List the sets that rows would go to from the features that all share, the most frequented first.
+
+    Rows go where expected loss + tradeoff * price is least, at a few tradeoffs; sets that few rows go to are left out.
+    """
+    front = archive.front()
+    spread, full = front[0].loss - front[-1].loss, archive.prices.full
+    more = [each for each in archive.found.values() if shared < each.features and each.loss < front[0].loss]
+    sets = sorted(more, key=lambda each: (each.cost, each.loss))[:_MANY]
+    losses = np.stack([each.losses for each in sets], axis=1).astype(np.float64)
+    expected, weight = _expected(archive, shared, losses), archive.rows.weight[archive.judged_rows]
+    price = np.array([each.cost for each in sets]) - archive.prices.of_set(shared)
+    share = np.zeros(len(sets))
+    for tradeoff in np.geomspace(0.03, 3.0, 8) * spread / full:
+        best = (expected + tradeoff * price).argmin(axis=1)
+        share = np.maximum(share, np.bincount(best, weight, len(sets)) / weight.sum())
+    order = np.argsort(price - 1e-9 * full * share, kind="stable")
+    return [sets[place].features for place in order.tolist() if share[place] > _FREQUENTED]
+
+
+def _pairs(archive: SetArchive) -> list[tuple[FeatureSet, FeatureSet]]:
+    """List the pairs of sets that go together, by what they gain per cost."""
+    front = archive.front()
+    spread = front[0].loss - front[-1].loss
+    pairs = [
+        (a, b)
+        for a, b in combinations(_near(archive, front, spread), 2)
+        if a.features & b.features and a.features - b.features and b.features - a.features
+    ]
+    gained = run_parallel(lambda pair: _gained(archive, *pair), pairs, archive.n_threads)
+    worth = [
+        (gain / max(a.cost, b.cost), a, b) for gain, (a, b) in zip(gained, pairs, strict=True) if gain > _LEAST * spread
+    ]
+    return [(a, b) for _, a, b in sorted(worth, key=lambda each: -each[0])]
+
+
+def _near(archive: SetArchive, front: list[FeatureSet], spread: float) -> list[FeatureSet]:
+    """List the sets that lose little more than the front at their cost, the best first."""
+    costs, losses = np.array([each.cost for each in front]), [each.loss for each in front]
+    near = []
+    for each in archive.found.values():
+        if 0 < each.cost <= _DEAREST * archive.prices.full and each.loss < front[0].loss - _LEAST * spread:
+            more = each.loss - losses[int(np.searchsorted(costs, each.cost, side="right")) - 1]
+            if more <= _NEAR * spread:
+                near.append((more, each.cost, sorted(each.features), each))
+    return [each for *_, each in sorted(near, key=lambda one: one[:3])[:_CANDIDATES]]
+
+
+def _gained(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
+    """Return how much less is lost by choosing between two sets than by the better one; 0 where it may be chance."""
+    difference = b.losses.astype(np.float64) - a.losses
+    expected = _expected(archive, a.features & b.features, difference[:, np.newaxis])[:, 0]
+    rows = archive.rows.take(archive.judged_rows)
+    better = np.minimum(a.loss, b.loss)
+    taken = np.where(expected < 0, b.losses, a.losses)
+    saved = (b.losses if b.loss < a.loss else a.losses) - taken
+    error = float(np.std(saved)) / np.sqrt(len(saved))
+    gained = float(better - np.average(taken, weights=rows.weight))
+    return gained if gained > _ERRORS * error else 0.0
+
+
+def _expected(archive: SetArchive, features: frozenset[int], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Regress targets, float64 (judged rows, T), on some features, cross-fitted on halves."""
+    chosen = archive.judged_rows
+    data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
+    shape = TreeShape(8, max(5, len(chosen) // 100), 0.2, 5.0, 20)
+    half = np.arange(len(chosen)) % 2
+    return regress_many(data, archive.rows.take(chosen), targets, half, shape, whole=False).predictions
