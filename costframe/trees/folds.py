@@ -67,17 +67,14 @@ class _Member:
     gain: NDArray[np.float64]
     trees: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = field(factory=list)
 
-    def ensemble(
-        self, mapper: BinMapper, n_rounds: int, intercept: NDArray[np.float64], step: float, link: str
-    ) -> Ensemble:
+    def add_to(self, made: Ensemble, mapper: BinMapper, n_rounds: int, columns: NDArray[np.int64] | None) -> Ensemble:
         """Make trees of the first rounds; one that does not split is none."""
-        made = Ensemble(intercept, step, link)
         for nodes, values, sizes in self.trees:
             for number in range(len(sizes)):
                 if len(made.rounds) == n_rounds:
                     return made
                 grown = [
-                    (k, as_table(mapper, nodes[number, k, :size], values[number, k, :size]))
+                    (k, as_table(mapper, nodes[number, k, :size], values[number, k, :size], columns))
                     for k, size in enumerate(sizes[number].tolist())
                     if size > 1
                 ]
@@ -114,17 +111,20 @@ class BoostedFolds:
         """How many folds were left out."""
         return sum(len(member.outside) > 0 for member in self._members)
 
-    def whole(self) -> Ensemble:
-        """Return the ensemble that was grown on all rows, if there is one."""
-        return self._ensemble(self._members[-1])
+    def whole(self, columns: NDArray[np.int64] | None = None) -> Ensemble:
+        """Return the ensemble that was grown on all rows, if there is one.
 
-    def parts(self) -> list[Ensemble]:
+        `columns`, int64 (k,), are those that the data's columns are to be taken for, here and below.
+        """
+        return self._ensemble(self._members[-1], columns)
+
+    def parts(self, columns: NDArray[np.int64] | None = None) -> list[Ensemble]:
         """Return the ensembles that were grown without a fold each."""
-        return [self._ensemble(member) for member in self._members if len(member.outside)]
+        return [self._ensemble(member, columns) for member in self._members if len(member.outside)]
 
-    def _ensemble(self, member: _Member) -> Ensemble:
+    def _ensemble(self, member: _Member, columns: NDArray[np.int64] | None) -> Ensemble:
         mapper, intercept, step, link = self._made
-        return member.ensemble(mapper, self.n_rounds, intercept, step, link)
+        return member.add_to(Ensemble(intercept, step, link), mapper, self.n_rounds, columns)
 
 
 def boost_folds(
@@ -249,10 +249,14 @@ class _Boosting:
         return lost, kept
 
 
-def as_table(mapper: BinMapper, nodes: NDArray[np.int64], values: NDArray[np.float64]) -> TreeTable:
-    """Make a tree of what the kernel wrote; features are columns of the data."""
+def as_table(
+    mapper: BinMapper, nodes: NDArray[np.int64], values: NDArray[np.float64], columns: NDArray[np.int64] | None = None
+) -> TreeTable:
+    """Make a tree of what the kernel wrote; features are columns of the data, or what `columns` takes them for."""
     feature, cell, missing, left, right = nodes.T
     leaf = feature < 0
     threshold = np.where(leaf, 0.0, mapper.padded[np.maximum(feature, 0), np.where(leaf, 0, cell)])
     left, right = np.where(leaf, -1, left), np.where(leaf, -1, right)
+    if columns is not None:
+        feature = np.where(leaf, -1, columns[np.maximum(feature, 0)])
     return TreeTable.grown(feature, threshold, ~leaf & (missing == 1), left, right, values)

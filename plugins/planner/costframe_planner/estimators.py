@@ -107,7 +107,7 @@ class _Planner(CostAwareEstimator):
         return Settings(
             tradeoff=float(self.tradeoff),
             n_sets=given_or("n_sets", self.n_sets, 14, low=2, high=60, whole=True),
-            max_tries=given_or("max_tries", self.max_tries, 300, low=1, whole=True),
+            max_tries=given_or("max_tries", self.max_tries, 150, low=1, whole=True),
             n_estimators=given_or("n_estimators", self.n_estimators, 400, low=1, whole=True),
             learning_rate=self.learning_rate,
             max_leaves=self.max_leaves,
@@ -132,7 +132,7 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     n_sets : int, optional
         Sets of features that have a model, at most; 14 by default.
     max_tries : int, optional
-        Sets that are tried by quick fits, about; 300 by default.
+        Sets that are tried by quick fits, about; 150 by default.
     n_estimators : int, optional
         Rounds of each model, at most; 400 by default.
     learning_rate : float, optional

@@ -70,12 +70,12 @@ def choose_shape(problem: Problem) -> TreeShape:
     return shapes[int(np.argmin(losses))]
 
 
-def _averaged(fitted: BoostedFolds) -> Ensemble:
+def _averaged(fitted: BoostedFolds, columns: NDArray[np.int64]) -> Ensemble:
     """Average the ensemble of all rows and those without a fold, if they have few trees together; else it is alone."""
-    whole = fitted.whole()
+    whole = fitted.whole(columns)
     if len(whole.tables) * (1 + fitted.n_parts) > _FEW_TREES:
         return whole
-    every = [whole, *fitted.parts()]
+    every = [whole, *fitted.parts(columns)]
     tables = [table for each in every for table in each.tables]
     outputs = [output for each in every for output in each.outputs]
     return Ensemble(whole.intercept, whole.step / len(every), whole.link, tables, outputs, [len(tables)])
@@ -96,10 +96,7 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]], shape: TreeSh
         columns = np.array(sorted(features), np.int64)
         data = problem.data.take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
-        ensemble = _averaged(fitted)
-        ensemble = evolve(
-            ensemble, tables=[table.remap_features(columns.astype(np.int32)) for table in ensemble.tables]
-        )
+        ensemble = _averaged(fitted, columns)
         read = sorted({int(f) for table in ensemble.tables for f in np.unique(table.feature) if f >= 0})
         return SetModel(tuple(read), ensemble, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
 

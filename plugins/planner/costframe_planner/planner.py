@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Trained", "induce", "train_plain", "train_planner"]
 
 _QUICK_ROWS, _QUICK_ROUNDS, _QUICK_STEP = 8_000, 40, 0.2
-_FEW_ROWS = 2_000  # quick fits on fewer are judged on all folds
+_FEW_ROWS, _JUDGED = 2_000, 3  # quick fits on fewer are judged on so many folds, else on one
 
 
 @frozen(eq=False)
@@ -91,7 +91,7 @@ def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
         problem.rows.take(chosen),
         problem.loss,
         problem.fold[chosen],
-        tuple(folds if len(chosen) <= _FEW_ROWS else folds[:1]),
+        tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
         problem.prices,
         problem.shape(leaves, _QUICK_STEP, _QUICK_ROUNDS, None),
         problem.n_threads,
