@@ -136,12 +136,12 @@ class SetArchive:
                 self.gain = gain
 
     def _neighbors(self, features: frozenset[int]) -> list[frozenset[int]]:
-        price, floor = self.prices.of_set(features), _FLOOR * self.prices.full
+        price, full = self.prices.of_set(features), self.prices.full
         single = np.diagonal(self.gain) + 1e-9 * self.gain.max(initial=1e-9)
         rest = [f for f in range(len(single)) if f not in features]
 
         def per_cost(added: frozenset[int], gain: float) -> float:
-            return gain / (self.prices.of_set(features | added) - price + floor)
+            return gain / ((self.prices.of_set(features | added) - price) / full + _FLOOR)
 
         by_cost = sorted(rest, key=lambda f: -per_cost(frozenset([f]), single[f]))[:_PER_COST]
         by_gain = sorted(rest, key=lambda f: -single[f])[:_MOST_GAIN]
@@ -151,7 +151,9 @@ class SetArchive:
             if new := bundle - features:
                 dearest = sorted(new, key=lambda f: -per_cost(frozenset([f]), single[f]))
                 found += [features | bundle, features | set(dearest[: max(1, len(new) // 3)])]
-        fewer = sorted(features, key=lambda f: single[f] / (price - self.prices.of_set(features - {f}) + floor / 2))
+        fewer = sorted(
+            features, key=lambda f: single[f] / ((price - self.prices.of_set(features - {f})) / full + _FLOOR / 2)
+        )
         return found + [features - {f} for f in fewer[:_FEWER]]
 
     def _pairs(self, rest: list[int], per_cost: Callable[[frozenset[int], float], float]) -> list[frozenset[int]]:

@@ -11,6 +11,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.influence import influence, standard_error
 from costframe.core.links import apply_link
 from costframe.core.model_path import MeasuredPath, best_first
+from costframe.core.training import check_number
 from costframe_planner.planner import induce
 from costframe_planner.plans import follow
 from costframe_planner.predictor import alone, planned
@@ -114,6 +115,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
     def at(self, tradeoff: float) -> PlanPoint:
         """Return the point with the least loss + tradeoff * cost out of fold."""
+        check_number("tradeoff", tradeoff)
         return min(self.points, key=lambda point: (point.loss + tradeoff * point.cost, point.cost))
 
     def _estimated(self, point: PlanPoint) -> PlanPoint:
