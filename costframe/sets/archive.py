@@ -29,6 +29,7 @@ __all__ = ["FeatureSet", "SetArchive"]
 
 _NOTHING = 1e-4  # of the constant's loss; less is no gain
 _PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
+_BUNDLES = 20  # of an opened set, at most: each resource may have one
 _FLOOR = (
     2e-3  # of the full cost, added to prices by which gains are divided, so that what is free is not infinitely good
 )
@@ -147,10 +148,12 @@ class SetArchive:
         by_gain = sorted(rest, key=lambda f: -single[f])[:_MOST_GAIN]
         found = [features | {f} for f in dict.fromkeys([*by_cost, *by_gain])]
         found += [features | pair for pair in self._pairs(rest, per_cost)]
-        for bundle in self.prices.bundles():
-            if new := bundle - features:
-                dearest = sorted(new, key=lambda f: -per_cost(frozenset([f]), single[f]))
-                found += [features | bundle, features | set(dearest[: max(1, len(new) // 3)])]
+        bundles = [new for bundle in self.prices.bundles() if (new := bundle - features)]
+        if len(bundles) > _BUNDLES:
+            bundles = sorted(bundles, key=lambda new: -per_cost(new, sum(single[f] for f in new)))[:_BUNDLES]
+        for new in bundles:
+            best = sorted(new, key=lambda f: -per_cost(frozenset([f]), single[f]))
+            found += [features | new, features | set(best[: max(1, len(new) // 3)])]
         fewer = sorted(
             features, key=lambda f: single[f] / ((price - self.prices.of_set(features - {f})) / full + _FLOOR / 2)
         )

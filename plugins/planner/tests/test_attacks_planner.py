@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.training import Rows
 from costframe.sets.archive import SetArchive
+from costframe.sets.prices import SetPrices
 from costframe.trees.binning import BinMapper
 from costframe.trees.folds import TreeShape, boost_folds
-from costframe.trees.losses import SquaredLoss
+from costframe.trees.losses import LogisticLoss, SquaredLoss
 from costframe.trees.many import regress_many
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 
@@ -125,3 +127,24 @@ def test_odd_tradeoffs_of_a_point_are_refused(tradeoff):
     path = PlannerClassifier(**QUICK).fit_path(X, y)
     with pytest.raises(ParameterError, match=r"^tradeoff: expected a number >= 0"):
         path.at(tradeoff)
+
+
+def test_a_search_within_a_budget():
+    X, y = table(300)
+    search = cf.BudgetSearch(PlannerClassifier([1.0, 1.0, 5.0, 5.0], **QUICK), budget=2.0).fit(X, y)
+    assert 0 < search.cost(X).mean < 2.5
+    assert search.score(X, y) > 0.75
+    np.testing.assert_array_equal(search.predict_proba(X, tradeoff=None), search.predict_proba(X))
+
+
+def test_as_many_resources_as_features_are_searched_in_few_sets():
+    d = 60
+    prices = SetPrices(np.ones(d), np.ones(d), np.eye(d, dtype=bool), 1.0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, d))
+    rows, fold = Rows(X, (X[:, 7] > 0).astype(np.int64), np.ones(50)), np.arange(50) % 2
+    data, shape = BinMapper.fit(X).transform(X), TreeShape(4, 5, 0.2, n_rounds=3, patience=None)
+    archive = SetArchive(data, rows, LogisticLoss(), fold, (0,), prices, shape)
+    archive.search(10)
+    assert len(archive.found) < 50
+    assert any(each == {7} for each in archive.found)
