@@ -47,6 +47,9 @@ class Problem:
     order : uint64 (n,)
         A number of each row by what is in it, for samples.
     prices : SetPrices
+        With each row's share of what is paid once for all.
+    paid : SetPrices
+        Without: what reports call the mean cost of a row.
     settings : Settings
     n_threads : int
     """
@@ -58,6 +61,7 @@ class Problem:
     half: NDArray[np.int64]
     order: NDArray[np.uint64]
     prices: SetPrices
+    paid: SetPrices
     settings: Settings
     n_threads: int
 
@@ -93,6 +97,7 @@ class Problem:
             half,
             numbers,
             SetPrices.of(data.prices, n_rows),
+            SetPrices.of(data.prices, np.inf),
             settings,
             n_threads,
         )

@@ -148,3 +148,21 @@ def test_as_many_resources_as_features_are_searched_in_few_sets():
     archive.search(10)
     assert len(archive.found) < 50
     assert any(each == {7} for each in archive.found)
+
+
+def test_the_cost_of_a_point_is_what_reports_call_the_mean():
+    X, y = table()
+    costs = {"features": {f"x{f}": {"cost": 1.0, "once": 60.0 * (f < 2)} for f in range(4)}}
+    path = PlannerClassifier(costs, **QUICK).fit_path(X, y)
+    alone = [point for point in path.points if point.stop >= 0]
+    reports = [path.predictor(point).cost(X) for point in alone]
+    assert max(report.fixed for report in reports) == 120
+    for point, report in zip(alone, reports, strict=True):
+        assert point.cost == pytest.approx(report.mean)
+        assert point.weighed == pytest.approx(report.mean + report.fixed / len(X))
+
+
+def test_labels_beyond_all_doubles_are_refused():
+    X, _ = table(10)
+    with pytest.raises(DataError, match=r"^y: expected numbers, got a whole number beyond all doubles"):
+        PlannerRegressor(**QUICK).fit(X, [10**400] * 10)
