@@ -30,6 +30,7 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 
     Methods that predict take `max_cost`, a hard cap of what each row may be charged, and `unavailable`, names of
     features and resources that cannot be had, as all estimators do: rows that cannot go on get the best answer so far.
+    Those of a plan take other `costs` and another `tradeoff` as well.
 
     Attributes
     ----------
@@ -37,25 +38,29 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     """
 
     def predict_proba(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return class probabilities: float64 (rows, K)."""
         rows = self._read(X)
-        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
+        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
         return p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
 
     def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
         rows = self._read(X)
-        scores = self.predictor_.decision_function(rows, max_cost=max_cost, unavailable=unavailable)
+        scores = self.predictor_.decision_function(
+            rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms)
+        )
         return scores if len(self.classes_) > 2 or scores.ndim == 1 else scores[:, 1] - scores[:, 0]
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[Any]:
         """Return the likeliest class of each row."""
         rows = self._read(X)
-        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
+        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
         return np.asarray(self.classes_[p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(np.int64)])
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -97,10 +102,12 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[misc]
     """Base of regressors."""
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
         """Return predictions: float64 (rows,)."""
         rows = self._read(X)
-        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
+        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination."""
@@ -116,10 +123,12 @@ class CostAwareRanker(CostAwareEstimator):
 
     _ranks = True
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,)."""
         rows = self._read(X)
-        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable)
+        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from costframe.core.errors import ParameterError
+from costframe.core.training import check_number
 
 if TYPE_CHECKING:
     from costframe.core.predictor import Predictor
@@ -68,6 +69,7 @@ class MeasuredPath(ABC, Generic[Point]):
 
     def at(self, tradeoff: float) -> Point:
         """Return the point with the least validation loss + tradeoff * cost."""
+        check_number("tradeoff", tradeoff)
         return min(self.points, key=lambda point: (point.loss + tradeoff * point.cost, point.n_rounds))
 
     def within(self, budget: float) -> Point:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from costframe.core.categorical import CategoricalColumns, find_categorical
 from costframe.core.costs import CostModel
-from costframe.core.errors import CostModelError, DataError, DataTypeError
+from costframe.core.errors import CostModelError, DataError, DataTypeError, ParameterError
 from costframe.core.frames import category_columns, column_names
 from costframe.core.planned import PlannedPredictor
 from costframe.core.stage_tree import StageTree
@@ -179,22 +179,37 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         rounds: bool = False,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        costs: object = None,
+        **terms: Any,
     ) -> CostReport:
         """Say exactly what predicting these rows costs.
 
         With `max_cost` no row pays more; nothing `unavailable`, features or resources, is asked for. Rows that this
-        makes answer early are `cut` in the report.
+        makes answer early are `cut` in the report. Other `costs` may be given, and another `tradeoff` to a plan.
         """
         table = self._read(X)
         return self.predictor_.cost(
             table,
-            self.costs_,
+            self.costs_ if costs is None else costs,
             acquisition=acquisition,
             sample_weight=sample_weight,
             rounds=rounds,
             max_cost=max_cost,
             unavailable=unavailable,
+            **self._terms(terms),
         )
+
+    def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
+        """Return the terms of a prediction beside its limits, or refuse them where nothing is planned."""
+        for name, value in terms.items():
+            if name not in {"costs", "tradeoff"}:
+                raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {name!r}")
+            if value is not None and not isinstance(self.predictor_, PlannedPredictor):
+                raise ParameterError(
+                    f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
+                    f"only a plan takes others when it predicts; got {value!r}"
+                )
+        return {name: value for name, value in terms.items() if value is not None}
 
     def _find_categorical(self, X: Any) -> CategoricalColumns:
         """Find the columns that are to be split by categories; refuse them if the algorithm does not do so."""

@@ -150,6 +150,8 @@ def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
         target = np.asarray(y, np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{name}: expected numbers, got labels that are none") from None
+    except OverflowError:
+        raise DataError(f"{name}: expected numbers, got a whole number beyond all doubles") from None
     if target.shape != (n_rows,):
         raise DataError(f"{name}: expected one label a row, shape ({n_rows},), got {target.shape}")
     if not np.isfinite(target).all():

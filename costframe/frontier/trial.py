@@ -119,7 +119,8 @@ class Trial:
         tested, last = None, self.valid
         if self.test is not None:
             last, (tested, report) = self.test, self._score_and_cost(model, self.test)
-        assert report is not None  # noqa: S101 - searches, which have no test rows, measure on valid
+        elif report is None:  # a search has no test rows, and score and cost may be known from folds
+            report = _cost(model, self.valid)
         n_features, n_learners = _size(model.predictor_, report)
         point = Point(
             algorithm=self.algorithm,
@@ -140,7 +141,11 @@ class Trial:
 
     def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
         found = on_rows(self.score, rows, model, model.predictor_.predict(rows.X))
-        return found, ExpectedCost(model.costs_).evaluate(model.predictor_, rows.X, sample_weight=rows.weight)
+        return found, _cost(model, rows)
+
+
+def _cost(model: Any, rows: Rows) -> CostReport:
+    return ExpectedCost(model.costs_).evaluate(model.predictor_, rows.X, sample_weight=rows.weight)
 
 
 def optional(train: Rows, valid: Rows) -> dict[str, Any]:

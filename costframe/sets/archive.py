@@ -30,6 +30,7 @@ __all__ = ["FeatureSet", "SetArchive"]
 
 _NOTHING = 1e-4  # of the constant's loss; less is no gain
 _PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
+_BUNDLES = 20  # of an opened set, at most: each resource may have one
 _FLOOR = (
     2e-3  # of the full cost, added to prices by which gains are divided, so that what is free is not infinitely good
 )
@@ -153,22 +154,26 @@ class SetArchive:
                 self.gain = gain
 
     def _neighbors(self, features: frozenset[int]) -> list[frozenset[int]]:
-        price, floor = self.prices.of_set(features), _FLOOR * self.prices.full
+        price, full = self.prices.of_set(features), self.prices.full
         single = np.diagonal(self.gain) + 1e-9 * self.gain.max(initial=1e-9)
         rest = [f for f in range(len(single)) if f not in features]
 
         def per_cost(added: frozenset[int], gain: float) -> float:
-            return gain / (self.prices.of_set(features | added) - price + floor)
+            return gain / ((self.prices.of_set(features | added) - price) / full + _FLOOR)
 
         by_cost = sorted(rest, key=lambda f: -per_cost(frozenset([f]), single[f]))[:_PER_COST]
         by_gain = sorted(rest, key=lambda f: -single[f])[:_MOST_GAIN]
         found = [features | {f} for f in dict.fromkeys([*by_cost, *by_gain])]
         found += [features | pair for pair in self._pairs(rest, per_cost)]
-        for bundle in self.prices.bundles():
-            if new := bundle - features:
-                dearest = sorted(new, key=lambda f: -per_cost(frozenset([f]), single[f]))
-                found += [features | bundle, features | set(dearest[: max(1, len(new) // 3)])]
-        fewer = sorted(features, key=lambda f: single[f] / (price - self.prices.of_set(features - {f}) + floor / 2))
+        bundles = [new for bundle in self.prices.bundles() if (new := bundle - features)]
+        if len(bundles) > _BUNDLES:
+            bundles = sorted(bundles, key=lambda new: -per_cost(new, sum(single[f] for f in new)))[:_BUNDLES]
+        for new in bundles:
+            best = sorted(new, key=lambda f: -per_cost(frozenset([f]), single[f]))
+            found += [features | new, features | set(best[: max(1, len(new) // 3)])]
+        fewer = sorted(
+            features, key=lambda f: single[f] / ((price - self.prices.of_set(features - {f})) / full + _FLOOR / 2)
+        )
         return found + [features - {f} for f in fewer[:_FEWER]]
 
     def _pairs(self, rest: list[int], per_cost: Callable[[frozenset[int], float], float]) -> list[frozenset[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,6 @@ class SetPrices:
     resource_cost: NDArray[np.float64]
     needs: NDArray[np.bool_]
     n_rows: float
-    _known: dict[frozenset[int], float] = field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, prices: PriceArrays, n_rows: float) -> SetPrices:
@@ -43,12 +42,9 @@ class SetPrices:
 
     def of_set(self, features: Iterable[int]) -> float:
         """Return what a row pays for these features."""
-        key = frozenset(features)
-        if key not in self._known:
-            chosen = sorted(key)
-            resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
-            self._known[key] = float(self.cost[chosen].sum() + resources.sum())
-        return self._known[key]
+        chosen = sorted(set(features))
+        resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
+        return float(self.cost[chosen].sum() + resources.sum())
 
     @property
     def full(self) -> float:

@@ -30,6 +30,7 @@ __all__ = ["BoostedFolds", "TreeShape", "as_table", "boost_folds"]
 _HESSIAN = 1e-3  # of a leaf, at least
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
 _LARGEST = 4.0  # log odds of a leaf, before the step: where a class is rare, a Newton step goes far beyond the best
+_MOST_PER_ROW = 255  # what a row counts for, at most
 _CHUNK = 16  # rounds between looks at the losses
 
 
@@ -233,13 +234,14 @@ class _Boosting:
         from costframe.trees.rounds_kernels import add_rounds
 
         data, rows, shape, n_outputs = self.data, self.rows, self.shape, member.scores.shape[1]
-        most = min(shape.max_leaves, len(member.inside))
+        most = max(1, min(shape.max_leaves, len(member.inside)))
         nodes = np.empty((count, n_outputs, 2 * most - 1, 5), np.int64)
         values, sizes = np.empty(nodes.shape[:3]), np.empty((count, n_outputs), np.int64)
         lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
         columns = np.flatnonzero(data.splittable)
         counts = np.ones(len(rows), np.int64) if rows.counts is None else rows.counts
-        limits = np.array([shape.l2, shape.min_samples_leaf, _HESSIAN, np.inf if kind == 0 else _LARGEST])
+        fewest = min(shape.min_samples_leaf, len(rows) * _MOST_PER_ROW)
+        limits = np.array([shape.l2, fewest, _HESSIAN, np.inf if kind == 0 else _LARGEST])
         add_rounds(
             data.bins, data.columns, columns, data.mapper.n_bins[columns], kind, y, rows.weight, counts,
             member.inside, member.outside, limits, most, shape.step, member.scores, nodes, values, sizes, lost, kept,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from math import frexp
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.threads import run_parallel
 from costframe.core.tree_table import TreeTable
 from costframe.trees.folds import as_table
+from costframe.trees.scaling import power_of_two
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +57,8 @@ def regress_many(
     hold the mean of all of them.
     """
     intercept = np.average(targets, axis=0, weights=rows.weight)
+    centered = targets - intercept
+    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses have any size, their squares as well
     everyone = np.arange(len(rows), dtype=np.int32)
     sides = [
         (np.flatnonzero(fold != number).astype(np.int32), np.flatnonzero(fold == number).astype(np.int32))
@@ -63,8 +67,9 @@ def regress_many(
     jobs = sides + ([(everyone, everyone[:0])] if whole else [])
 
     def fit(job: tuple[NDArray[np.int32], NDArray[np.int32]]) -> tuple[NDArray[np.float64], TreeTable | None]:
-        residual, trees = _fit(data, rows, targets - intercept, job, shape, keep=not len(job[1]))
-        return (targets - residual)[job[1]], trees
+        residual, trees = _fit(data, rows, centered / unit, job, shape, keep=not len(job[1]))
+        grown = None if trees is None else evolve(trees, values=trees.values * unit)
+        return (targets - unit * residual)[job[1]], grown
 
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
     for (_, outside), (found, grown) in zip(jobs, run_parallel(fit, jobs, n_threads), strict=True):
@@ -88,7 +93,7 @@ def _fit(
     columns = np.flatnonzero(data.splittable)
     if not len(columns):
         return residual, TreeTable.empty() if keep else None
-    most = min(shape.max_leaves, len(sides[0]))
+    most = max(1, min(shape.max_leaves, len(sides[0])))
     nodes = np.empty((shape.n_rounds, 2 * most - 1, 5), np.int64)
     values, sizes = np.empty((*nodes.shape[:2], residual.shape[1])), np.empty(shape.n_rounds, np.int64)
     counts = np.ones(len(rows), np.int64) if rows.counts is None else rows.counts

@@ -29,10 +29,16 @@ def _derive(
 
     With the digits of single precision, so that their sums are exact, and a weight of two is a row given twice.
     """
-    n_outputs = scores.shape[1]
+    n_outputs, unit = scores.shape[1], 1.0
+    if kind == SQUARED:  # labels have any size
+        largest = 0.0
+        for row in range(y.shape[0]):
+            largest = max(largest, abs(scores[row, 0] - y[row]))
+        unit = math.ldexp(1.0, max(math.frexp(largest)[1], -1000))
     for row in range(y.shape[0]):
         if kind == SQUARED:
-            gradients[0, row], hessians[0, row] = np.float32(scores[row, 0] - y[row]), 1.0
+            gradients[0, row] = np.float64(np.float32((scores[row, 0] - y[row]) / unit)) * unit
+            hessians[0, row] = 1.0
         elif kind == LOGISTIC:
             p = 1.0 / (1.0 + math.exp(-scores[row, 0]))
             gradients[0, row], hessians[0, row] = np.float32(p - y[row]), np.float32(max(p * (1.0 - p), _LEAST_HESSIAN))

@@ -171,10 +171,10 @@ class AdaptClassifier(CostAwareClassifier):
         return self
 
     def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
-        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable)
+        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
         tree = self.predictor_
         if not isinstance(tree, StageTree) or tree.links != ("identity",):
             return scores

@@ -83,11 +83,11 @@ class _Planner(CostAwareEstimator):
         """
         data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         limits = None if tradeoffs is None else check_limits(tradeoffs)
-        told = progress or _nobody
+        score, told = scorer(scoring), progress or _nobody
         problem = Problem.of(data, self._settings(), thread_count(self.n_jobs))
         trained = train_planner(problem, told)
         named = scoring if isinstance(scoring, str) and scoring != "loss" else None
-        path = measure_path(problem, trained, data, scorer(scoring), named, limits, told)
+        path = measure_path(problem, trained, data, score, named, limits, told)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
         return path
 

@@ -33,6 +33,6 @@ def seen_at(problem: Problem, model: SetModel) -> BinnedData:
 
 def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True) -> ManyFolds:
     """Regress targets, float64 (n, T), on what is known at a set, cross-fitted on halves of the rows."""
-    fewest = max(_FEWEST, int(problem.rows.total_weight / _SHARE))
+    fewest = max(_FEWEST, problem.n_rows // _SHARE)
     shape = TreeShape(_LEAVES, fewest, _STEP, _L2, _ROUNDS)
     return regress_many(seen, problem.rows, targets, problem.half, shape, whole=whole, n_threads=1)

@@ -53,7 +53,7 @@ class SetModel:
 
 def choose_shape(problem: Problem) -> TreeShape:
     """Choose the size of trees by the loss out of fold of a model on all features, on some of the rows."""
-    settings, n = problem.settings, problem.rows.total_weight
+    settings, n = problem.settings, problem.n_rows
     step = settings.learning_rate or next(step for most, step in _STEPS if n <= most)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
     shapes = [problem.shape(size, step, settings.n_estimators, _PATIENCE) for size in sizes]

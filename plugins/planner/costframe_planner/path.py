@@ -11,6 +11,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.influence import influence, standard_error
 from costframe.core.links import apply_link
 from costframe.core.model_path import MeasuredPath, best_first
+from costframe.core.training import check_number
 from costframe_planner.planner import induce
 from costframe_planner.plans import follow
 from costframe_planner.predictor import alone, planned
@@ -50,6 +51,8 @@ class PlanPoint:
         Whether its plan was made backwards for its own prices and tradeoff.
     loss, cost, score : float
         Out of fold, over the rows of train and valid: mean loss, mean cost per row, and the score asked for.
+    weighed : float
+        The mean cost with each row's share of what is paid once for all of them: what is weighed against the loss.
     error : float or None
         Standard error of the score; None where the score has none that is known.
     influence : float64 (n,) or None
@@ -66,6 +69,7 @@ class PlanPoint:
     score: float
     error: float | None
     n_rounds: int
+    weighed: float = field(default=np.nan, repr=False)
     influence: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
 
 
@@ -114,7 +118,8 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
     def at(self, tradeoff: float) -> PlanPoint:
         """Return the point with the least loss + tradeoff * cost out of fold."""
-        return min(self.points, key=lambda point: (point.loss + tradeoff * point.cost, point.cost))
+        check_number("tradeoff", tradeoff)
+        return min(self.points, key=lambda point: (point.loss + tradeoff * point.weighed, point.weighed))
 
     def _estimated(self, point: PlanPoint) -> PlanPoint:
         """Add the standard error of the score."""
@@ -156,7 +161,7 @@ def better_plan(problem: Problem, trained: Trained, tradeoff: float) -> list[Man
     if tradeoff == 0 or len(trained.models) < 2:
         return None
     to_go, induced = (_measured(problem, trained, _unknown(tradeoff, induced=way), None) for way in (False, True))
-    if induced.loss + tradeoff * induced.cost >= to_go.loss + tradeoff * to_go.cost:
+    if induced.loss + tradeoff * induced.weighed >= to_go.loss + tradeoff * to_go.weighed:
         return None
     return induce(problem, trained, tradeoff, whole=True)
 
@@ -167,26 +172,28 @@ def _unknown(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PlanP
 
 def _measured(problem: Problem, trained: Trained, point: PlanPoint, score: Score | None) -> PlanPoint:
     rows = problem.rows
-    scores, cost = _followed(problem, trained, point)
+    scores, visited = _followed(problem, trained, point)
     loss = float(np.average(problem.loss.each(rows.y, scores), weights=rows.weight))
     value = -loss if score is None else score(_Judged(rows, _predictions(problem, scores)))
-    mean = float(np.average(cost, weights=rows.weight))
-    return evolve(
-        point, loss=loss, cost=mean, score=value, n_rounds=len(trained.models) if point.stop < 0 else point.stop
+    paid, weighed = (
+        float(np.average(evolve(trained.routes, prices=prices).cost(visited), weights=rows.weight))
+        for prices in (problem.paid, problem.prices)
     )
+    n_rounds = len(trained.models) if point.stop < 0 else point.stop
+    return evolve(point, loss=loss, cost=paid, weighed=weighed, score=value, n_rounds=n_rounds)
 
 
-def _followed(problem: Problem, trained: Trained, point: PlanPoint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return scores (n, K) and cost (n,) of all rows out of fold."""
+def _followed(problem: Problem, trained: Trained, point: PlanPoint) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return scores (n, K) of all rows out of fold, and the stops that they were at, (n,), one bit each."""
     models, n = trained.models, len(problem.rows)
     if point.stop >= 0:
-        return models[point.stop].scores, np.full(n, problem.prices.of_set(models[point.stop].features))
+        return models[point.stop].scores, np.full(n, 1 << point.stop, np.int64)
     gains = induce(problem, trained, point.tradeoff) if point.induced else trained.gains
     at, visited = follow(trained.routes, [each.predictions for each in gains], point.tradeoff)
     scores = np.empty_like(models[0].scores)
     for k in np.unique(at).tolist():
         scores[at == k] = models[k].scores[at == k]
-    return scores, trained.routes.cost(visited)
+    return scores, visited
 
 
 def _predictions(problem: Problem, scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -85,7 +85,7 @@ def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
     chosen = problem.sample(_QUICK_ROWS)
     folds = np.unique(problem.fold[chosen]).tolist()
-    leaves = 8 if problem.rows.total_weight <= _FEW_ROWS else 16
+    leaves = 8 if problem.n_rows <= _FEW_ROWS else 16
     archive = SetArchive(
         problem.data.take_rows(chosen),
         problem.rows.take(chosen),

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
-from costframe.core.errors import CostModelError
+from costframe.core.errors import CostModelError, DataError
 from costframe.core.training import Rows
 from costframe.linear.held_out import row_numbers
 from costframe.sets.prices import SetPrices
 from costframe.trees.binning import BinMapper
 from costframe.trees.folds import TreeShape
 from costframe.trees.losses import SquaredLoss, loss_for
+from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from costframe.trees.binning import BinnedData
     from costframe_planner.settings import Settings
 
-__all__ = ["Problem", "check_prices"]
+__all__ = ["Problem", "check_prices", "count_rows"]
 
 _FOLDS = (2_000, 5), (20_000, 4)  # up to so many rows, so many folds
 _FEWEST_FOLDS = 3
@@ -46,6 +47,9 @@ class Problem:
     order : uint64 (n,)
         A number of each row by what is in it, for samples.
     prices : SetPrices
+        With each row's share of what is paid once for all.
+    paid : SetPrices
+        Without: what reports call the mean cost of a row.
     settings : Settings
     n_threads : int
     """
@@ -57,21 +61,34 @@ class Problem:
     half: NDArray[np.int64]
     order: NDArray[np.uint64]
     prices: SetPrices
+    paid: SetPrices
     settings: Settings
     n_threads: int
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, those given several times by a whole weight counted so often."""
+        return count_rows(self.rows)
 
     @classmethod
     def of(cls, data: TrainingData, settings: Settings, n_threads: int) -> Problem:
         """Put training and validation rows together, and deal them into folds."""
         check_prices(data.prices)
+        check_sizes(data.train)
+        if data.valid is not None:
+            check_sizes(data.valid, "_val")
         rows = _together(data)
         numbers = row_numbers(rows, data)
-        count = next((folds for most, folds in _FOLDS if rows.total_weight <= most), _FEWEST_FOLDS)
+        n_rows = count_rows(rows)
+        count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
         mapper = BinMapper.fit(
             rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, categorical=data.categorical,
             n_threads=n_threads,
         )  # fmt: skip
         fold, half = _deal(rows, numbers, count, data.n_classes)
+        if rows.qid is not None and len(np.unique(rows.qid)) < 2 * count:  # too few queries for halves of each fold
+            one_by_one = evolve(rows, qid=None)
+            fold, half = _deal(one_by_one, row_numbers(one_by_one, data), count, data.n_classes)
         return cls(
             rows,
             mapper.transform(rows.X, n_threads=n_threads),
@@ -79,7 +96,8 @@ class Problem:
             fold,
             half,
             numbers,
-            SetPrices.of(data.prices, rows.total_weight),
+            SetPrices.of(data.prices, n_rows),
+            SetPrices.of(data.prices, np.inf),
             settings,
             n_threads,
         )
@@ -94,8 +112,13 @@ class Problem:
         """Return how trees are boosted."""
         fewest = self.settings.min_samples_leaf
         if fewest is None:
-            fewest = next(rows for most, rows in _LEAST_ROWS if self.rows.total_weight <= most)
+            fewest = next(rows for most, rows in _LEAST_ROWS if self.n_rows <= most)
         return TreeShape(max_leaves, fewest, step, self.settings.l2, n_rounds, patience)
+
+
+def count_rows(rows: Rows) -> int:
+    """Count rows, those given several times by a whole weight so often; the unit of other weights does not matter."""
+    return len(rows) if rows.counts is None else int(rows.counts.sum())
 
 
 def check_prices(prices: PriceArrays) -> None:
@@ -112,6 +135,9 @@ def _together(data: TrainingData) -> Rows:
     if data.valid is None:
         return data.train
     both = (data.train, data.valid)
+    for name, other, rows in (("qid", "qid_val", data.train), ("qid_val", "qid", data.valid)):
+        if rows.qid is None and (data.train.qid is not None or data.valid.qid is not None):
+            raise DataError(f"{name}: expected the query of each row, as for {other}, got None")
     queries = None
     if data.train.qid is not None and data.valid.qid is not None:
         queries = np.concatenate([data.train.qid, data.valid.qid + data.train.qid.max() + 1])
