@@ -8,7 +8,7 @@ import naive_planned
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_costs import needed_resources
 
@@ -22,11 +22,13 @@ from costframe.testing.strategies import cost_models, feature_names, planned_pre
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 
+FEWER = settings(max_examples=settings().max_examples // 3)  # a case is two banks and up to four stops: slow to draw
+
 
 @st.composite
-def cases(draw, **settings):
+def cases(draw, **options):
     names = draw(feature_names())
-    predictor = draw(planned_predictors(names, **settings))
+    predictor = draw(planned_predictors(names, **options))
     costs = draw(cost_models(names, computing=False))
     terms = {
         "tradeoff": draw(st.sampled_from((0.0, 0.1, 1.0))),
@@ -61,6 +63,7 @@ def check_row(twin, end, asked):
     assert end.reason == twin["reason"]
 
 
+@FEWER
 @given(cases())
 def test_table_equals_naive_twin_equals_inquiry(case):
     predictor, costs, X, terms = case
@@ -93,6 +96,7 @@ def check_report(predictor, costs, report, twins, *, limited):
     assert report.fixed == pytest.approx(sum(each.once for each in costs.features if each.name in bought))
 
 
+@FEWER
 @given(cases(), st.data())
 def test_what_is_known_is_neither_asked_for_nor_charged(case, data):
     predictor, costs, X, terms = case
@@ -109,6 +113,7 @@ def test_what_is_known_is_neither_asked_for_nor_charged(case, data):
         assert not (isinstance(known, dict) and set(asked) & set(known))
 
 
+@FEWER
 @given(cases(planned=True))
 def test_what_was_planned_for_is_used_on_the_models_own_terms_alone(case):
     predictor, costs, X, _ = case
@@ -134,6 +139,7 @@ def test_what_was_planned_for_is_used_on_the_models_own_terms_alone(case):
         assert same_bits(changed.predict(X), predictor.predict(X, costs=changed.costs, tradeoff=changed.tradeoff))
 
 
+@FEWER
 @given(cases(), st.data())
 def test_what_gets_cheaper_is_bought_by_no_fewer_rows(case, data):
     """Of loss-to-go without prices: at the first stop where the ways part, the cheaper one is bought."""
@@ -150,6 +156,7 @@ def test_what_gets_cheaper_is_bought_by_no_fewer_rows(case, data):
     assert not (before & ~after).any()
 
 
+@FEWER
 @given(cases())
 def test_no_row_exceeds_its_cap_and_what_is_unavailable_is_never_asked_for(case):
     predictor, costs, X, terms = case

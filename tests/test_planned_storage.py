@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_planned import LABORATORY, chain
+from test_planned import FEWER, LABORATORY, chain
 from test_storage import (
     assert_same_report,
     forged,
@@ -30,6 +30,7 @@ def cases(draw):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@FEWER
 @given(cases())
 def test_the_loaded_plan_is_the_saved_one(tmp_path_factory, case):
     predictor, costs, X = case

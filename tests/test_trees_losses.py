@@ -104,7 +104,7 @@ def test_more_rows_than_fit_in_one_strip():
 def test_gradients_are_the_same_with_any_number_of_threads(order):
     rng = np.random.default_rng(0)
     for loss in LOSSES:
-        y, scores = draw(loss, rng, 30_000)
+        y, scores = draw(loss, rng, losses._ROWS_WORTH_THREADS)
         scores = np.asarray(scores, order=order)
         before, expected = scores.copy(), loss.gradients(y, scores)
         for n_threads in (2, 3):
@@ -114,11 +114,14 @@ def test_gradients_are_the_same_with_any_number_of_threads(order):
 
 
 def test_large_losses_share_their_strips_between_threads(monkeypatch):
-    threads = []
+    threads, worth = [], losses._ROWS_WORTH_THREADS
     monkeypatch.setattr(losses, "run_parallel", lambda f, parts, n: threads.append((len(list(map(f, parts))), n)))
     for loss in (LogisticLoss(), SoftmaxLoss(3)):
-        loss.gradients(np.zeros(20_000, int), np.zeros((20_000, loss.n_outputs)), n_threads=2)
-    assert threads == [(3, 2), (3, 2)]
+        for n in (worth, worth - 1):
+            loss.gradients(np.zeros(n, int), np.zeros((n, loss.n_outputs)), n_threads=2)
+    strips = -(-worth // losses._ROWS_PER_STRIP)
+    assert strips > 1
+    assert threads == [(strips, 2), (strips, 1)] * 2
 
 
 @pytest.mark.parametrize("size", [1e-70, 1.0, 1e70])

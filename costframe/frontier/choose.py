@@ -44,7 +44,7 @@ def choose(
     cost, score = (np.array([getattr(point, name) for point in front]) for name in ("cost", "score"))
     last = len(front) - 1
     good = int(np.argmax(score >= score[last] - 0.01 * abs(score[last])))
-    own = next((place for place, point in enumerate(front) if point == plain), -1)
+    own = next((place for place, point in enumerate(front) if same_point(point, plain)), -1)
     kept = list(dict.fromkeys([last, good, own, 0]))[:count]
     budgets = _budgets(cost, full_cost)
     kept += _greedily(_reached(cost, score, budgets), kept, count - len(kept), np.ptp(score))
@@ -53,6 +53,11 @@ def choose(
         kept.append(int(affordable[-1]))
     rest = [front[place] for place in sorted(set(kept) - {-1, own}, reverse=True)]
     return [plain, *rest] if own in kept else rest
+
+
+def same_point(a: PathPoint, b: PathPoint) -> bool:
+    """Say whether two points of one path are the same model; other attributes may be arrays, which have no one truth."""
+    return a is b or all(getattr(a, name) == getattr(b, name) for name in ("tradeoff", "n_rounds", "cost", "score"))
 
 
 def _budgets(cost: NDArray[np.float64], full_cost: float) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from costframe.frontier.choose import choose
+from costframe.frontier.choose import choose, same_point
 from costframe.frontier.estimates import Estimate, between, less_chance, model_variance, on_rows, over_folds
 from costframe.frontier.trial import optional
 
@@ -124,7 +124,7 @@ def fit_along(trial: Trial, points: int, budget: float | None, told: Progress) -
         found = []
         for point, estimate in zip(chosen, known, strict=True):
             # No round says at which tradeoff nothing is bought.
-            tradeoff = point.tradeoff if point.n_rounds or point == plain else largest
+            tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if _own(point) is None else float(point.cost)
             found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
@@ -157,7 +157,7 @@ def _alike(trial: Trial, fold: Fold, model: Any, path: ModelPath, chosen: Sequen
     costs = np.array([point.cost for point in front])
     found = []
     for point in chosen:
-        if point == plain:
+        if same_point(point, plain):
             found.append(estimate(-1))
             continue
         below = max(int(np.searchsorted(costs, point.cost, "right")) - 1, 0)

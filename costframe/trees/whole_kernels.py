@@ -274,11 +274,13 @@ def grow_whole(
         left_first = n_left <= count - n_left
         _replace(room, slot, n_open, f, n_left, left_first)
         n_open += 1
+        if n_open == max_leaves:
+            break  # nobody asks what a split of the last two would be worth
         deep = room.place[small, _DEPTH] >= max_depth
         first = -1 if deep or room.sums[small, 0] & mask < enough else small
         second = -1 if deep or room.sums[large, 0] & mask < enough else large
         room.searched[small], room.searched[large] = first >= 0, second >= 0
-        if n_open < max_leaves and (first >= 0 or second >= 0):
+        if first >= 0 or second >= 0:
             fewer, more = (mine[:n_left], mine[n_left:]) if left_first else (mine[n_left:], mine[:n_left])
             _divide_account(p, room, small, large, fewer, more)
             _fill(bins, words, fewer, room, small)
