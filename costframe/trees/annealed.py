@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealing", "AnnealingEstimator", "Start", "anneal"]
 
-_PATH_ROUNDS = 600
+_PATH_ROUNDS = 1000
 _CLEARLY = 0.95  # of the loss of the trees before them: what other trees must not lose more than, to be grown instead
 _PLAIN_SHARE = 0.1  # of another line's time that one takes which knows no prices
 _NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start")
@@ -185,7 +185,7 @@ class AnnealingEstimator(CostAwareEstimator):
         """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
 
         The estimator becomes the model that is best at its own `tradeoff`. `n_estimators` is the most rounds that a
-        model may have, 600 by default.
+        model may have, 1000 by default.
 
         Parameters
         ----------
