@@ -108,7 +108,7 @@ class _Planner(CostAwareEstimator):
             tradeoff=float(self.tradeoff),
             n_sets=given_or("n_sets", self.n_sets, 14, low=2, high=60, whole=True),
             max_tries=given_or("max_tries", self.max_tries, 150, low=1, whole=True),
-            n_estimators=given_or("n_estimators", self.n_estimators, 400, low=1, whole=True),
+            n_estimators=given_or("n_estimators", self.n_estimators, 300, low=1, whole=True),
             learning_rate=self.learning_rate,
             max_leaves=self.max_leaves,
             min_samples_leaf=given_or("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
@@ -134,9 +134,9 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     max_tries : int, optional
         Sets that are tried by quick fits, about; 150 by default.
     n_estimators : int, optional
-        Rounds of each model, at most; 400 by default.
+        Rounds of each model, at most; 300 by default.
     learning_rate : float, optional
-        In (0, 1]; by default 0.08, with more than 5,000 rows 0.15.
+        In (0, 1]; by default 0.08, with more than 5,000 rows 0.2.
     max_leaves : int, optional
         Leaves of a tree; by default chosen out of fold.
     min_samples_leaf : int, optional

@@ -23,7 +23,7 @@ __all__ = ["SetModel", "choose_shape", "train_models"]
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
 _ROWS_TO_TRY = 12_000
-_STEPS = (5_000, 0.08), (np.inf, 0.15)
+_STEPS = (5_000, 0.08), (np.inf, 0.2)
 _PATIENCE = 20
 _FEW_TREES = 600
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
