@@ -56,7 +56,7 @@ def choose(
 
 
 def same_point(a: PathPoint, b: PathPoint) -> bool:
-    """Say whether two points of one path are the same model; other attributes may be arrays."""
+    """Say whether two points of one path are the same model; other attributes may be arrays, without one truth."""
     return a is b or all(getattr(a, name) == getattr(b, name) for name in ("tradeoff", "n_rounds", "cost", "score"))
 
 
