@@ -41,11 +41,14 @@ def test_importing_stays_light(statement):
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
     names = {}
-    exec(block, names)  # noqa: S102 - our own text
+    for block in blocks:  # later ones go on from the first
+        exec(block, names)  # noqa: S102 - our own text
     assert names["inquiry"].answer.cost == pytest.approx(names["report"].per_row[0])
     assert (names["predictor"].predict(names["test"].X) == names["model"].predictor_.predict(names["test"].X)).all()
+    assert names["planner"].cost(names["test"].X, max_cost=5.0).per_row.max() <= 5.0
 
 
 def test_the_prices_of_the_readme_are_a_cost_model(tmp_path):

@@ -31,6 +31,7 @@ COPIES = 2  # caps that are tried on each row
 KNOTS = (0.0, 0.2, 0.5, 1.0)
 PRIOR = 1.0  # rows that speak for a map that changes nothing
 MOST_STEPS = 60
+_LARGEST = 1e100  # scores beyond it, whose squares are no numbers, teach nothing
 
 
 def fit_fallbacks(tree: StageTree, rows: FallbackRows) -> Fallbacks:
@@ -253,7 +254,7 @@ class _Maps:
         knots = len(KNOTS)
         maps = [np.array(getattr(self.plain, name)) for name in ("offset", "slope", "carry")]
         values = np.hstack([self.final, self.cut.scores, self.cut.route_scores[:, None]])
-        finite = np.isfinite(values).all(axis=1)
+        finite = (np.abs(values) < _LARGEST).all(axis=1)  # not of NaN
         for number in np.unique(self.cut.exits[finite]).tolist():
             rows = np.flatnonzero(finite & (self.cut.exits == number))
             for into, values in zip(maps, self._fit(number, rows), strict=True):
@@ -284,6 +285,5 @@ class _Maps:
 
 def _scale(values: NDArray[np.float64]) -> float:
     """Return the root of the mean square; one where there is nothing to scale."""
-    with np.errstate(over="ignore"):
-        size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
+    size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
     return size if size > 0 and np.isfinite(size) else 1.0
