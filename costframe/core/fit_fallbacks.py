@@ -63,7 +63,7 @@ def _without_maps(
         slope[number] = isinstance(stage, Answer)
         here = ends[number][exits]
         target = final_of(tree, number, final, exits)[here]
-        target, mass = target[ok := np.isfinite(target).all(axis=1)], weight[here][ok]
+        target, mass = target[ok := (np.abs(target) < _LARGEST).all(axis=1)], weight[here][ok]
         if mass.sum() > 0:
             low[number], high[number] = target.min(axis=0), target.max(axis=0)
             link = link_of(tree, number)
@@ -285,5 +285,6 @@ class _Maps:
 
 def _scale(values: NDArray[np.float64]) -> float:
     """Return the root of the mean square; one where there is nothing to scale."""
-    size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
+    with np.errstate(over="ignore"):
+        size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
     return size if size > 0 and np.isfinite(size) else 1.0

@@ -14,6 +14,7 @@ from costframe.trees.many import regress_many
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.training import Rows
     from costframe.sets.archive import FeatureSet, SetArchive
 
 __all__ = ["alternatives"]
@@ -34,6 +35,8 @@ def alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
     Two sets go together if a regression of the difference of their losses on the features that both have, cross-fitted,
     sends rows to the one or the other so that they lose less than by either alone.
     """
+    if not archive.prices.full > 0:
+        return []
     tells = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_TELLING]
     archive.try_each_with(tells, _FURTHER)  # what tells for which of two may tell for which of many
     found: list[frozenset[int]] = []
@@ -54,12 +57,12 @@ def _chosen_from(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[
     sets = sorted(more, key=lambda each: (each.cost, each.loss))[:_MANY]
     losses = np.stack([each.losses for each in sets], axis=1).astype(np.float64)
     expected, weight = _expected(archive, shared, losses), archive.rows.weight[archive.judged_rows]
-    price = np.array([each.cost for each in sets]) - archive.prices.of_set(shared)
+    price = (np.array([each.cost for each in sets]) - archive.prices.of_set(shared)) / full
     share = np.zeros(len(sets))
-    for tradeoff in np.geomspace(0.03, 3.0, 8) * spread / full:
+    for tradeoff in np.geomspace(0.03, 3.0, 8) * spread:
         best = (expected + tradeoff * price).argmin(axis=1)
         share = np.maximum(share, np.bincount(best, weight, len(sets)) / weight.sum())
-    order = np.argsort(price - 1e-9 * full * share, kind="stable")
+    order = np.argsort(price - 1e-9 * share, kind="stable")
     return [sets[place].features for place in order.tolist() if share[place] > _FREQUENTED]
 
 
@@ -73,8 +76,11 @@ def _pairs(archive: SetArchive) -> list[tuple[FeatureSet, FeatureSet]]:
         if a.features & b.features and a.features - b.features and b.features - a.features
     ]
     gained = run_parallel(lambda pair: _gained(archive, *pair), pairs, archive.n_threads)
+    full = archive.prices.full
     worth = [
-        (gain / max(a.cost, b.cost), a, b) for gain, (a, b) in zip(gained, pairs, strict=True) if gain > _LEAST * spread
+        (gain / (max(a.cost, b.cost) / full), a, b)
+        for gain, (a, b) in zip(gained, pairs, strict=True)
+        if gain > _LEAST * spread
     ]
     return [(a, b) for _, a, b in sorted(worth, key=lambda each: -each[0])]
 
@@ -96,11 +102,11 @@ def _gained(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
     difference = b.losses.astype(np.float64) - a.losses
     expected = _expected(archive, a.features & b.features, difference[:, np.newaxis])[:, 0]
     rows = archive.rows.take(archive.judged_rows)
-    better = np.minimum(a.loss, b.loss)
     taken = np.where(expected < 0, b.losses, a.losses)
     saved = (b.losses if b.loss < a.loss else a.losses) - taken
-    error = float(np.std(saved)) / np.sqrt(len(saved))
-    gained = float(better - np.average(taken, weights=rows.weight))
+    weight = rows.weight / rows.weight.sum()
+    gained = float(weight @ saved)
+    error = float(np.sqrt(weight @ (saved - gained) ** 2 / _count(rows)))
     return gained if gained > _ERRORS * error else 0.0
 
 
@@ -108,6 +114,11 @@ def _expected(archive: SetArchive, features: frozenset[int], targets: NDArray[np
     """Regress targets, float64 (judged rows, T), on some features, cross-fitted on halves."""
     chosen = archive.judged_rows
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
-    shape = TreeShape(8, max(5, len(chosen) // 100), 0.2, 5.0, 20)
-    half = np.arange(len(chosen)) % 2
-    return regress_many(data, archive.rows.take(chosen), targets, half, shape, whole=False).predictions
+    rows = archive.rows.take(chosen)
+    shape = TreeShape(8, max(5, int(_count(rows)) // 100), 0.2, 5.0, 20)
+    return regress_many(data, rows, targets, archive.half[chosen], shape, whole=False).predictions
+
+
+def _count(rows: Rows) -> int:
+    """Count rows, each as often as it is given."""
+    return len(rows) if rows.counts is None else int(rows.counts.sum())

@@ -47,14 +47,14 @@ class FeatureSet:
         Per row.
     loss : float
         Mean held-out loss of a quick fit.
-    losses : float32 (judged rows,)
+    losses : float64 (judged rows,)
         Of each row that it was judged on.
     """
 
     features: frozenset[int]
     cost: float
     loss: float
-    losses: NDArray[np.float32] = field(eq=False, repr=False)
+    losses: NDArray[np.float64] = field(eq=False, repr=False)
 
 
 @define(eq=False, slots=False)
@@ -67,6 +67,8 @@ class SetArchive:
     rows : Rows
     loss : Loss
     fold : int64 (n,)
+    half : int64 (n,)
+        Halves for regressions over what the fits say.
     judged : tuple of int
         Folds on which quick fits are judged.
     prices : SetPrices
@@ -80,6 +82,7 @@ class SetArchive:
     rows: Rows
     loss: SquaredLoss | LogisticLoss | SoftmaxLoss
     fold: NDArray[np.int64]
+    half: NDArray[np.int64]
     judged: tuple[int, ...]
     prices: SetPrices
     shape: TreeShape
@@ -114,8 +117,8 @@ class SetArchive:
 
     def try_each_with(self, sets: Iterable[frozenset[int]], count: int) -> None:
         """Try sets with each of the features that gain most per cost in the fit on all features."""
-        single, floor = np.diagonal(self.gain), _FLOOR * self.prices.full
-        order = sorted(range(len(single)), key=lambda f: -single[f] / (self.prices.of_set([f]) + floor))
+        single, full = np.diagonal(self.gain), self.prices.full
+        order = sorted(range(len(single)), key=lambda f: -single[f] / (self.prices.of_set([f]) / full + _FLOOR))
         self._try(features | {f} for features in sets for f in order[:count])
 
     def front(self) -> list[FeatureSet]:
@@ -145,7 +148,7 @@ class SetArchive:
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
             losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
-            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses.astype(np.float32))
+            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses)
             return found, fitted.gain
 
         for found, gain in run_parallel(fit, fresh, self.n_threads):

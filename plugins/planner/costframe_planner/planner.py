@@ -91,6 +91,7 @@ def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
         problem.rows.take(chosen),
         problem.loss,
         problem.fold[chosen],
+        problem.half[chosen],
         tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
         problem.prices,
         problem.shape(leaves, _QUICK_STEP, _QUICK_ROUNDS, None),

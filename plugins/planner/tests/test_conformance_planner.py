@@ -3,6 +3,6 @@
 from costframe.testing import parametrize_algorithm
 
 
-@parametrize_algorithm("planner", settings={"max_tries": 40, "n_sets": 5})
+@parametrize_algorithm("planner", settings={"max_tries": 40, "n_sets": 8})
 def test_laws(check):
     check()
