@@ -144,7 +144,7 @@ def test_as_many_resources_as_features_are_searched_in_few_sets():
     X = rng.normal(size=(50, d))
     rows, fold = Rows(X, (X[:, 7] > 0).astype(np.int64), np.ones(50)), np.arange(50) % 2
     data, shape = BinMapper.fit(X).transform(X), TreeShape(4, 5, 0.2, n_rounds=3, patience=None)
-    archive = SetArchive(data, rows, LogisticLoss(), fold, (0,), prices, shape)
+    archive = SetArchive(data, rows, LogisticLoss(), fold, fold, (0,), prices, shape)
     archive.search(10)
     assert len(archive.found) < 50
     assert any(each == {7} for each in archive.found)
