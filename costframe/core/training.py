@@ -85,6 +85,11 @@ class Rows:
         return weight.astype(np.int64)
 
     @property
+    def repeats(self) -> NDArray[np.int64]:
+        """int64 (n,): `counts`, ones where there are none."""
+        return np.ones(len(self), np.int64) if self.counts is None else self.counts
+
+    @property
     def total_weight(self) -> float:
         """Sum of the weights: n, as the equations use it."""
         return float(self.weight.sum())

@@ -14,7 +14,6 @@ from costframe.trees.many import regress_many
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows
     from costframe.sets.archive import FeatureSet, SetArchive
 
 __all__ = ["alternatives"]
@@ -30,7 +29,7 @@ _FREQUENTED = 0.1  # share of the rows that go to a set at some tradeoff
 
 
 def alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
-    """Choose at most `most` sets in pairs of which each is better for some rows, and what both share.
+    """Choose at most `most` sets, each of them better for some rows, and the features shared that tell for which.
 
     Two sets go together if a regression of the difference of their losses on the features that both have, cross-fitted,
     sends rows to the one or the other so that they lose less than by either alone.
@@ -47,7 +46,7 @@ def alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
 
 
 def _chosen_from(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[int]]:
-    """List the sets that rows would go to from the features that all share, the most frequented first.
+    """List the sets that rows would go to from the features that all share, the cheapest first.
 
     Rows go where expected loss + tradeoff * price is least, at a few tradeoffs; sets that few rows go to are left out.
     """
@@ -55,7 +54,7 @@ def _chosen_from(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[
     spread, full = front[0].loss - front[-1].loss, archive.prices.full
     more = [each for each in archive.found.values() if shared < each.features and each.loss < front[0].loss]
     sets = sorted(more, key=lambda each: (each.cost, each.loss))[:_MANY]
-    losses = np.stack([each.losses for each in sets], axis=1).astype(np.float64)
+    losses = np.stack([each.losses for each in sets], axis=1)
     expected, weight = _expected(archive, shared, losses), archive.rows.weight[archive.judged_rows]
     price = (np.array([each.cost for each in sets]) - archive.prices.of_set(shared)) / full
     share = np.zeros(len(sets))
@@ -99,14 +98,14 @@ def _near(archive: SetArchive, front: list[FeatureSet], spread: float) -> list[F
 
 def _gained(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
     """Return how much less is lost by choosing between two sets than by the better one; 0 where it may be chance."""
-    difference = b.losses.astype(np.float64) - a.losses
+    difference = b.losses - a.losses
     expected = _expected(archive, a.features & b.features, difference[:, np.newaxis])[:, 0]
     rows = archive.rows.take(archive.judged_rows)
     taken = np.where(expected < 0, b.losses, a.losses)
     saved = (b.losses if b.loss < a.loss else a.losses) - taken
     weight = rows.weight / rows.weight.sum()
     gained = float(weight @ saved)
-    error = float(np.sqrt(weight @ (saved - gained) ** 2 / _count(rows)))
+    error = float(np.sqrt(weight @ (saved - gained) ** 2 / rows.repeats.sum()))
     return gained if gained > _ERRORS * error else 0.0
 
 
@@ -115,10 +114,5 @@ def _expected(archive: SetArchive, features: frozenset[int], targets: NDArray[np
     chosen = archive.judged_rows
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
     rows = archive.rows.take(chosen)
-    shape = TreeShape(8, max(5, int(_count(rows)) // 100), 0.2, 5.0, 20)
+    shape = TreeShape(8, max(5, int(rows.repeats.sum()) // 100), 0.2, 5.0, 20)
     return regress_many(data, rows, targets, archive.half[chosen], shape, whole=False).predictions
-
-
-def _count(rows: Rows) -> int:
-    """Count rows, each as often as it is given."""
-    return len(rows) if rows.counts is None else int(rows.counts.sum())

@@ -239,7 +239,7 @@ class _Boosting:
         values, sizes = np.empty(nodes.shape[:3]), np.empty((count, n_outputs), np.int64)
         lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
         columns = np.flatnonzero(data.splittable)
-        counts = np.ones(len(rows), np.int64) if rows.counts is None else rows.counts
+        counts = rows.repeats
         fewest = min(shape.min_samples_leaf, len(rows) * _MOST_PER_ROW)
         limits = np.array([shape.l2, fewest, _HESSIAN, np.inf if kind == 0 else _LARGEST])
         add_rounds(

@@ -96,7 +96,7 @@ def _fit(
     most = max(1, min(shape.max_leaves, len(sides[0])))
     nodes = np.empty((shape.n_rounds, 2 * most - 1, 5), np.int64)
     values, sizes = np.empty((*nodes.shape[:2], residual.shape[1])), np.empty(shape.n_rounds, np.int64)
-    counts = np.ones(len(rows), np.int64) if rows.counts is None else rows.counts
+    counts = rows.repeats
     limits = np.array([shape.l2, shape.min_samples_leaf, 0.0])
     count = boost_many(
         data.bins, data.columns, columns, data.mapper.n_bins[columns], rows.weight, counts, *sides, limits, shape.step,

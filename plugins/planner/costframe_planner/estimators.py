@@ -100,12 +100,12 @@ class _Planner(CostAwareEstimator):
 
     def _settings(self) -> Settings:
         check_number("random_state", 0 if self.random_state is None else self.random_state, whole=True)
+        check_number("verbose", self.verbose, whole=True)
         if self.learning_rate is not None:
             check_number("learning_rate", self.learning_rate, strict=True, high=1)
         if self.max_leaves is not None:
             check_number("max_leaves", self.max_leaves, low=2, whole=True)
         return Settings(
-            tradeoff=float(self.tradeoff),
             n_sets=given_or("n_sets", self.n_sets, 14, low=2, high=60, whole=True),
             max_tries=given_or("max_tries", self.max_tries, 150, low=1, whole=True),
             n_estimators=given_or("n_estimators", self.n_estimators, 300, low=1, whole=True),
@@ -114,7 +114,6 @@ class _Planner(CostAwareEstimator):
             min_samples_leaf=given_or("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
             l2=given_or("l2_regularization", self.l2_regularization, 1.0),
             max_bins=given_or("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
-            verbose=check_number("verbose", self.verbose, whole=True),
         )
 
 

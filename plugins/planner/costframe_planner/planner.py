@@ -18,8 +18,6 @@ from costframe_planner.plans import Routes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from costframe.trees.binning import BinnedData
     from costframe.trees.many import ManyFolds
     from costframe_planner.models import SetModel
@@ -50,11 +48,6 @@ class Trained:
     seen: list[BinnedData]
     gains: list[ManyFolds]
     routes: Routes
-
-    @property
-    def expected(self) -> list[NDArray[np.float64]]:
-        """Of each stop but the last, float64 (n, m - 1 - k): gains out of fold."""
-        return [each.predictions for each in self.gains]
 
 
 def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:

@@ -118,7 +118,7 @@ class Problem:
 
 def count_rows(rows: Rows) -> int:
     """Count rows, those given several times by a whole weight so often; the unit of other weights does not matter."""
-    return len(rows) if rows.counts is None else int(rows.counts.sum())
+    return int(rows.repeats.sum())
 
 
 def check_prices(prices: PriceArrays) -> None:

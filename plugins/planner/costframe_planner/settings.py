@@ -11,7 +11,6 @@ __all__ = ["Settings"]
 class Settings:
     """Numbers of the algorithm; see `PlannerClassifier`."""
 
-    tradeoff: float
     n_sets: int
     max_tries: int
     n_estimators: int
@@ -20,4 +19,3 @@ class Settings:
     min_samples_leaf: int | None
     l2: float
     max_bins: int
-    verbose: int
