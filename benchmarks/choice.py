@@ -1,36 +1,36 @@
 """Choice that survives the test rows: do estimates hold there, and is the union as good as its best.
 
-    python benchmarks/choice.py [heart thyroid ...] [--splits 5] [--algorithms cegb,miser] [--folds N] [--keep DIR]
+    python benchmarks/choice.py [heart thyroid ...] [--splits 5] [--algorithms cegb,miser] [--keep DIR]
 
-Tables are those of ../shared/data, and `breast-cancer`; splits are drawn by seed. A case is a choice: the one that is
-recommended, and those within 2, 5, 10, 20 and 50 % of the cost of all features, of each algorithm and of their union;
-equal choices of one frontier are one case. It is covered if the test score is in `Frontier.interval`, which should be
-so nine times of ten. `--keep` keeps what was fitted.
+Tables are those of ../shared/data, and `breast-cancer`; split 0 is the table's own, others are drawn by seed. A case is
+a choice: the one that is recommended, and those within 2, 5, 10, 20 and 50 % of the cost of all features, of each
+algorithm and of their union; equal choices of one frontier are one case. It is covered if the test score is in
+`Frontier.interval`, which should be so nine times of ten. `--keep` keeps what was fitted, or finds it there: also what
+peers_frontier.py has fitted and kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import pickle
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 from attrs import evolve, frozen
-from cegb_frontier import SCORES, SHARED, shared_bench
+from cegb_frontier import SCORES, shared_bench
+from peers_sides import as_dataset, fitted
 
 from costframe.core.errors import CostframeError
-from costframe.datasets import Dataset, load, read_table
+from costframe.datasets import load
 from costframe.datasets.splits import split_rows
 from costframe.frontier.entrants import check_algorithms
-from costframe.frontier.sweep import fit_all, frontier_of, trials
-from costframe.frontier.trial import Fitted, silent
+from costframe.frontier.sweep import frontier_of
 
 if TYPE_CHECKING:
+    from costframe.datasets import Dataset
     from costframe.frontier.points import Frontier, Point
 
 EMBEDDED = "breast-cancer"
@@ -54,19 +54,19 @@ def main() -> None:
     given.add_argument("tables", nargs="*")
     given.add_argument("--splits", type=int, default=5)
     given.add_argument("--algorithms")
-    given.add_argument("--folds", type=int)
     given.add_argument("--keep", type=Path)
     asked = given.parse_args()
+    wanted = None if asked.algorithms is None else asked.algorithms.split(",")
     for name in asked.tables or (EMBEDDED, *shared_bench().OPEN):
         score, cases = SCORES.get(shared_bench().METRIC.get(name, ""), "roc_auc"), []
-        for seed in range(1, asked.splits + 1):
-            data = table(name, seed)
-            wanted = None if asked.algorithms is None else asked.algorithms.split(",")
-            sides = {
-                one: fitted(data, f"{name}-{seed}-{one}", score, asked)
-                for one in check_algorithms(data.task, wanted, len(data.classes))
-            }
-            sides = {one: found for one, found in sides.items() if found}
+        for split in range(asked.splits):
+            data = table(name, split)
+            names, sides = check_algorithms(data.task, wanted, len(data.classes)), {}
+            for one in names:
+                try:
+                    sides[one] = fitted(data, split, one, score, asked.keep)
+                except CostframeError as error:
+                    print(f"{name} {split}: no {one}: {error}", flush=True)
             if len(sides) > 1:
                 sides["union"] = [each for found in sides.values() for each in found]
             for side, found in sides.items():
@@ -74,35 +74,12 @@ def main() -> None:
         say(name, cases)
 
 
-def table(name: str, seed: int) -> Dataset:
-    """Return a table with its rows split anew, in parts of the same sizes; whole queries."""
-    if name == EMBEDDED:
-        data = load(name)
-        return evolve(data, split=split_rows(data.y, None, len(data.y), seed)[0])
-    data = read_table(SHARED / "data" / name / "data.parquet", "label", SHARED / "data" / name / "costs.toml")
-    rng = np.random.default_rng([seed, 20261120])
-    if data.qid is None:
-        return evolve(data, split=rng.permutation(data.split))
-    _, first, query = np.unique(data.qid, return_index=True, return_inverse=True)
-    return evolve(data, split=rng.permutation(data.split[first])[query])
-
-
-def fitted(data: Dataset, label: str, score: str, asked: Any) -> list[Fitted]:
-    """Fit an algorithm along its path or at its grid, or read what was kept; nothing where it fails."""
-    kept = None if asked.keep is None else asked.keep / f"{label}.pickle"
-    if kept is not None and kept.exists():
-        return list(pickle.loads(kept.read_bytes()))  # noqa: S301 - our own file
-    began = time.perf_counter()
-    try:
-        found = fit_all(trials(data, score, asked.folds, {})(label.rpartition("-")[2]), None, None, None, silent)
-    except CostframeError as error:
-        print(f"{label}: {error}", flush=True)
-        found = []
-    print(f"  {label}: {len(found)} models, {time.perf_counter() - began:.0f} s", flush=True)
-    found = [evolve(each, model=None) for each in found]
-    if kept is not None:
-        kept.write_bytes(pickle.dumps(found))
-    return found
+def table(name: str, split: int) -> Dataset:
+    """Return a table with its own split, or drawn anew in parts of the same sizes."""
+    if name != EMBEDDED:
+        return as_dataset(shared_bench().Table(name, split or None))
+    data = load(name)
+    return evolve(data, split=split_rows(data.y, None, len(data.y), split)[0]) if split else data
 
 
 def choices(side: str, frontier: Frontier) -> list[Case]:

@@ -1,7 +1,7 @@
 """All of costframe's algorithms beside LightGBM, CatBoost, a learned acquisition policy and the planner's prototype.
 
     python benchmarks/peers_frontier.py [heart sat12 ...] [--splits 5] [--algorithms planner cegb ...] [--peers ...]
-                                        [--save points.json] [--picture frontier]
+                                        [--save points.json] [--keep DIR] [--picture frontier]
 
 Tables and figures are those of ../shared/bench: a point is chosen by the side's own estimates (those of its path, or
 scores on valid), and reported by its score and exact cost on test; split 0 is the table's own, others are drawn by
@@ -10,8 +10,9 @@ the mean test score at each budget with its standard error over splits; the mean
 split, in points (hundredths); what is saved within 1 % of the best; and the seconds it took, of the clock and of all
 processors together, which is the steadier figure on a busy machine.
 
-With --save a run can be broken off and goes on where it was: whatever the file holds is not measured again. GDFS needs
-PyTorch and is skipped with a message where there is none.
+With --save a run can be broken off and goes on where it was: whatever the file holds is not measured again. A side is
+shown on the splits that it was measured on, so some may have fewer. GDFS needs PyTorch and is skipped with a message
+where there is none.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import costframe as cf
 
 REFERENCE, UNION = "LightGBM", "union"
 Points = list[dict[str, float]]
+Figures = dict[str, dict[int, dict[str, Any]]]  # by side and split
 
 
 def main() -> None:
@@ -59,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     given.add_argument("--algorithms", nargs="*", help="of costframe; all that are installed by default")
     given.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
     given.add_argument("--save", type=Path, help="a JSON file of all points, continued if it is there")
+    given.add_argument("--keep", type=Path, help="a folder for what ours fitted, which choice.py reads")
     given.add_argument("--picture", type=Path, help="where to draw the mean differences to LightGBM: .png and .svg")
     asked = given.parse_args()
     if unknown := set(asked.algorithms or ()) - set(cf.algorithms()):
@@ -102,7 +105,7 @@ def measure_split(results: Results, name: str, split: int, asked: argparse.Names
             continue
         begun = np.array([time.perf_counter(), time.process_time()])
         try:
-            points = measure(side, table, split)
+            points = measure(side, table, split, asked.keep)
         except Exception as error:  # noqa: BLE001 - a run of hours goes on without this side
             print(f"{name} {split}: no {side}: {type(error).__name__}: {error}", flush=True)
             continue
@@ -113,37 +116,38 @@ def measure_split(results: Results, name: str, split: int, asked: argparse.Names
     return [*algorithms, *asked.peers]
 
 
-def figures_of(results: Results, name: str, sides: list[str], splits: int) -> dict[str, list[dict[str, Any]]]:
-    """Return the figures of each side that is known on all splits, one a split, and of the union of our algorithms."""
-    figures, found = shared_bench().figures, {}
-    parts = [results.stored[name][str(split)] for split in range(splits)]
-    complete = [side for side in sides if all(side in part["sides"] for part in parts)]
-    ours = [side for side in complete if side not in PEERS]
-    joined = {side: [side] for side in ours} | ({UNION: ours} if len(ours) > 1 else {})
-    for shown, members in (joined | {side: [side] for side in complete if side in PEERS}).items():
-        found[shown] = []
-        for part in parts:
-            points = [part["constant"], *(point for side in members for point in part["sides"][side]["points"])]
-            spent = {key: sum(part["sides"][side][key] for side in members) for key in ("seconds", "busy")}
-            found[shown].append(figures(points, part["full_cost"]) | spent)
-    return found
+def figures_of(results: Results, name: str, sides: list[str], splits: int) -> Figures:
+    """Return the figures of each side on the splits that it is known on, and of the union of our algorithms."""
+    figures, found = shared_bench().figures, Figures()
+    for split in range(splits):
+        part = results.stored[name][str(split)]
+        known = [side for side in sides if side in part["sides"]]
+        ours = [side for side in known if side not in PEERS]
+        joined = {side: [side] for side in known} | ({UNION: ours} if len(ours) > 1 else {})
+        for side, members in joined.items():
+            points = [part["constant"], *(point for member in members for point in part["sides"][member]["points"])]
+            spent = {key: sum(part["sides"][member][key] for member in members) for key in ("seconds", "busy")}
+            found.setdefault(side, {})[split] = figures(points, part["full_cost"]) | spent
+    order = [*(side for side in sides if side not in PEERS), UNION, *PEERS]
+    return {side: found[side] for side in order if side in found}
 
 
-def differences(found: dict[str, list[dict[str, Any]]], side: str) -> np.ndarray:
-    """Return by how many points a side is above LightGBM: float64 (splits, budgets)."""
-    return 100 * (_by_budget(found[side]) - _by_budget(found[REFERENCE]))
+def differences(found: Figures, side: str) -> np.ndarray:
+    """Return by how many points a side is above LightGBM, on the splits that both have: float64 (splits, budgets)."""
+    both = [split for split in found[side] if split in found[REFERENCE]]
+    return 100 * np.subtract(*(_by_budget([found[one][split] for split in both]) for one in (side, REFERENCE)))
 
 
-def summarize(found: dict[str, dict[str, list[dict[str, Any]]]]) -> dict[str, Summary]:
+def summarize(found: dict[str, Figures]) -> dict[str, Summary]:
     """Return the mean over tables of each side that all tables with LightGBM have; errors are those over splits."""
     tables = [sides for sides in found.values() if REFERENCE in sides]
     out = {}
     for side in dict.fromkeys(side for sides in tables for side in sides):
-        own = [sides for sides in tables if side in sides]
+        own = [sides for sides in tables if side in sides and sides[side].keys() & sides[REFERENCE].keys()]
         moves = [differences(sides, side) for sides in own]
         mean = np.mean([move.mean(axis=0) for move in moves], axis=0)
         error = np.sqrt(np.sum([_error(move) ** 2 for move in moves], axis=0)) / len(moves)
-        saved = float(np.mean([one["saving"] for sides in own for one in sides[side]]))
+        saved = float(np.mean([np.mean([one["saving"] for one in sides[side].values()]) for sides in own]))
         out[side] = Summary(mean, error, len(own), saved)
     return out
 
@@ -158,15 +162,17 @@ def _error(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan)
 
 
-def _print_table(name: str, found: dict[str, list[dict[str, Any]]]) -> None:
+def _print_table(name: str, found: Figures) -> None:
     print()
-    for side, each in found.items():
-        scores = _by_budget(each)
+    most = max(map(len, found.values()))
+    for side, by_split in found.items():
+        each = list(by_split.values())
         means = {key: np.mean([one[key] for one in each]) for key in each[0] if key != "by_budget"}
         cheap = f"within 1 %: {means['saving']:4.0%} saved @ {means['within1_test']:.4f}"
         spent = f"{means['seconds']:.0f} s, {means['busy']:.0f} s busy"
-        print(f"{name:8s} {side:11s} {_pairs(scores, '.4f')}  {cheap}  {spent}")
-        if side != REFERENCE and REFERENCE in found:
+        fewer = "" if len(each) == most else f"  ({len(each)} of {most} splits)"
+        print(f"{name:8s} {side:11s} {_pairs(_by_budget(each), '.4f')}  {cheap}  {spent}{fewer}")
+        if side != REFERENCE and by_split.keys() & found.get(REFERENCE, {}).keys():
             print(f"{'':8s} {'- LightGBM':>11s} {_pairs(differences(found, side), '+.1f')}")
     print(flush=True)
 

@@ -7,21 +7,29 @@ exact cost on test.
 from __future__ import annotations
 
 import os
+import pickle
 import runpy
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 from cegb_frontier import SCORES, SHARED, SMALL, lightgbm_points
 from peers_catboost import catboost_points
 from peers_gdfs import gdfs_points
 
 import costframe as cf
+from costframe.frontier.paths import fits_path
+from costframe.frontier.sweep import fit_all, trials
+from costframe.frontier.trial import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-SWEPT = 12  # fits of an algorithm that has no path
+    from costframe.frontier.trial import Fitted
+
+POINTS = 42  # of a path; LightGBM has as many models
 LEAVES = ("cegb", "miser")  # algorithms that are told how small leaves may be, as LightGBM is
 
 
@@ -42,29 +50,28 @@ def installed(table: Any) -> list[str]:
     return names
 
 
-def algorithm_points(table: Any, name: str) -> list[dict[str, float]]:
-    """Fit an algorithm's path once, or sweep it over tradeoffs if it has none."""
-    costs = cf.CostModel.load(table.dir / "costs.toml")
+def fitted(data: Any, split: int, name: str, score: str, keep: Path | None) -> list[Fitted]:
+    """Fit an algorithm as `costframe compare` does, and measure its points; or read what was kept, without models."""
+    kept = None if keep is None else keep / f"{data.name}-{split}-{name}.pickle"
+    if kept is not None and kept.exists():
+        return list(pickle.loads(kept.read_bytes()))  # noqa: S301 - our own file
     given: dict[str, Any] = {"n_jobs": 2}
     if name in LEAVES:
-        given["min_samples_leaf"] = 5 if len(table.X["train"]) <= SMALL else 20
-    model = cf.estimator(name, task_of(table), costs=costs, tradeoff=0.0, **given)
-    if callable(getattr(model, "fit_path", None)):
-        queries = {"qid": table.q["train"], "qid_val": table.q["valid"]} if table.q else {}
-        known = {"X_val": table.X["valid"], "y_val": table.y["valid"], "scoring": SCORES[table.metric]} | queries
-        path = model.fit_path(table.X["train"], table.y["train"], **known)
-        return [point_of(table, path.predictor(each), each.score, each.cost) for each in path.frontier()]
-    swept = cf.Frontier.sweep(as_dataset(table), [name], points=SWEPT, score=SCORES[table.metric], parameters=given)
-    fitted = zip(swept.points, swept.models, strict=True)
-    return [point_of(table, one.predictor_, point.valid_score, point.valid_cost) for point, one in fitted]
+        given["min_samples_leaf"] = 5 if len(data.part("train").y) <= SMALL else 20
+    trial = trials(data, score, None, given)(name)
+    found = fit_all(trial, None, POINTS if fits_path(trial) else None, None, silent)
+    found = [evolve(each, model=None) for each in found]
+    if kept is not None:
+        kept.write_bytes(pickle.dumps(found))
+    return found
 
 
-def point_of(table: Any, predictor: Any, score: float, cost: float) -> dict[str, float]:
-    """Return a point with a predictor's score and exact cost on test."""
-    report = predictor.cost(table.X["test"])
-    answers = report.predictions
-    test = float(table.score("test", answers[:, 1] if answers.shape[1:] == (2,) else answers))
-    return {"val": float(score), "val_cost": float(cost), "test": test, "test_cost": float(report.mean)}
+def algorithm_points(table: Any, split: int, name: str, keep: Path | None) -> list[dict[str, float]]:
+    """Return the points of an algorithm's path, or of its sweep if it has none."""
+    points = [each.point for each in fitted(as_dataset(table), split, name, SCORES[table.metric], keep)]
+    return [
+        {"val": one.score, "val_cost": one.cost, "test": one.test_score, "test_cost": one.test_cost} for one in points
+    ]
 
 
 def as_dataset(table: Any) -> Any:
@@ -114,6 +121,6 @@ PEERS: dict[str, Callable[[Any, int], list[dict[str, float]]]] = {
 }
 
 
-def measure(side: str, table: Any, split: int) -> list[dict[str, float]]:
+def measure(side: str, table: Any, split: int, keep: Path | None) -> list[dict[str, float]]:
     """Return the points of a peer, or of an algorithm of costframe; split is the seed of the table's parts."""
-    return PEERS[side](table, split) if side in PEERS else algorithm_points(table, side)
+    return PEERS[side](table, split) if side in PEERS else algorithm_points(table, split, side, keep)
