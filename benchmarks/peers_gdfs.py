@@ -32,7 +32,7 @@ HIDDEN, DROPOUT, RATE = 128, 0.3, 1e-3
 TEMPERATURES = np.geomspace(1.0, 0.1, 5)
 EPOCHS, PATIENCE = 60, 4  # of each temperature
 STEPS = 40  # purchases of a row in training; in prediction it may go on
-SECONDS = 600.0  # of all processors together, in training; then it takes what it has
+SECONDS = 150.0  # of all processors together, in training; then it takes what it has
 BUDGETS = 16  # geometric, up to all features
 ENTROPIES = (0.5, 0.2, 0.08, 0.03)  # in units of the constant's
 

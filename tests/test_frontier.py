@@ -123,6 +123,8 @@ def test_a_constant_is_kept_only_where_nothing_affordable_is_better():
 def test_the_interval_knows_of_both_errors():
     one = point(0.9, 1, score_error=0.03, test_error=0.04)
     assert Frontier((one,), "r2", "unit", 1).interval(one) == pytest.approx((0.9 - 1.645 * 0.05, 0.9 + 1.645 * 0.05))
+    sure = point(0.99, 1, score_error=0.03, test_error=0.04)
+    assert Frontier((sure,), "roc_auc", "unit", 1).interval(sure) == pytest.approx((0.99 - 1.645 * 0.05, 1.0))
 
 
 def test_choices_are_never_made_on_test():

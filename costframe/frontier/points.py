@@ -224,10 +224,10 @@ class Frontier:
     def interval(self, point: Point) -> tuple[float, float]:
         """Return where the score on test should be in nine of ten cases; without test rows, on very many rows.
 
-        It is score +- 1.645 * sqrt(score_error^2 + test_error^2): both rest on so many rows only.
+        It is score +- 1.645 * sqrt(score_error^2 + test_error^2), and ends at 1, which no score is above.
         """
         margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
-        return point.score - margin, point.score + margin
+        return point.score - margin, min(point.score + margin, 1.0)
 
     def model(self, point: Point) -> Any:
         """Return the fitted estimator of a point."""
