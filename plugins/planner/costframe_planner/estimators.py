@@ -33,6 +33,7 @@ __all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
 class _Planner(CostAwareEstimator):
     """What all have in common: settings, and training."""
 
+    searches_sets: ClassVar = True
     _takes_categories: ClassVar = True
 
     costs: Any = None
@@ -81,7 +82,7 @@ class _Planner(CostAwareEstimator):
         progress : callable, optional
             Is told the share that is done, from 0 to 1.
         """
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         score, told = scorer(scoring), progress or _nobody
         problem = Problem.of(data, self._settings(), thread_count(self.n_jobs))
