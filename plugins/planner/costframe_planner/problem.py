@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.training import TrainingData
     from costframe.trees.binning import BinnedData
+    from costframe_planner.base import Base
     from costframe_planner.settings import Settings
 
 __all__ = ["Problem", "check_prices", "count_rows"]
@@ -51,6 +52,8 @@ class Problem:
         Without: what reports call the mean cost of a row.
     settings : Settings
     n_threads : int
+    base : Base or None
+        What is trained on each set; None: boosted trees.
     """
 
     rows: Rows
@@ -63,6 +66,7 @@ class Problem:
     paid: SetPrices
     settings: Settings
     n_threads: int
+    base: Base | None = None
 
     @property
     def n_rows(self) -> int:
@@ -70,6 +74,7 @@ class Problem:
         return count_rows(self.rows)
 
     @classmethod
+    def of(cls, data: TrainingData, settings: Settings, n_threads: int, base: Base | None = None) -> Problem:
         """Put training and validation rows together, and deal them into folds."""
         check_prices(data.prices)
         check_sizes(data.train)
@@ -94,6 +99,7 @@ class Problem:
             SetPrices.of(data.prices, np.inf),
             settings,
             n_threads,
+            base,
         )
 
     def sample(self, most: int) -> NDArray[np.int64]:
