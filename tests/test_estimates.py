@@ -196,7 +196,7 @@ def test_a_path_that_estimates_itself_is_believed():
         return model
 
     folds = folds_of(train, valid, 3, classes=True)
-    found = fit_along(Trial("own", make, train, valid, test, "roc_auc", folds=folds), 6, None, silent)
+    found, _ = fit_along(Trial("own", make, train, valid, test, "roc_auc", folds=folds), 6, None, silent)
     assert calls == [200]  # no folds are fitted
     for each in found:
         assert each.point.score_error == 0.03

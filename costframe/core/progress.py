@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 T = TypeVar("T")
 
-__all__ = ["track"]
+__all__ = ["track", "track_share"]
 
 
 def track(items: Sequence[T], title: str, *, verbose: int) -> Iterable[T]:
@@ -20,3 +21,18 @@ def track(items: Sequence[T], title: str, *, verbose: int) -> Iterable[T]:
     from rich.progress import track as bar
 
     return bar(items, description=title, console=Console(stderr=True), transient=False)
+
+
+@contextlib.contextmanager
+def track_share(title: str, *, verbose: int) -> Iterator[Callable[[float], None]]:
+    """Give what is told the share that is done, from 0 to 1: a progress bar if `verbose`, else nobody."""
+    if not verbose:
+        yield lambda _share: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
+        progress.update(task, completed=1.0)

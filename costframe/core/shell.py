@@ -21,7 +21,7 @@ from costframe.core.tables import refuse_text
 from costframe.core.training import Rows, TrainingData, check_number, check_queries, check_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,8 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     Parameters every subclass has are `costs` (CostModel, or what makes one; None prices every feature at one) and
     `tradeoff` (loss accepted per unit of cost per row, >= 0). One that splits by categories sets `_takes_categories`,
-    has a parameter `categorical_features` as `find_categorical` takes it, and minds `TrainingData.categorical`.
+    has a parameter `categorical_features` as `find_categorical` takes it, and minds `TrainingData.categorical`. One
+    that searches sets of features while it trains sets `searches_sets`; sweeps and searches do so for all others.
 
     Attributes
     ----------
@@ -53,8 +54,10 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     costs: Any
     tradeoff: float
     _ranks = False
+    searches_sets: ClassVar[bool] = False
     _takes_categories: ClassVar[bool] = False
     _columns = CategoricalColumns()
+    _only: Sequence[int] | None = None  # columns that training sees
 
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:
@@ -97,20 +100,20 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         CostframeError
             A ValueError that names what does not fit.
         """
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         self._keep(self._train(data), data.costs, data.train)
         return self
 
-    def _prepared(
+    def training_data(
         self,
         X: Any,
         y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        X_val: Any,
-        y_val: ArrayLike | None,
-        sample_weight_val: ArrayLike | None,
-        qid: ArrayLike | None,
-        qid_val: ArrayLike | None,
+        sample_weight: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
     ) -> TrainingData:
         """Check everything that `fit` is given."""
         check_number("tradeoff", self.tradeoff)
@@ -130,7 +133,14 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         named = self._columns
         chosen = named.chosen if named.chosen.any() else None
-        return TrainingData(train, valid, costs, prices, classes, chosen, named.categories)
+        data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories)
+        return data if self._only is None else data.reading_only(self._only)
+
+    def reading_only(self, columns: Sequence[int]) -> Self:
+        """Return a copy that trains as if all columns but these were constant, so that its models read no other."""
+        other = copy(self)
+        other._only = columns  # noqa: SLF001 - the copy's own
+        return other
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
         """Become the fitted estimator of a predictor; stage trees learn from training rows what to answer early."""

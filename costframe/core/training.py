@@ -7,12 +7,14 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.categories import is_missing
 from costframe.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.categories import Categories
@@ -126,6 +128,16 @@ class TrainingData:
     def feature_names(self) -> tuple[str, ...]:
         """Names of X's columns."""
         return self.prices.names
+
+    def reading_only(self, columns: Sequence[int]) -> TrainingData:
+        """Return the same rows with all other columns constant, so that nothing that is trained on them reads those."""
+
+        def hide(rows: Rows) -> Rows:
+            X = np.zeros_like(rows.X)
+            X[:, columns] = rows.X[:, columns]
+            return evolve(rows, X=X)
+
+        return evolve(self, train=hide(self.train), valid=None if self.valid is None else hide(self.valid))
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from costframe.frontier.choose import choose, same_point
-from costframe.frontier.estimates import Estimate, between, less_chance, model_variance, on_rows, over_folds
+from costframe.frontier.estimates import Estimate, between, model_variance, on_rows, over_folds
 from costframe.frontier.trial import optional
 
 if TYPE_CHECKING:
@@ -83,10 +83,12 @@ def fits_path(trial: Trial) -> bool:
         return isinstance(model, FitsPath) and callable(model.fit_path)
 
 
-def fit_along(trial: Trial, points: int, budget: float | None, told: Progress) -> list[Fitted]:
+def fit_along(
+    trial: Trial, points: int, budget: float | None, told: Progress
+) -> tuple[list[Fitted], list[tuple[float, float]]]:
     """Fit a path once, and once more for each fold, and measure the points chosen from it; see `choose`.
 
-    Progress counts all of it as `points` fits.
+    Progress counts all of it as `points` fits. Also returned are cost and score of all points that are not dominated.
     """
     began, name = time.perf_counter(), f"{trial.algorithm} along its path"
     paths, model = 1 + len(trial.folds), trial.make(0.0)
@@ -128,10 +130,8 @@ def fit_along(trial: Trial, points: int, budget: float | None, told: Progress) -
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if _own(point) is None else float(point.cost)
             found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
-    found = less_chance(found)
-    best = max(fitted.point.score for fitted in found)
-    told(points, points, f"{name}: {len(found)} points, {trial.score} up to {best:.4f} ({seconds:.1f} s)")
-    return found
+    told(points, points, f"{name}: {len(found)} points ({seconds:.1f} s)")
+    return found, [(point.cost, point.score) for point in front]
 
 
 def _own(point: Any) -> Estimate | None:

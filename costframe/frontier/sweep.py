@@ -18,6 +18,7 @@ from costframe.frontier.estimates import less_chance, less_chance_of_union
 from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along, fits_path
 from costframe.frontier.points import Frontier
+from costframe.frontier.promises import Promises, fit_promising
 from costframe.frontier.refine import REFINEMENTS, fill, refine
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import Trial, fit_at, silent
@@ -97,19 +98,24 @@ def _check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> N
 def fit_all(
     trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, told: Progress
 ) -> list[Fitted]:
-    """Fit at the given tradeoffs, or along a path, or at 0 and a grid; then what a budget asks for."""
+    """Fit at the given tradeoffs, or along a path, or at 0 and a grid; then what a budget asks for, and within sets."""
     if points is not None and points < 1:
         raise ParameterError(f"points: expected a whole number >= 1, got {points!r}")
-    if tradeoffs is None and fits_path(trial):
-        return fit_along(trial, points or POINTS_OF_PATHS, budget, told)
-    if tradeoffs is None:
+    along = tradeoffs is None and fits_path(trial)
+    front: list[tuple[float, float]] = []
+    if along:
+        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, told)
+    elif tradeoffs is None:
         found = _fit_grid(trial, points or POINTS_OF_FITS, told)
     else:
         found = [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
-    if budget is not None:
+    if budget is not None and not along:
         found += refine(trial, found, budget, counted(told, len(found), REFINEMENTS))
+    if tradeoffs is None or budget is not None:
+        told_on = counted(told, points or POINTS_OF_PATHS if along else len(found), 0)
+        found += fit_promising(trial, found, front, budget, told_on, repeat=along or trial.fits_repeat)
     found = less_chance(found)
-    return found if tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
+    return found if along or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
 def _fit_grid(trial: Trial, points: int, told: Progress) -> list[Fitted]:
@@ -188,7 +194,7 @@ def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str
     if data.categorical:
         given["categorical_features"] = dict(data.categorical)
     train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
-    divided = folds_of(train, valid, folds, classes=data.task == "classification")
+    divided, promises = folds_of(train, valid, folds, classes=data.task == "classification"), Promises()
 
     def make_trial(name: str) -> Trial:
         if data.categorical:
@@ -198,7 +204,7 @@ def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str
             return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
 
         guard = functools.partial(blaming, name)
-        return Trial(name, make, train, valid, test, score, guard, divided, fits_repeat=folds is not None)
+        return Trial(name, make, train, valid, test, score, guard, divided, folds is not None, promises)
 
     return make_trial
 

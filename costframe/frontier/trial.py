@@ -15,6 +15,7 @@ from costframe.core.stage_tree import StageTree
 from costframe.core.tables import as_rows
 from costframe.frontier.estimates import model_variance, on_rows, over_folds
 from costframe.frontier.points import Point
+from costframe.frontier.promises import Promises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,8 @@ class Trial:
         Of train and valid, to estimate scores on; none where valid is large enough.
     fits_repeat : bool
         Whether single fits are repeated on the folds as well; paths always are.
+    promises : Promises
+        What sets of features promise; trials on the same rows share it.
     """
 
     algorithm: str
@@ -81,6 +84,7 @@ class Trial:
     guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     folds: tuple[Fold, ...] = ()
     fits_repeat: bool = False
+    promises: Promises = field(factory=Promises)
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping on valid, and measure."""

@@ -130,6 +130,11 @@ class SetArchive:
                 kept.append(each)
         return kept
 
+    def scores(self, features: frozenset[int]) -> NDArray[np.float64]:
+        """float64 (n, K): of all rows, by quick fits on a set that have not seen their folds."""
+        data = self.data.take_columns(np.array(sorted(features), np.int64))
+        return boost_folds(data, self.rows, self.loss, self.fold, self.shape, whole=False).scores
+
     @cached_property
     def judged_rows(self) -> NDArray[np.int64]:
         """int64: rows of the folds that quick fits are judged on."""

@@ -44,8 +44,9 @@ def estimator_conventions(case: Case) -> None:
     expect(case.parameters and {"costs", "tradeoff"} <= set(case.parameters), "expected parameters costs and tradeoff")
     estimator = case.make(costs := COSTS.to_dict())
     expect(estimator.get_params()["costs"] is costs, "the constructor changed or copied costs")
-    before = dict(vars(clone(estimator)))
-    expect(set(before) == set(case.parameters), f"the constructor sets more than its parameters: {sorted(before)}")
+    before = dict(vars(estimator))
+    more = sorted(vars(clone(estimator)))
+    expect(set(more) == set(case.parameters), f"the constructor sets more than its parameters: {more}")
     try:
         estimator.predict(case.table.fresh)
     except NotFittedError:

@@ -215,7 +215,7 @@ class AnnealingEstimator(CostAwareEstimator):
         for name in _NO_EFFECT:
             if getattr(self, name, None) is not None and getattr(self, name) is not False:
                 raise ParameterError(f"{name}: has no effect on a path; leave it out, or fit at given tradeoffs")
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
         most: int | None = getattr(self, "n_estimators", None)

@@ -164,7 +164,7 @@ class AdaptClassifier(CostAwareClassifier):
         CostframeError
             A ValueError that names what does not fit.
         """
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         settings, proba = self._settings(data), self._given(expensive_proba, sample_weight, len(np.asarray(y)))
         prepared = None if settings.full_share == 0 else self._prepare(data, settings, proba)
         self._keep(self._fit(data, settings, prepared), data.costs, data.train)
@@ -225,7 +225,7 @@ class AdaptClassifier(CostAwareClassifier):
         CostframeError
             As of `fit`; if there are no validation data, or a parameter has no effect on a grid.
         """
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         settings, (asked, shares) = self._settings(data), asked_grid(self, tradeoffs, full_shares)
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")

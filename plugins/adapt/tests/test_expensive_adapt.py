@@ -33,7 +33,7 @@ def asked(expensive=None, costs=FEATURES, tradeoff=2e-3, **settings):
 def found(expensive, X, y, weight=None, *, proba=None, **settings):
     """Return what training knows of an expensive model."""
     estimator = asked(expensive, **settings)
-    data = estimator._prepared(X, y, weight, None, None, None, None, None)
+    data = estimator.training_data(X, y, weight, None, None, None, None, None)
     return estimator._find(data, estimator._given(proba, weight, len(y)))
 
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
+from costframe.core.errors import ParameterError
 from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.core.progress import track_share
 from costframe.core.threads import thread_count
 from costframe.core.training import check_number, given_or
 from costframe.trees.anneal import check_limits
 from costframe.trees.monitor import scorer
+from costframe_planner.base import Base
 from costframe_planner.path import better_plan, measure_path
 from costframe_planner.planner import train_plain, train_planner
 from costframe_planner.predictor import alone, planned
@@ -28,15 +31,19 @@ if TYPE_CHECKING:
 
 __all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
 
+_OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
+
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _Planner(CostAwareEstimator):
     """What all have in common: settings, and training."""
 
+    searches_sets: ClassVar = True
     _takes_categories: ClassVar = True
 
     costs: Any = None
     tradeoff: float = 1e-3
+    base: Any = field(default=None, kw_only=True)
     n_sets: int | None = field(default=None, kw_only=True)
     max_tries: int | None = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
@@ -81,22 +88,34 @@ class _Planner(CostAwareEstimator):
         progress : callable, optional
             Is told the share that is done, from 0 to 1.
         """
-        data = self._prepared(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         limits = None if tradeoffs is None else check_limits(tradeoffs)
-        score, told = scorer(scoring), progress or _nobody
-        problem = Problem.of(data, self._settings(), thread_count(self.n_jobs))
-        trained = train_planner(problem, told)
+        score, problem = scorer(scoring), self._problem(data)
         named = scoring if isinstance(scoring, str) and scoring != "loss" else None
-        path = measure_path(problem, trained, data, score, named, limits, told)
+        with track_share("Planner", verbose=self.verbose) as shown:
+            told = progress or shown
+            trained = train_planner(problem, told)
+            path = measure_path(problem, trained, data, score, named, limits, told)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
         return path
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
-        problem = Problem.of(data, self._settings(), thread_count(self.n_jobs))
-        if self.tradeoff == 0:  # prices do not count, so there is nothing to plan
-            return alone(data, train_plain(problem))
-        trained = train_planner(problem, _nobody)
-        return planned(data, trained, float(self.tradeoff), better_plan(problem, trained, float(self.tradeoff)))
+        problem, tradeoff = self._problem(data), float(self.tradeoff)
+        with track_share("Planner", verbose=self.verbose) as told:
+            if tradeoff == 0:  # prices do not count, so there is nothing to plan
+                return alone(data, problem, train_plain(problem))
+            trained = train_planner(problem, told)
+            return planned(data, problem, trained, tradeoff, better_plan(problem, trained, tradeoff))
+
+    def _problem(self, data: TrainingData) -> Problem:
+        settings, base = self._settings(), None
+        if self.base is not None:
+            for name in _OF_TREES:
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"{name}: is of boosted trees, and has no effect with a base; leave it out")
+            seed, framed = self.random_state or 0, hasattr(self, "feature_names_in_")
+            base = Base.of(self.base, data, getattr(self, "classes_", None), seed, framed=framed)
+        return Problem.of(data, settings, thread_count(self.n_jobs), base)
 
     def _settings(self) -> Settings:
         check_number("random_state", 0 if self.random_state is None else self.random_state, whole=True)
@@ -128,6 +147,9 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
         learners and reuse are refused.
     tradeoff : float
         lambda, loss accepted per unit of cost per row; 0 answers all rows with the model of all features.
+    base : classifier, optional
+        An unfitted one of scikit-learn's kind with class probabilities: each set has a copy of it, and costs a fit on
+        all rows and one for each fold. By default trees are boosted.
     n_sets : int, optional
         Sets of features that have a model, at most; 14 by default.
     max_tries : int, optional
@@ -149,10 +171,11 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int
-        Nothing is drawn; there for those who set it.
+        For a base that draws and does not say how; nothing else is drawn.
     n_jobs : int, optional
         Threads; all there are by default. The model does not depend on it.
     verbose : int
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -165,15 +188,14 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
 
 
 class PlannerRegressor(CostAwareRegressor, _Planner):
-    """The planner for numbers: squared loss. Parameters are those of `PlannerClassifier` without `class_weight`."""
+    """The planner for numbers: squared loss.
+
+    Parameters are those of `PlannerClassifier` without `class_weight`; `base` is a regressor.
+    """
 
 
 class PlannerRanker(CostAwareRanker, _Planner):
     """The planner for rankings: squared loss of grades; queries given as `qid` are kept together in folds.
 
-    Parameters are those of `PlannerClassifier` without `class_weight`.
+    Parameters are those of `PlannerClassifier` without `class_weight`; `base` is a regressor.
     """
-
-
-def _nobody(_share: float) -> None:
-    """Tell nobody."""

@@ -8,18 +8,20 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.threads import run_parallel
+from costframe.core.tree_table import TreeTable
 from costframe.trees.boosting import Ensemble
 from costframe.trees.folds import boost_folds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from costframe.trees.folds import BoostedFolds, TreeShape
+    from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 
-__all__ = ["SetModel", "choose_shape", "train_models"]
+__all__ = ["SetModel", "train_models"]
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
 _ROWS_TO_TRY = 12_000
@@ -37,8 +39,11 @@ class SetModel:
     ----------
     features : tuple of int
         Those that it reads, ascending.
-    ensemble : Ensemble
-        Grown on all rows, over all columns.
+    learners : TreeTable, or callable
+        Trees over all columns, or a function of rows of `features` that gives scores; trained on all rows.
+    weights : float64 (T, K)
+        Of the trees.
+    intercept : float64 (K,)
     scores : float64 (n, K)
         Out of fold.
     losses : float64 (n,)
@@ -46,7 +51,9 @@ class SetModel:
     """
 
     features: tuple[int, ...]
-    ensemble: Ensemble
+    learners: TreeTable | Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
     scores: NDArray[np.float64]
     losses: NDArray[np.float64]
 
@@ -89,16 +96,36 @@ def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
     )
 
 
-def train_models(problem: Problem, sets: Sequence[frozenset[int]], shape: TreeShape) -> list[SetModel]:
-    """Train the model of each set: out of fold, and on all rows with as many rounds."""
+def given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> SetModel:
+    """Train copies of the model that is given on a set's columns: one on all rows, and one without each fold."""
+    rows, fold, n_outputs = problem.rows, problem.fold, problem.loss.n_outputs
+    scores = np.empty((len(rows), n_outputs))
+    for number in np.unique(fold).tolist():
+        out = fold == number
+        scores[out] = base.fit(rows.take(~out), columns)(rows.X[np.ix_(out, columns)]).reshape(-1, n_outputs)
+    whole, losses = base.fit(rows, columns), problem.loss.each(rows.y, scores)
+    return SetModel(tuple(columns.tolist()), whole, np.eye(n_outputs), np.zeros(n_outputs), scores, losses)
+
+
+def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetModel]:
+    """Train the model of each set out of fold and on all rows: boosted trees, or a copy of the model that is given."""
+    base = problem.base
+    shape = choose_shape(problem) if base is None else problem.shape(2, 1.0, 0, None)
 
     def train(features: frozenset[int]) -> SetModel:
         columns = np.array(sorted(features), np.int64)
+        varied = columns[problem.data.splittable[columns]]
+        if base is not None and len(varied):
+            return given_model(problem, base, varied)
         data = problem.data.take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
         ensemble = _averaged(fitted, columns)
-        read = sorted({int(f) for table in ensemble.tables for f in np.unique(table.feature) if f >= 0})
-        return SetModel(tuple(read), ensemble, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
+        trees = TreeTable.concatenate(ensemble.tables)
+        weights = np.zeros((len(trees), len(ensemble.intercept)))
+        weights[np.arange(len(trees)), ensemble.outputs] = ensemble.step
+        read = tuple(np.unique(trees.feature[trees.feature >= 0]).tolist())
+        losses = problem.loss.each(problem.rows.y, fitted.scores)
+        return SetModel(read, trees, weights, ensemble.intercept, fitted.scores, losses)
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)

@@ -104,9 +104,9 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if not -1 <= point.stop < len(self.trained.models):
             raise ParameterError(f"point: expected one of this path's, got {point!r}")
         if point.stop >= 0:
-            return alone(self.data, self.trained.models[point.stop])
+            return alone(self.data, self.problem, self.trained.models[point.stop])
         made = induce(self.problem, self.trained, point.tradeoff, whole=True) if point.induced else None
-        return planned(self.data, self.trained, point.tradeoff, made)
+        return planned(self.data, self.problem, self.trained, point.tradeoff, made)
 
     def plain(self) -> PlanPoint:
         """Return the best set alone; of several, the cheapest."""

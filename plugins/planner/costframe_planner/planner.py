@@ -12,7 +12,7 @@ from costframe.sets.alternatives import alternatives
 from costframe.sets.archive import SetArchive
 from costframe.sets.spread import spread
 from costframe_planner.gains import regress, seen_at
-from costframe_planner.models import choose_shape, train_models
+from costframe_planner.models import train_models
 from costframe_planner.plans import Routes
 
 if TYPE_CHECKING:
@@ -56,11 +56,10 @@ def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
     With l_k(i) the loss of row i by the model of set k out of fold, the gain D_kj regresses l_j(i) - l_k(i) on the
     features of set k and the model's scores there.
     """
-    shape = choose_shape(problem)
     archive = search_sets(problem, told)
     others = alternatives(archive, problem.settings.n_sets // 2)
     sets = list(dict.fromkeys([*spread(archive, problem.settings.n_sets), *others]))
-    models = _distinct(problem, train_models(problem, sets, shape))
+    models = _distinct(problem, train_models(problem, sets))
     told(0.8)
     seen = [seen_at(problem, model) for model in models]
     gains = run_parallel(
@@ -71,7 +70,7 @@ def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
 
 def train_plain(problem: Problem) -> SetModel:
     """Train the model on all features alone, for where prices do not count."""
-    return train_models(problem, [frozenset(range(len(problem.prices.cost)))], choose_shape(problem))[0]
+    return train_models(problem, [frozenset(range(len(problem.prices.cost)))])[0]
 
 
 def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 from costframe.core.errors import CostModelError, DataError
 from costframe.core.training import Rows
-from costframe.linear.held_out import row_numbers
+from costframe.sets.dealing import deal
 from costframe.sets.prices import SetPrices
 from costframe.trees.binning import BinMapper
 from costframe.trees.folds import TreeShape
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.price_arrays import PriceArrays
     from costframe.core.training import TrainingData
     from costframe.trees.binning import BinnedData
+    from costframe_planner.base import Base
     from costframe_planner.settings import Settings
 
 __all__ = ["Problem", "check_prices", "count_rows"]
@@ -29,7 +30,6 @@ __all__ = ["Problem", "check_prices", "count_rows"]
 _FOLDS = (2_000, 5), (20_000, 4)  # up to so many rows, so many folds
 _FEWEST_FOLDS = 3
 _LEAST_ROWS = (2_500, 5), (np.inf, 20)  # up to so many rows, so many in a leaf
-_FEW_EQUAL = 8  # equal rows, by weight, that are taken for one row given several times
 
 
 @frozen(eq=False)
@@ -52,6 +52,8 @@ class Problem:
         Without: what reports call the mean cost of a row.
     settings : Settings
     n_threads : int
+    base : Base or None
+        What is trained on each set; None: boosted trees.
     """
 
     rows: Rows
@@ -64,6 +66,7 @@ class Problem:
     paid: SetPrices
     settings: Settings
     n_threads: int
+    base: Base | None = None
 
     @property
     def n_rows(self) -> int:
@@ -71,24 +74,20 @@ class Problem:
         return count_rows(self.rows)
 
     @classmethod
-    def of(cls, data: TrainingData, settings: Settings, n_threads: int) -> Problem:
+    def of(cls, data: TrainingData, settings: Settings, n_threads: int, base: Base | None = None) -> Problem:
         """Put training and validation rows together, and deal them into folds."""
         check_prices(data.prices)
         check_sizes(data.train)
         if data.valid is not None:
             check_sizes(data.valid, "_val")
         rows = _together(data)
-        numbers = row_numbers(rows, data)
         n_rows = count_rows(rows)
         count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
         mapper = BinMapper.fit(
             rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, categorical=data.categorical,
             n_threads=n_threads,
         )  # fmt: skip
-        fold, half = _deal(rows, numbers, count, data.n_classes)
-        if rows.qid is not None and len(np.unique(rows.qid)) < 2 * count:  # too few queries for halves of each fold
-            one_by_one = evolve(rows, qid=None)
-            fold, half = _deal(one_by_one, row_numbers(one_by_one, data), count, data.n_classes)
+        numbers, fold, half = deal(rows, data, count)
         return cls(
             rows,
             mapper.transform(rows.X, n_threads=n_threads),
@@ -100,6 +99,7 @@ class Problem:
             SetPrices.of(data.prices, np.inf),
             settings,
             n_threads,
+            base,
         )
 
     def sample(self, most: int) -> NDArray[np.int64]:
@@ -147,22 +147,3 @@ def _together(data: TrainingData) -> Rows:
         np.concatenate([rows.weight for rows in both]),
         queries,
     )
-
-
-def _deal(rows: Rows, numbers: NDArray[np.uint64], count: int, n_classes: int) -> tuple[NDArray[np.int64], ...]:
-    """Deal rows of each class into folds, and into halves within them; rows of a query, or a few equal ones, together.
-
-    Many equal rows are what a table is like, such as all those of which nothing is known: no fold has them all.
-    """
-    fold, half = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-    kinds = rows.y if n_classes else np.zeros(len(rows))
-    for kind in np.unique(kinds):
-        of_kind = np.flatnonzero(kinds == kind)
-        _, group = np.unique(numbers[of_kind], return_inverse=True)
-        if rows.qid is None:
-            group = np.where(
-                np.bincount(group, rows.weight[of_kind])[group] > _FEW_EQUAL, -1 - np.arange(len(group)), group
-            )
-        place = np.unique(group, return_inverse=True)[1]
-        fold[of_kind], half[of_kind] = place % count, place // count % 2
-    return fold, half

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictor import Predictor
+from costframe.core.refitting import is_unfitted, refit
 from costframe.linear.held_out import split_off
 from costframe_adapt.expensive.default_model import boost_plainly
 from costframe_adapt.expensive.foreign import Columns, as_tree, check_outputs
-from costframe_adapt.expensive.out_of_fold import out_of_fold, refit
+from costframe_adapt.expensive.out_of_fold import out_of_fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +106,7 @@ def find_expensive(data: TrainingData, asked: Finding) -> Expensive:
             raise ParameterError("expensive_features: has no effect without an expensive model")
         return _boosted(data, asked)
     _check_probabilities(given)
-    if _is_unfitted(given):
+    if not isinstance(given, Predictor) and is_unfitted(given):
         return _refitted(data, asked, columns)
     if callable(given) and asked.features is None and not (hasattr(given, "predict") or isinstance(given, Predictor)):
         raise ParameterError("expensive_features: a function does not say what it reads, name its features")
@@ -135,16 +134,6 @@ def _check_probabilities(model: Any) -> None:
         )
 
 
-def _is_unfitted(model: Any) -> bool:
-    if isinstance(model, Predictor) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
-        return False
-    try:
-        check_is_fitted(model)
-    except (NotFittedError, TypeError):
-        return True
-    return False
-
-
 def _boosted(data: TrainingData, asked: Finding) -> Expensive:
     """Boost trees without prices; rows held out say how many."""
     trained, seen = split_off(data)
@@ -166,7 +155,9 @@ def _refitted(data: TrainingData, asked: Finding, columns: Columns) -> Expensive
         labels = np.arange(len(labels))  # the only labels that it takes
 
     def fitted(rows: Rows) -> Any:
-        return refit(asked.given, rows, labels, names, data, seed=asked.seed, framed=asked.framed)
+        return refit(
+            asked.given, rows, labels[rows.y], names, data, parameter="expensive", seed=asked.seed, framed=asked.framed
+        )
 
     model = fitted(data.train)
     _check_classes(model, labels)

@@ -12,6 +12,7 @@ from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError
 from costframe.core.opaque import OpaqueLearner
 from costframe.core.predictor import Predictor
+from costframe.core.refitting import ModelOutputs
 from costframe.core.registry import registry
 from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer, Route
@@ -113,29 +114,6 @@ def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> No
 
 
 @frozen(eq=False)
-class _Probabilities:
-    """A model's class probabilities of rows, (n, len(names)); a class, as models are pickled.
-
-    Attributes
-    ----------
-    model : object
-    names : tuple of str
-        Of its columns.
-    """
-
-    model: Any
-    names: tuple[str, ...]
-
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Ask the model; one that knows names is given a frame."""
-        if getattr(self.model, "feature_names_in_", None) is None:
-            return np.asarray(self.model.predict_proba(rows), np.float64)
-        import pandas as pd
-
-        return np.asarray(self.model.predict_proba(pd.DataFrame(rows, columns=list(self.names))), np.float64)
-
-
-@frozen(eq=False)
 class _OfClassOne:
     """A function's probabilities of class 1, (n,) or (n, 1), also where it gives those of two classes."""
 
@@ -166,7 +144,7 @@ def as_tree(model: Any, columns: Columns, n_classes: int) -> StageTree:
         return _opaque(model.predict, columns.read_by(model.feature_names), n_classes)
     if hasattr(model, "predict_proba"):
         own = columns.of_model(model)
-        return _opaque(_Probabilities(model, own.given_names), own, n_classes)
+        return _opaque(ModelOutputs(model, own.given_names, "predict_proba"), own, n_classes)
     if callable(model) and not hasattr(model, "predict"):
         return _opaque(model, columns, n_classes)
     raise ParameterError(

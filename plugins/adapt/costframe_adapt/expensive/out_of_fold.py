@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
-from costframe.core.costs import CostModel
-from costframe.core.errors import CostframeError, DataError, ParameterError
-from costframe.core.estimator import CostAwareEstimator
+from costframe.core.errors import DataError
 from costframe.linear.held_out import row_numbers
 
 if TYPE_CHECKING:
@@ -23,7 +19,7 @@ if TYPE_CHECKING:
 
     Fit = Callable[[Rows], StageTree]
 
-__all__ = ["folds", "out_of_fold", "refit"]
+__all__ = ["folds", "out_of_fold"]
 
 
 def folds(rows: Rows, data: TrainingData, count: int) -> NDArray[np.int64]:
@@ -69,68 +65,3 @@ def out_of_fold(rows: Rows, data: TrainingData, count: int, fit: Fit, told: Call
         told()
     assert found is not None  # noqa: S101 - there are rows
     return found
-
-
-def refit(
-    model: Any,
-    rows: Rows,
-    classes: NDArray[Any],
-    names: tuple[str, ...],
-    data: TrainingData,
-    *,
-    seed: int,
-    framed: bool,
-) -> Any:
-    """Fit a copy of a classifier on these columns of rows, under these labels; on a frame of pandas' if there may be.
-
-    Raises
-    ------
-    ParameterError
-        If it takes no sample weights, and rows have some.
-    DataError
-        If it refuses the rows.
-    """
-    copy = clone(model)
-    _seed(copy, seed)
-    if isinstance(copy, CostAwareEstimator):
-        priced = data.costs.to_dict()
-        priced["features"] = {name: priced["features"][name] for name in names}
-        copy.set_params(costs=CostModel.from_dict(priced))
-    X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], classes[rows.y], rows.uneven_weight
-    given = {}
-    if weight is not None and has_fit_parameter(copy, "sample_weight"):
-        given = {"sample_weight": weight}
-    elif weight is not None:
-        if rows.counts is None:
-            raise ParameterError(
-                f"expensive: {type(model).__name__} takes no sample weights, and rows have some, of "
-                "their own or by class_weight"
-            )
-        X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
-    try:
-        return copy.fit(_frame(X, names) if framed else X, y, **given)
-    except CostframeError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise DataError(f"expensive: {type(model).__name__} cannot be fitted: {error}") from error
-
-
-def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:
-    """Name the columns, for what picks some by name; where pandas is not installed there are no frames of its."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return X
-    return pd.DataFrame(X, columns=list(names))
-
-
-def _seed(model: Any, seed: int) -> None:
-    """Fix what is random, where the user has not."""
-    parameters = model.get_params()
-    unset = {
-        name: seed
-        for name, value in sorted(parameters.items())
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    }
-    if unset:
-        model.set_params(**unset)

@@ -1,0 +1,55 @@
+"""Folds of rows, and halves within them, told by what is in the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve
+
+from costframe.linear.held_out import row_numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.training import Rows, TrainingData
+
+__all__ = ["deal"]
+
+_FEW_EQUAL = 8  # equal rows, by weight, that are taken for one row given several times
+
+
+def deal(rows: Rows, data: TrainingData, count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Deal rows of each class into folds, and into halves within them; rows of a query, or a few equal ones, together.
+
+    Many equal rows are what a table is like, such as all those of which nothing is known: no fold has them all. Where
+    there are too few queries for halves of each fold, rows are dealt one by one.
+
+    Returns
+    -------
+    uint64 (n,), int64 (n,), int64 (n,)
+        A number of each row by what is in it, its fold below `count`, and its half.
+    """
+    numbers = row_numbers(rows, data)
+    fold, half = _dealt(rows, numbers, count, data.n_classes)
+    if rows.qid is not None and len(np.unique(rows.qid)) < 2 * count:
+        one_by_one = evolve(rows, qid=None)
+        fold, half = _dealt(one_by_one, row_numbers(one_by_one, data), count, data.n_classes)
+    return numbers, fold, half
+
+
+def _dealt(
+    rows: Rows, numbers: NDArray[np.uint64], count: int, n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    fold, half = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    kinds = rows.y if n_classes else np.zeros(len(rows))
+    for kind in np.unique(kinds):
+        of_kind = np.flatnonzero(kinds == kind)
+        _, group = np.unique(numbers[of_kind], return_inverse=True)
+        if rows.qid is None:
+            group = np.where(
+                np.bincount(group, rows.weight[of_kind])[group] > _FEW_EQUAL, -1 - np.arange(len(group)), group
+            )
+        place = np.unique(group, return_inverse=True)[1]
+        fold[of_kind], half[of_kind] = place % count, place // count % 2
+    return fold, half

@@ -1,0 +1,126 @@
+"""The model that is given: copies of it on the columns of sets, and scores of what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+from sklearn.base import clone, is_classifier, is_regressor
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.predictor import Predictor
+from costframe.core.refitting import ModelOutputs, is_unfitted, refit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.training import Rows, TrainingData
+
+__all__ = ["Base"]
+
+
+def _check(base: Any, *, classes: bool) -> None:
+    """Refuse what is no unfitted estimator for the task."""
+    kind = "a classifier" if classes else "a regressor"
+    expected, got = f"base: expected {kind} that is not fitted", type(base).__name__
+    if isinstance(base, type):
+        raise ParameterError(f"{expected}, got the class {base.__name__}; call it")
+    if isinstance(base, Predictor) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
+        raise ParameterError(f"{expected}, got {got}")
+    if not (is_classifier if classes else is_regressor)(base):
+        raise ParameterError(f"{expected}, {got} is none")
+    if classes and not hasattr(base, "predict_proba"):
+        raise ParameterError(
+            f"base: expected a classifier with predict_proba, {got} has none; scikit-learn's CalibratedClassifierCV "
+            "gives it one"
+        )
+    if not is_unfitted(base):
+        raise ParameterError(f"{expected}, this {got} is; it is fitted anew on each set of features")
+    try:
+        clone(base)
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise ParameterError(f"{expected} and can be cloned, {got} cannot: {error}") from error
+
+
+@frozen(eq=False)
+class Base:
+    """How the model that is given is trained.
+
+    Attributes
+    ----------
+    model : estimator
+        Not fitted.
+    data : TrainingData
+    labels : (K,) or None
+        Of class numbers; None for numbers.
+    seed : int
+    framed : bool
+        Whether the columns have names of their own, so that copies are given data frames.
+    """
+
+    model: Any
+    data: TrainingData
+    labels: NDArray[Any] | None
+    seed: int
+    framed: bool
+
+    @classmethod
+    def of(cls, model: Any, data: TrainingData, classes: NDArray[Any] | None, seed: int, *, framed: bool) -> Base:
+        """Take a model, if it is one for these classes, or for numbers where there are none."""
+        _check(model, classes=classes is not None)
+        if classes is not None and type(model).__module__.split(".")[0] == "xgboost":
+            classes = np.arange(len(classes))  # the only labels that it takes
+        return cls(model, data, classes, seed, framed)
+
+    def fit(self, rows: Rows, columns: NDArray[np.int64]) -> _Scores:
+        """Fit a copy on these columns of rows, and return what scores others by it."""
+        names = tuple(self.data.feature_names[f] for f in columns)
+        labels = rows.y if self.labels is None else self.labels[rows.y]
+        model = refit(self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed)
+        if self.labels is None:
+            return _Scores(ModelOutputs(model, names, "predict"), None, 0, 0.0)
+        known = np.searchsorted(self.labels, model.classes_)
+        return _Scores(
+            ModelOutputs(model, names, "predict_proba"), known, len(self.labels), 0.5 / int(rows.repeats.sum())
+        )
+
+
+@frozen(eq=False)
+class _Scores:
+    """Scores of rows, (n, columns) to (n,) or (n, K): predictions, log odds for two classes, or logarithms of more.
+
+    Attributes
+    ----------
+    outputs : ModelOutputs
+    known : int64 (M,) or None
+        The classes that the model has seen, in its order.
+    n_classes : int
+    least : float
+        To which probabilities are raised: so many rows cannot be surer.
+    """
+
+    outputs: ModelOutputs
+    known: NDArray[np.int64] | None
+    n_classes: int
+    least: float
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Score rows."""
+        what = f"base: {type(self.outputs.model).__name__}"
+        try:
+            values = self.outputs(rows)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{what} cannot predict: {error}") from error
+        width = () if self.known is None else (len(self.known),)
+        if values.shape != (len(rows), *width) or not np.isfinite(values).all():
+            raise DataError(
+                f"{what}: expected finite predictions of shape {(len(rows), *width)}, got {values.shape}"
+                + ("" if np.isfinite(values).all() else ", some of which are none")
+            )
+        if self.known is None:
+            return values
+        each = np.full((len(rows), self.n_classes), self.least)
+        each[:, self.known] = np.maximum(values, self.least)
+        logarithms = np.log(each)
+        return np.asarray(logarithms if self.n_classes > 2 else logarithms[:, 1] - logarithms[:, 0])
