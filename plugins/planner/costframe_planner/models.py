@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting import Ensemble
+from costframe.core.tree_table import TreeTable
 from costframe.trees.folds import boost_folds
 
 if TYPE_CHECKING:
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.trees.folds import BoostedFolds, TreeShape
+    from costframe.trees.folds import BoostedFolds, SummedTrees, TreeShape
     from costframe_planner.problem import Problem
 
 __all__ = ["SetModel", "choose_shape", "train_models"]
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
 _ROWS_TO_TRY = 12_000
-_STEPS = (5_000, 0.08), (np.inf, 0.2)
+_STEPS = (5_000, 500, 0.08), (np.inf, np.inf, 0.2)  # up to so many rows and features
 _PATIENCE = 20
 _FEW_TREES = 600
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
+_MANY = 150  # features of a set; of more, fewer bins do
 
 
 @frozen(eq=False)
@@ -37,7 +38,7 @@ class SetModel:
     ----------
     features : tuple of int
         Those that it reads, ascending.
-    ensemble : Ensemble
+    ensemble : SummedTrees
         Grown on all rows, over all columns.
     scores : float64 (n, K)
         Out of fold.
@@ -46,21 +47,21 @@ class SetModel:
     """
 
     features: tuple[int, ...]
-    ensemble: Ensemble
+    ensemble: SummedTrees
     scores: NDArray[np.float64]
     losses: NDArray[np.float64]
 
 
 def choose_shape(problem: Problem) -> TreeShape:
     """Choose the size of trees by the loss out of fold of a model on all features, on some of the rows."""
-    settings, n = problem.settings, problem.n_rows
-    step = settings.learning_rate or next(step for most, step in _STEPS if n <= most)
+    settings, n, d = problem.settings, problem.n_rows, problem.data.bins.shape[1]
+    step = settings.learning_rate or next(step for rows, columns, step in _STEPS if n <= rows and d <= columns)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
     shapes = [problem.shape(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:
         return evolve(shapes[0], max_leaves=settings.max_leaves)
     chosen = problem.sample(_ROWS_TO_TRY)
-    data, rows, fold = problem.data.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
+    data, rows, fold = problem.coarse.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
     judged = np.unique(fold)[: 2 if len(chosen) > 2_000 else None].tolist()
 
     def loss(shape: TreeShape) -> float:
@@ -70,15 +71,16 @@ def choose_shape(problem: Problem) -> TreeShape:
     return shapes[int(np.argmin(losses))]
 
 
-def _averaged(fitted: BoostedFolds, columns: NDArray[np.int64]) -> Ensemble:
+def _averaged(fitted: BoostedFolds, columns: NDArray[np.int64]) -> SummedTrees:
     """Average the ensemble of all rows and those without a fold, if they have few trees together; else it is alone."""
     whole = fitted.whole(columns)
-    if len(whole.tables) * (1 + fitted.n_parts) > _FEW_TREES:
+    if len(whole.outputs) * (1 + fitted.n_parts) > _FEW_TREES:
         return whole
     every = [whole, *fitted.parts(columns)]
-    tables = [table for each in every for table in each.tables]
-    outputs = [output for each in every for output in each.outputs]
-    return Ensemble(whole.intercept, whole.step / len(every), whole.link, tables, outputs, [len(tables)])
+    trees = TreeTable.concatenate([each.trees for each in every])
+    return evolve(
+        whole, step=whole.step / len(every), trees=trees, outputs=np.concatenate([each.outputs for each in every])
+    )
 
 
 def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
@@ -94,10 +96,10 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]], shape: TreeSh
 
     def train(features: frozenset[int]) -> SetModel:
         columns = np.array(sorted(features), np.int64)
-        data = problem.data.take_columns(columns)
+        data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
         ensemble = _averaged(fitted, columns)
-        read = sorted({int(f) for table in ensemble.tables for f in np.unique(table.feature) if f >= 0})
+        read = np.setdiff1d(ensemble.trees.feature, [-1]).tolist()
         return SetModel(tuple(read), ensemble, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))

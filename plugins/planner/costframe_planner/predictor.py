@@ -62,13 +62,10 @@ def planned(
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:
     """Put the trees of all models into one bank, and say which of them each model adds up."""
-    tables = [TreeTable.concatenate(model.ensemble.tables) for model in models]
-    answers = []
-    for learners, model in zip(_spans(tables), models, strict=True):
-        ensemble = model.ensemble
-        weights = np.zeros((len(learners), len(ensemble.intercept)))
-        weights[np.arange(len(learners)), ensemble.outputs] = ensemble.step
-        answers.append(Answer(learners, weights, ensemble.intercept, ensemble.link))
+    tables = [model.ensemble.trees for model in models]
+    answers = [
+        evolve(model.ensemble.answer, learners=learners) for learners, model in zip(_spans(tables), models, strict=True)
+    ]
     bank = WeakLearnerBank.from_trees(TreeTable.concatenate(tables), data.feature_names)
     return evolve(bank, categories=data.categories), answers
 
