@@ -1,8 +1,9 @@
 """An archive of sets of features with the loss of a quick fit on each, searched where loss or cost can still fall.
 
 Until no set on the front of cost and loss is left unopened, one is opened: it is tried with further features, with
-pairs of features, with all features behind a resource or the better ones of them, and without some of its own. A dear
-resource that hides what is behind it is one bundle among others, so no budget falls off a cliff.
+pairs of features, with all features behind a resource or the better ones of them, without those of its own that split
+nowhere in the fit on all features, and without some others. A dear resource that hides what is behind it is one bundle
+among others, so no budget falls off a cliff.
 """
 
 from __future__ import annotations
