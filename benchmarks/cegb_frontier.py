@@ -26,6 +26,7 @@ from costframe.core.costs import CostModel
 from costframe.core.registry import estimator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -44,7 +45,13 @@ def main() -> None:
     asked = given.parse_args()
     common = shared_bench()
     if asked.growth:
-        say_growth()
+        say_growth(
+            "cegb",
+            ((5_000, 20), (20_000, 20), (80_000, 20), (5_000, 80), (20_000, 80)),
+            lambda path: (
+                f"{len(path.branches)} branches of {sum(len(branch.rounds) for branch in path.branches)} rounds in all"
+            ),
+        )
         return
     print("budgets:", "  ".join(f"{share:.0%}" for share in common.BUDGETS), "of the cost of all features\n")
     warm_up()
@@ -89,34 +96,27 @@ def synthetic(common: ModuleType, seed: int) -> Any:
     return table
 
 
-def warm_up() -> None:
+def warm_up(algorithm: str = "cegb") -> None:
     """Compile, or load what was compiled."""
     rng = np.random.default_rng(0)
     X, qid = rng.standard_normal((300, 4)), np.repeat(np.arange(30), 10)
     rows = {"X": X, "y": (X[:, 0] > 0).astype(int), "X_val": X, "y_val": (X[:, 0] > 0).astype(int)}
-    estimator("cegb", "classification", n_estimators=3).fit_path(**rows)
-    estimator("cegb", "ranking", n_estimators=3).fit_path(**rows, qid=qid, qid_val=qid)
+    estimator(algorithm, "classification", n_estimators=3).fit_path(**rows)
+    estimator(algorithm, "ranking", n_estimators=3).fit_path(**rows, qid=qid, qid_val=qid)
 
 
-def say_growth() -> None:
-    """Print the time of a path on tables of four and sixteen times the rows, and four times the features."""
-    warm_up()
-    for n, d in ((5_000, 20), (20_000, 20), (80_000, 20), (5_000, 80), (20_000, 80)):
+def say_growth(algorithm: str, sizes: Sequence[tuple[int, int]], told: Callable[[Any], str]) -> None:
+    """Print the time of a path on tables of several sizes, rows and features, and what is told of the path."""
+    warm_up(algorithm)
+    for n, d in sizes:
         rng = np.random.default_rng(0)
         X = rng.standard_normal((n + n // 3, d))
         y = (X[:, 0] * X[:, 1] + X[:, 2:8].sum(axis=1) + rng.standard_normal(len(X)) > 0).astype(int)
-        model, before, busy = (
-            estimator("cegb", "classification", n_jobs=THREADS),
-            time.perf_counter(),
-            time.process_time(),
-        )
+        model = estimator(algorithm, "classification", n_jobs=THREADS)
+        before, busy = time.perf_counter(), time.process_time()
         path = model.fit_path(X[:n], y[:n], X_val=X[n:], y_val=y[n:])
-        rounds = sum(len(branch.rounds) for branch in path.branches)
         took = f"{time.perf_counter() - before:6.1f} s, {time.process_time() - busy:6.1f} s of processors"
-        print(
-            f"{n:7d} rows x {d:3d} features: {took}, {len(path.branches)} branches of {rounds} rounds in all",
-            flush=True,
-        )
+        print(f"{n:7d} rows x {d:4d} features: {took}, {told(path)}", flush=True)
 
 
 def _sides(table: Any, *, greedy: bool) -> list[tuple[str, list[dict[str, float]], dict[str, float]]]:

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from costframe.core.bank import WeakLearnerBank
+from costframe.core.stage_tree import StageTree
 from costframe.core.training import Rows
+from costframe.core.tree_table import TreeTable
 from costframe.trees.binning import BinMapper
 from costframe.trees.boosting import boost
 from costframe.trees.folds import TreeShape, boost_folds
@@ -19,6 +22,11 @@ def drawn(n=400, classes=2, seed=0):
     signal = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1] * X[:, 2]) + 0.5 * random.normal(size=n)
     y = signal if classes == 0 else np.digitize(signal, np.linspace(-1, 1, classes + 1)[1:-1])
     return Rows(X, y, np.ones(n)), BinMapper.fit(X).transform(X)
+
+
+def model_of(summed):
+    bank = WeakLearnerBank.from_trees(summed.trees, [f"x{f}" for f in range(5)])
+    return StageTree(bank, (summed.answer,))
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3])
@@ -37,10 +45,11 @@ def test_trees_are_those_of_the_boosting_loop(classes, weighted):
     twin, _ = boost(rows, loss, grow, n_rounds=5, step=0.1)
     whole = fitted.whole()
     names = [f"x{f}" for f in range(5)]
-    for one, other in zip(whole.tables, twin.tables, strict=True):
-        assert np.array_equal(one.feature, other.feature)
-        assert np.array_equal(one.threshold, other.threshold)
-    own, expected = (each.finish(names).decision_function(rows.X) for each in (whole, twin))
+    expected = TreeTable.concatenate(twin.tables)
+    assert np.array_equal(whole.trees.first, expected.first)
+    assert np.array_equal(whole.trees.feature, expected.feature)
+    assert np.array_equal(whole.trees.threshold, expected.threshold)
+    own, expected = (each.decision_function(rows.X) for each in (model_of(whole), twin.finish(names)))
     np.testing.assert_allclose(own, expected, rtol=0, atol=1e-5)
 
 
@@ -48,11 +57,10 @@ def test_scores_are_those_of_the_ensemble_without_the_fold():
     rows, data = drawn()
     fold = np.arange(len(rows)) % 3
     fitted = boost_folds(data, rows, loss_for(2), fold, TreeShape(8, 10, 0.2))
-    names = [f"x{f}" for f in range(5)]
     assert 0 < fitted.n_rounds < 500
     for number, part in enumerate(fitted.parts()):
         out = fold == number
-        np.testing.assert_allclose(part.finish(names).decision_function(rows.X[out]), fitted.scores[out, 0], atol=1e-9)
+        np.testing.assert_allclose(model_of(part).decision_function(rows.X[out]), fitted.scores[out, 0], atol=1e-9)
     assert fitted.loss == pytest.approx(loss_for(2).mean(rows.y, fitted.scores))
 
 

@@ -23,18 +23,18 @@ def draw_rows(rng, n):
     return np.flatnonzero(rng.random(n) < rng.random()).astype(np.int32)
 
 
-@given(rng_seeds, st.integers(1, 30), st.integers(1, 6), st.booleans())
-def test_histograms_are_sums_over_rows(seed, n, d, with_hessians):
+@given(rng_seeds, st.integers(1, 30), st.integers(1, 20), st.booleans(), st.sampled_from([8, 64, 256]))
+def test_histograms_are_sums_over_rows(seed, n, d, with_hessians, size):
     rng = np.random.default_rng(seed)
-    bins = rng.choice(CELLS, (n, d)).astype(np.uint8)
+    bins = rng.choice([0, 1, 2, 5, size - 2, 255], (n, d)).astype(np.uint8)
     words = rng.integers(-(2**40), 2**40, (n, 1 + with_hessians))
     rows, columns = draw_rows(rng, n), np.flatnonzero(rng.random(d) < 0.7)
-    found = np.full((len(columns), 256, 1 + with_hessians), 77, np.int64)  # what was there before does not matter
+    found = np.full((len(columns), size, 1 + with_hessians), 77, np.int64)  # what was there before does not matter
     add_rows(bins, words, rows, columns, found)
     expected = np.zeros_like(found)
     for row in rows:
         for k, column in enumerate(columns):
-            expected[k, bins[row, column]] += words[row]
+            expected[k, min(bins[row, column], size - 1)] += words[row]
     assert np.array_equal(found, expected)
 
 
@@ -170,20 +170,22 @@ def test_routing_follows_the_tests(seed):
     st.sampled_from([0.0, 0.5, 1.0]),
     st.integers(1, 3),
     st.sampled_from([0.0, 0.75]),
+    st.sampled_from([(3, 8), (4, 256)]),
 )
-def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows, min_hessian):
+def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows, min_hessian, sizes):
     rng = np.random.default_rng(seed)
-    n_bins = np.array([1, 3, 6, 255])
+    d, size = sizes
+    n_bins = np.array([1, 3, 6, 255])[:d]
     cells = [[0, 255], [0, 1, 2], [0, 1, 2, 4, 5, 255], [0, 100, 254, 255]]
-    bins = np.stack([rng.choice(each, n) for each in cells], axis=1).astype(np.uint8)
+    bins = np.stack([rng.choice(each, n) for each in cells[:d]], axis=1).astype(np.uint8)
     g = (rng.integers(-6, 7, n) / 4).astype(np.float64)
     h = (rng.integers(0, 5, n) / 4).astype(np.float64) if with_hessians else np.ones(n)
     packed = pack(g, h if with_hessians else None)
-    columns = np.arange(4)
-    histogram = np.empty((4, 256, packed.words.shape[1]), np.int64)
+    columns = np.arange(d)
+    histogram = np.empty((d, size, packed.words.shape[1]), np.int64)
     add_rows(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
     sums = packed.sums(np.arange(n, dtype=np.int32))
-    gain, bin_, missing_left, left = np.empty(4), np.empty(4, np.uint8), np.empty(4, bool), np.empty((4, 2), np.int64)
+    gain, bin_, missing_left, left = np.empty(d), np.empty(d, np.uint8), np.empty(d, bool), np.empty((d, 2), np.int64)
     find_splits(
         histogram, n_bins, columns, np.array([sums.word, sums.hessian_word]), packed.count_bits,
         np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),

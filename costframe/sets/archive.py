@@ -1,8 +1,9 @@
 """An archive of sets of features with the loss of a quick fit on each, searched where loss or cost can still fall.
 
 Until no set on the front of cost and loss is left unopened, one is opened: it is tried with further features, with
-pairs of features, with all features behind a resource or the better ones of them, and without some of its own. A dear
-resource that hides what is behind it is one bundle among others, so no budget falls off a cliff.
+pairs of features, with all features behind a resource or the better ones of them, without those of its own that split
+nowhere in the fit on all features, and without some others. A dear resource that hides what is behind it is one bundle
+among others, so no budget falls off a cliff.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ class SetArchive:
     def try_each_with(self, sets: Iterable[frozenset[int]], count: int) -> None:
         """Try sets with each of the features that gain most per cost in the fit on all features."""
         single, full = np.diagonal(self.gain), self.prices.full
-        order = sorted(range(len(single)), key=lambda f: -single[f] / (self.prices.of_set([f]) / full + _FLOOR))
-        self._try(features | {f} for features in sets for f in order[:count])
+        order = np.argsort(-single / (self.prices.of_each_more(()) / full + _FLOOR), kind="stable")
+        self._try(features | {f} for features in sets for f in order[:count].tolist())
 
     def front(self) -> list[FeatureSet]:
         """List the sets such that no other loses less at no more cost, by ascending cost."""
@@ -169,27 +170,32 @@ class SetArchive:
         def per_cost(added: frozenset[int], gain: float) -> float:
             return gain / ((self.prices.of_set(features | added) - price) / full + _FLOOR)
 
-        by_cost = sorted(rest, key=lambda f: -per_cost(frozenset([f]), single[f]))[:_PER_COST]
+        each_per_cost = single / (self.prices.of_each_more(features) / full + _FLOOR)
+        by_cost = sorted(rest, key=lambda f: -each_per_cost[f])[:_PER_COST]
         by_gain = sorted(rest, key=lambda f: -single[f])[:_MOST_GAIN]
         found = [features | {f} for f in dict.fromkeys([*by_cost, *by_gain])]
-        found += [features | pair for pair in self._pairs(rest, per_cost)]
+        found += [features | pair for pair in self._pairs(features, per_cost)]
         bundles = [new for bundle in self.prices.bundles() if (new := bundle - features)]
         if len(bundles) > _BUNDLES:
             bundles = sorted(bundles, key=lambda new: -per_cost(new, sum(single[f] for f in new)))[:_BUNDLES]
         for new in bundles:
-            best = sorted(new, key=lambda f: -per_cost(frozenset([f]), single[f]))
+            best = sorted(new, key=lambda f: -each_per_cost[f])
             found += [features | new, features | set(best[: max(1, len(new) // 3)])]
-        fewer = sorted(
-            features, key=lambda f: single[f] / ((price - self.prices.of_set(features - {f})) / full + _FLOOR / 2)
-        )
-        return found + [features - {f} for f in fewer[:_FEWER]]
+        used = features.intersection(np.flatnonzero(np.diagonal(self.gain)).tolist()) or features
+        per_saved = single / (self.prices.of_each_less(used) / full + _FLOOR / 2)
+        return [*found, used, *(used - {f} for f in sorted(used, key=lambda f: per_saved[f])[:_FEWER])]
 
-    def _pairs(self, rest: list[int], per_cost: Callable[[frozenset[int], float], float]) -> list[frozenset[int]]:
+    def _pairs(
+        self, features: frozenset[int], per_cost: Callable[[frozenset[int], float], float]
+    ) -> list[frozenset[int]]:
         """Choose pairs of features that split below each other in the fit on all features: what tells only together."""
-        if len(rest) < 2:
-            return []
-        joint = np.triu(self.gain[np.ix_(rest, rest)], 1)
-        places = np.argsort(-joint, axis=None)[: 8 * _PAIRS]
-        pairs = [frozenset((rest[place // len(rest)], rest[place % len(rest)])) for place in places.tolist()]
-        worth = {pair: per_cost(pair, self.gain[tuple(sorted(pair))]) for pair in pairs if len(pair) == 2}
+        pairs = [pair for pair in self._joint if not pair & features][: 8 * _PAIRS]
+        worth = {pair: per_cost(pair, self.gain[tuple(sorted(pair))]) for pair in pairs}
         return sorted(worth, key=lambda pair: -worth[pair])[:_PAIRS]
+
+    @cached_property
+    def _joint(self) -> list[frozenset[int]]:
+        """Pairs that split below each other in the fit on all features, what gained most first."""
+        first, second = np.nonzero(np.triu(self.gain, 1))
+        order = np.argsort(-self.gain[first, second], kind="stable")
+        return [frozenset(pair) for pair in zip(first[order].tolist(), second[order].tolist(), strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SetPrices"]
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class SetPrices:
     """Prices of sets: a feature's own, its share of what is paid once for all rows, and each resource once.
 
@@ -46,7 +47,19 @@ class SetPrices:
         resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
         return float(self.cost[chosen].sum() + resources.sum())
 
-    @property
+    def of_each_more(self, features: Iterable[int]) -> NDArray[np.float64]:
+        """Return what each single feature would add to what a row pays for these: float64 (d,)."""
+        had = self.needs[sorted(features)].any(axis=0)
+        added: NDArray[np.float64] = self.cost + (self.needs & ~had) @ self.resource_cost
+        return added
+
+    def of_each_less(self, features: Iterable[int]) -> NDArray[np.float64]:
+        """Return what a row would save without each one of these: float64 (d,), read at these."""
+        alone = self.needs[sorted(features)].sum(axis=0) == 1
+        saved: NDArray[np.float64] = self.cost + (self.needs & alone) @ self.resource_cost
+        return saved
+
+    @cached_property
     def full(self) -> float:
         """What a row pays for all features."""
         return self.of_set(range(len(self.cost)))

@@ -6,14 +6,14 @@ All folds stop at the same round, that with the least loss over all rows: no fol
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field, frozen
 
+from costframe.core.stages import Answer
 from costframe.core.threads import run_parallel
 from costframe.core.tree_table import TreeTable
-from costframe.trees.boosting import Ensemble
 from costframe.trees.losses import LogisticLoss, SquaredLoss
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from costframe.trees.binning import BinMapper, BinnedData
     from costframe.trees.losses import Loss
 
-__all__ = ["BoostedFolds", "TreeShape", "as_table", "boost_folds"]
+__all__ = ["BoostedFolds", "SummedTrees", "TreeShape", "as_trees", "boost_folds"]
 
 _HESSIAN = 1e-3  # of a leaf, at least
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
@@ -68,19 +68,38 @@ class _Member:
     gain: NDArray[np.float64]
     trees: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = field(factory=list)
 
-    def add_to(self, made: Ensemble, mapper: BinMapper, n_rounds: int, columns: NDArray[np.int64] | None) -> Ensemble:
-        """Make trees of the first rounds; one that does not split is none."""
-        for nodes, values, sizes in self.trees:
-            for number in range(len(sizes)):
-                if len(made.rounds) == n_rounds:
-                    return made
-                grown = [
-                    (k, as_table(mapper, nodes[number, k, :size], values[number, k, :size], columns))
-                    for k, size in enumerate(sizes[number].tolist())
-                    if size > 1
-                ]
-                made.append(grown)
-        return made
+    def rounds(self, count: int) -> list[NDArray[Any]]:
+        """Return the nodes, values and sizes of the first rounds' trees, (rounds, outputs, ...) each."""
+        return [np.concatenate(parts)[:count] for parts in zip(*self.trees, strict=True)]
+
+
+@frozen(eq=False)
+class SummedTrees:
+    """An ensemble of one tree an output and round, in one table.
+
+    Attributes
+    ----------
+    intercept : float64 (K,)
+    step : float
+        Weight of every tree, the learning rate.
+    link : str
+    trees : TreeTable
+    outputs : int64 (trees,)
+        The output that each adds to.
+    """
+
+    intercept: NDArray[np.float64]
+    step: float
+    link: str
+    trees: TreeTable
+    outputs: NDArray[np.int64]
+
+    @property
+    def answer(self) -> Answer:
+        """The sum, where these are the first learners of a bank."""
+        weights = np.zeros((len(self.outputs), len(self.intercept)))
+        weights[np.arange(len(weights)), self.outputs] = self.step
+        return Answer(np.arange(len(weights)), weights, self.intercept, self.link)
 
 
 @frozen(eq=False)
@@ -112,20 +131,25 @@ class BoostedFolds:
         """How many folds were left out."""
         return sum(len(member.outside) > 0 for member in self._members)
 
-    def whole(self, columns: NDArray[np.int64] | None = None) -> Ensemble:
+    def whole(self, columns: NDArray[np.int64] | None = None) -> SummedTrees:
         """Return the ensemble that was grown on all rows, if there is one.
 
         `columns`, int64 (k,), are those that the data's columns are to be taken for, here and below.
         """
         return self._ensemble(self._members[-1], columns)
 
-    def parts(self, columns: NDArray[np.int64] | None = None) -> list[Ensemble]:
+    def parts(self, columns: NDArray[np.int64] | None = None) -> list[SummedTrees]:
         """Return the ensembles that were grown without a fold each."""
         return [self._ensemble(member, columns) for member in self._members if len(member.outside)]
 
-    def _ensemble(self, member: _Member, columns: NDArray[np.int64] | None) -> Ensemble:
+    def _ensemble(self, member: _Member, columns: NDArray[np.int64] | None) -> SummedTrees:
         mapper, intercept, step, link = self._made
-        return member.add_to(Ensemble(intercept, step, link), mapper, self.n_rounds, columns)
+        if not self.n_rounds:
+            return SummedTrees(intercept, step, link, TreeTable.empty(), np.empty(0, np.int64))
+        nodes, values, sizes = member.rounds(self.n_rounds)
+        kept = sizes > 1  # one that does not split is none
+        trees = as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns)
+        return SummedTrees(intercept, step, link, trees, np.nonzero(kept)[1])
 
 
 def boost_folds(
@@ -190,7 +214,7 @@ class _Boosting:
     best_scores: NDArray[np.float64] = field(init=False)
 
     def run(self, start: NDArray[np.float64]) -> None:
-        """Add rounds until patience ends."""
+        """Add rounds until patience ends, then as many on all rows."""
         from costframe.trees.rounds_kernels import sum_losses
 
         judged = [member for member in self.members if len(member.outside)]
@@ -199,22 +223,22 @@ class _Boosting:
         none = sum(sum_losses(kind, y, self.rows.weight, start, member.outside) for member in judged) / total
         self.best, self.best_scores = none, start.copy()
         patience, mark, since, done = self.shape.patience, none, 0, 0
-        while self.data.bins.shape[1] and done < self.shape.n_rounds:
+        while self.data.bins.shape[1] and done < self.shape.n_rounds and (patience is None or since < patience):
             count = self.shape.n_rounds if patience is None else min(_CHUNK, self.shape.n_rounds - done)
-            found = run_parallel(partial(self._add, count=count, y=y, kind=kind), self.members, self.n_threads)
+            found = run_parallel(partial(self._add, count=count, y=y, kind=kind), judged, self.n_threads)
             lost = np.sum([each[0] for each in found], axis=0) / total
             place = len(lost) - 1 if patience is None else int(np.argmin(lost))
             if patience is None or lost[place] < self.best:
                 self.best, self.n_best = float(lost[place]), done + place + 1
-                for member, (_, kept) in zip(self.members, found, strict=True):
+                for member, (_, kept) in zip(judged, found, strict=True):
                     self.best_scores[member.outside] = kept[place]
             for value in lost.tolist():
                 since += 1
                 if value < mark - _LEAST_GAIN * none:
                     mark, since = value, 0
             done += count
-            if patience is None or since >= patience:
-                return
+        for member in self.members[len(judged) :] if self.n_best else ():  # only now it is known how many rounds
+            self._add(member, self.n_best, y, kind)
 
     @property
     def _kind(self) -> int:
@@ -251,14 +275,36 @@ class _Boosting:
         return lost, kept
 
 
-def as_table(
-    mapper: BinMapper, nodes: NDArray[np.int64], values: NDArray[np.float64], columns: NDArray[np.int64] | None = None
+def as_trees(
+    mapper: BinMapper,
+    nodes: NDArray[np.int64],
+    values: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    columns: NDArray[np.int64] | None = None,
 ) -> TreeTable:
-    """Make a tree of what the kernel wrote; features are columns of the data, or what `columns` takes them for."""
-    feature, cell, missing, left, right = nodes.T
-    leaf = feature < 0
+    """Make a table of trees that kernels wrote; features are columns of the data, or what `columns` takes them for.
+
+    Parameters
+    ----------
+    mapper : BinMapper
+    nodes, values, sizes : int64 (T, M, 5), float64 (T, M) or (T, M, K), int64 (T,)
+        Of each tree its nodes, as `grow_unpriced` gives them, their outputs, and how many there are.
+    columns : int64 (k,), optional
+    """
+    used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]
+    feature, cell, missing, left, right = nodes[used].T
+    leaf, width = feature < 0, values.shape[2] if values.ndim > 2 else 1
     threshold = np.where(leaf, 0.0, mapper.padded[np.maximum(feature, 0), np.where(leaf, 0, cell)])
-    left, right = np.where(leaf, -1, left), np.where(leaf, -1, right)
     if columns is not None:
         feature = np.where(leaf, -1, columns[np.maximum(feature, 0)])
-    return TreeTable.grown(feature, threshold, ~leaf & (missing == 1), left, right, values)
+    return TreeTable(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        feature,
+        threshold,
+        ~leaf & (missing == 1),
+        np.where(leaf, -1, left),
+        np.where(leaf, -1, right),
+        np.full(len(sizes), width),
+        np.where(leaf, (np.cumsum(leaf) - 1) * width, -1),
+        values[used][leaf].ravel(),
+    )

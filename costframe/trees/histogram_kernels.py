@@ -97,6 +97,12 @@ def _eights(columns: NDArray[np.int64]) -> np.uint64:
 
 
 @kernel
+def _mask(log_size: int) -> np.uint64:
+    """Return what takes a bin to its place: the missing one, 255, to the last."""
+    return (np.uint64(1) << np.uint64(log_size)) - np.uint64(1)
+
+
+@kernel
 def _ask_for(
     cells: NDArray[np.uint8],
     width: np.uint64,
@@ -119,11 +125,12 @@ def _add_words(
     rows: NDArray[np.int32],
     columns: NDArray[np.int64],
     sums: NDArray[np.int64],
+    log_size: int,
 ) -> None:
     """Add one word a row, two rows at a time; an odd number is made even by adding nothing to the last row's bins."""
     n_eights, n_columns = _eights(columns), np.uint64(columns.shape[0])
     first_column = np.uint64(columns[0])
-    three, eight, byte, one, last = np.uint64(3), np.uint64(8), np.uint64(255), np.uint64(1), rows.shape[0] - 1
+    three, room, byte, one, last = np.uint64(3), np.uint64(log_size), _mask(log_size), np.uint64(1), rows.shape[0] - 1
     for at in range(0, rows.shape[0], 2):
         _ask_for(cells, width, words, one, np.uint64(rows[min(at + _AHEAD, last)]), columns)
         _ask_for(cells, width, words, one, np.uint64(rows[min(at + _AHEAD + 1, last)]), columns)
@@ -134,13 +141,13 @@ def _add_words(
             k = np.uint64(eighth) << three
             bins, next_bins = _eight(cells, begin + first_column + k), _eight(cells, next_begin + first_column + k)
             for j in range(8):
-                shift, base = np.uint64(8 * j), (k + np.uint64(j)) << eight
+                shift, base = np.uint64(8 * j), (k + np.uint64(j)) << room
                 sums[base + ((bins >> shift) & byte)] += word
                 sums[base + ((next_bins >> shift) & byte)] += next_word
         for single in range(n_eights << three, n_columns):
-            column, base = np.uint64(columns[single]), np.uint64(single) << eight
-            sums[base + np.uint64(cells[begin + column])] += word
-            sums[base + np.uint64(cells[next_begin + column])] += next_word
+            column, base = np.uint64(columns[single]), np.uint64(single) << room
+            sums[base + (np.uint64(cells[begin + column]) & byte)] += word
+            sums[base + (np.uint64(cells[next_begin + column]) & byte)] += next_word
 
 
 @kernel
@@ -151,11 +158,12 @@ def _add_pairs(
     rows: NDArray[np.int32],
     columns: NDArray[np.int64],
     sums: NDArray[np.int64],
+    log_size: int,
 ) -> None:
     """Add two words a row, in the same way."""
     n_eights, n_columns = _eights(columns), np.uint64(columns.shape[0])
     first_column = np.uint64(columns[0])
-    three, byte, one, two, nine = np.uint64(3), np.uint64(255), np.uint64(1), np.uint64(2), np.uint64(9)
+    three, byte, one, two, room = np.uint64(3), _mask(log_size), np.uint64(1), np.uint64(2), np.uint64(log_size + 1)
     last = rows.shape[0] - 1
     for at in range(0, rows.shape[0], 2):
         _ask_for(cells, width, words, two, np.uint64(rows[min(at + _AHEAD, last)]), columns)
@@ -170,13 +178,13 @@ def _add_pairs(
             k = np.uint64(eighth) << three
             bins, next_bins = _eight(cells, begin + first_column + k), _eight(cells, next_begin + first_column + k)
             for j in range(8):
-                shift, base = np.uint64(8 * j), (k + np.uint64(j)) << nine
+                shift, base = np.uint64(8 * j), (k + np.uint64(j)) << room
                 _add_pair(sums, base + (((bins >> shift) & byte) << one), first, second)
                 _add_pair(sums, base + (((next_bins >> shift) & byte) << one), next_first, next_second)
         for single in range(n_eights << three, n_columns):
-            column, base = np.uint64(columns[single]), np.uint64(single) << nine
-            _add_pair(sums, base + (np.uint64(cells[begin + column]) << one), first, second)
-            _add_pair(sums, base + (np.uint64(cells[next_begin + column]) << one), next_first, next_second)
+            column, base = np.uint64(columns[single]), np.uint64(single) << room
+            _add_pair(sums, base + ((np.uint64(cells[begin + column]) & byte) << one), first, second)
+            _add_pair(sums, base + ((np.uint64(cells[next_begin + column]) & byte) << one), next_first, next_second)
 
 
 @kernel
@@ -190,10 +198,13 @@ def add_to_histogram(
     """Add some rows to a histogram; arguments as for `add_rows`."""
     if rows.shape[0] == 0 or columns.shape[0] == 0:
         return
+    log_size = 0
+    while 1 << log_size < histogram.shape[1]:
+        log_size += 1
     if words.shape[1] == 1:
-        _add_words(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
+        _add_words(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel(), log_size)
     else:
-        _add_pairs(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel())
+        _add_pairs(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel(), log_size)
 
 
 @kernel
@@ -216,8 +227,8 @@ def add_rows(
         Rows to add up.
     columns : int64 (k,)
         Columns to do it for, ascending.
-    histogram : int64 (k, 256, 1 or 2)
-        Written.
+    histogram : int64 (k, B, 1 or 2)
+        Written. B is a power of two, at most 256 and more than any column's bins; the last one is for missing values.
     """
     histogram[:] = 0
     add_to_histogram(bins, words, rows, columns, histogram)

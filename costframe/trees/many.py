@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from costframe.core.threads import run_parallel
 from costframe.core.tree_table import TreeTable
-from costframe.trees.folds import as_table
+from costframe.trees.folds import as_trees
 from costframe.trees.scaling import power_of_two
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _fit(
         return residual, TreeTable.empty() if keep else None
     most = max(1, min(shape.max_leaves, len(sides[0])))
     nodes = np.empty((shape.n_rounds, 2 * most - 1, 5), np.int64)
-    values, sizes = np.empty((*nodes.shape[:2], residual.shape[1])), np.empty(shape.n_rounds, np.int64)
+    values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(shape.n_rounds, np.int64)
     counts = rows.repeats
     limits = np.array([shape.l2, shape.min_samples_leaf, 0.0])
     count = boost_many(
@@ -104,7 +104,4 @@ def _fit(
     )  # fmt: skip
     if not keep:
         return residual, None
-    grown = [
-        as_table(data.mapper, nodes[t, :size], shape.step * values[t, :size]) for t, size in enumerate(sizes[:count])
-    ]
-    return residual, TreeTable.concatenate(grown)
+    return residual, as_trees(data.mapper, nodes[:count], shape.step * values[:count], sizes[:count])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel, kernel_using
 from costframe.trees import histogram_kernels, partition_kernels, split_kernels, unpriced_kernels
-from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of
+from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of, room_for
 
 __all__ = ["boost_many"]
 
@@ -75,7 +75,8 @@ def _pack(rows: NDArray[np.int32], mixed: NDArray[np.float64], weight: NDArray[n
     scale = math.ldexp(1.0, min(_BITS, 62 - count_bits) - 1 - math.frexp(size)[1])
     for row in rows:
         words[row, 0] = (np.int64(np.rint(-mixed[row] * scale)) << count_bits) + counts[row]
-        words[row, 1] = np.int64(np.rint(weight[row] * heavy))
+        if words.shape[1] == 2:
+            words[row, 1] = np.int64(np.rint(weight[row] * heavy))
     return scale
 
 
@@ -109,8 +110,8 @@ def boost_many(
     """
     n, n_targets = residual.shape
     most = (nodes.shape[1] + 1) // 2
-    words, mixed, rows = np.empty((n, 2), np.int64), np.zeros(n), inside.copy()
-    histograms = np.empty((most, columns.shape[0], 256, 2), np.int64)
+    words, mixed, rows = np.empty((n, 1 if (weight == 1.0).all() else 2), np.int64), np.zeros(n), inside.copy()
+    histograms = room_for(most, n_bins, words.shape[1])
     gains, spans, units = np.empty(2 * most - 1), np.empty((2 * most - 1, 2), np.int64), np.empty(2)
     mix = np.ones(n_targets)
     count_bits, total = 0, counts.sum()

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel, kernel_using
 from costframe.trees import histogram_kernels, partition_kernels, split_kernels, unpriced_kernels
-from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of
+from costframe.trees.unpriced_kernels import grow_unpriced, leaf_of, room_for
 
 __all__ = ["LOGISTIC", "SOFTMAX", "SQUARED", "add_rounds", "sum_losses"]
 
@@ -213,7 +213,7 @@ def add_rounds(
     n, n_outputs = scores.shape
     gradients, hessians = np.empty((n_outputs, n)), np.empty((n_outputs, n))
     words, rows = np.empty((n, 1 if kind == SQUARED and (weight == 1.0).all() else 2), np.int64), inside.copy()
-    histograms = np.empty((max_leaves, columns.shape[0], 256, words.shape[1]), np.int64)
+    histograms = room_for(max_leaves, n_bins, words.shape[1])
     gains, spans, units = np.empty(2 * max_leaves - 1), np.empty((2 * max_leaves - 1, 2), np.int64), np.empty(2)
     count_bits, total = 0, counts.sum()
     while total >> count_bits:

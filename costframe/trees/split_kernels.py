@@ -128,8 +128,8 @@ def find_splits(
 
     Parameters
     ----------
-    histogram : int64 (k, 256, 1 or 2)
-        Sums of words per bin.
+    histogram : int64 (k, B, 1 or 2)
+        Sums of words per bin, as `add_rows` writes them.
     n_bins, columns : int64 (k,)
         Bins of each column besides the missing one, and its number.
     total : int64 (2,)
@@ -145,7 +145,7 @@ def find_splits(
     left : int64 (d, 2)
         Written at `columns`: sums of words that go left.
     """
-    with_hessians = histogram.shape[2] == 2
+    with_hessians, last = histogram.shape[2] == 2, histogram.shape[1] - 1
     running, nothing, missing = np.zeros((2, 256), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
     cells, scores = np.empty(256, np.int64), np.empty((2, 256))
     bits = scores.view(np.int64)
@@ -162,10 +162,10 @@ def find_splits(
         else:
             _add_up(histogram, k, n_bins[k], running)
         _score(running, n_cells, nothing, total, count_bits, units, limits, with_hessians, 0, scores)
-        some_missing = histogram[k, 255, 0] != 0
+        some_missing = histogram[k, last, 0] != 0
         if some_missing:
             for word in range(histogram.shape[2]):
-                missing[word] = histogram[k, 255, word]
+                missing[word] = histogram[k, last, word]
             _score(running, n_cells, missing, total, count_bits, units, limits, with_hessians, 1, scores)
         best, at, way = _best(scores, bits, n_cells, 2 if some_missing else 1, parent)
         better = 0.5 * (best - parent)
@@ -187,16 +187,17 @@ def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDA
 
     Parameters
     ----------
-    histogram, child : int64 (k, 256, 1 or 2)
+    histogram, child : int64 (k, B, 1 or 2)
         Of the parent, written, and of one child.
     n_bins : int64 (k,)
         Bins that are in use besides the missing one.
     """
+    last = histogram.shape[1] - 1
     for k in range(histogram.shape[0]):
         for word in range(histogram.shape[2]):
             for cell in range(n_bins[k]):
                 histogram[k, cell, word] -= child[k, cell, word]
-            histogram[k, 255, word] -= child[k, 255, word]
+            histogram[k, last, word] -= child[k, last, word]
 
 
 @kernel
@@ -219,7 +220,7 @@ def search_pair(
 
     Parameters
     ----------
-    small, large : int64 (k, 256, 1 or 2)
+    small, large : int64 (k, B, 1 or 2)
         Histograms of the smaller child, and of the parent; the latter is written.
     totals : int, int, int, int
         Sums of words of the smaller child, then of the larger one.

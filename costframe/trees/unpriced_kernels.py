@@ -9,9 +9,19 @@ from costframe.trees.histogram_kernels import add_rows
 from costframe.trees.partition_kernels import partition_rows
 from costframe.trees.split_kernels import find_splits, search_pair
 
-__all__ = ["grow_unpriced", "leaf_of"]
+__all__ = ["grow_unpriced", "leaf_of", "room_for"]
 
 _using = kernel_using(histogram_kernels, partition_kernels, split_kernels)
+
+
+@kernel
+def room_for(n_leaves: int, n_bins: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
+    """Return room for the histograms of a tree's leaves, no wider than the column of most bins needs."""
+    width = 2
+    for count in n_bins:
+        while width <= count:
+            width *= 2
+    return np.empty((n_leaves, n_bins.shape[0], width, n_words), np.int64)
 
 
 @kernel
@@ -85,8 +95,8 @@ def grow_unpriced(
         As for `find_splits`.
     max_depth : int
         Comparisons on a path, at most.
-    histograms : int64 (L, k, 256, 1 or 2)
-        Room; L is the most leaves.
+    histograms : int64 (L, k, B, 1 or 2)
+        Room, as `room_for` gives it; L is the most leaves.
     nodes : int64 (2 L - 1, 5)
         Written: feature (-1 at leaves), bin, missing left, left and right child.
     gains : float64 (2 L - 1,)

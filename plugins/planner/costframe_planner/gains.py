@@ -9,6 +9,7 @@ import numpy as np
 from costframe.trees.binning import BinMapper
 from costframe.trees.folds import TreeShape
 from costframe.trees.many import regress_many
+from costframe_planner.problem import COARSE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,19 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["regress", "seen_at"]
 
-_LEAVES, _STEP, _ROUNDS, _L2 = 8, 0.08, 60, 5.0
+_LEAVES, _L2 = 8, 5.0
+_STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # up to so many rows, the step and its rounds
 _SHARE, _FEWEST = 300, 20  # a leaf has a 300th of the rows, and so many at least
 
 
 def seen_at(problem: Problem, model: SetModel) -> BinnedData:
     """Return what is known at a set: the features that its model reads, and its scores."""
-    features = problem.data.take_columns(np.array(model.features, np.int64))
-    scores = BinMapper.fit(model.scores, sample_weight=problem.rows.weight).transform(model.scores)
+    features = problem.coarse.take_columns(np.array(model.features, np.int64))
+    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=problem.rows.weight)
+    scores = mapper.transform(model.scores)
     return features.beside(scores)
 
 
 def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True) -> ManyFolds:
     """Regress targets, float64 (n, T), on what is known at a set, cross-fitted on halves of the rows."""
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
-    shape = TreeShape(_LEAVES, fewest, _STEP, _L2, _ROUNDS)
+    step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
+    shape = TreeShape(_LEAVES, fewest, step, _L2, n_rounds)
     return regress_many(seen, problem.rows, targets, problem.half, shape, whole=whole, n_threads=1)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.stages import Answer
 from costframe.core.threads import run_parallel
 from costframe.core.tree_table import TreeTable
-from costframe.trees.boosting import Ensemble
 from costframe.trees.folds import boost_folds
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.trees.folds import BoostedFolds, TreeShape
+    from costframe.trees.folds import BoostedFolds, SummedTrees, TreeShape
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 
@@ -25,10 +25,11 @@ __all__ = ["SetModel", "train_models"]
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
 _ROWS_TO_TRY = 12_000
-_STEPS = (5_000, 0.08), (np.inf, 0.2)
+_STEPS = (5_000, 500, 0.08), (np.inf, np.inf, 0.2)  # up to so many rows and features
 _PATIENCE = 20
 _FEW_TREES = 600
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
+_MANY = 150  # features of a set; of more, fewer bins do
 
 
 @frozen(eq=False)
@@ -41,9 +42,8 @@ class SetModel:
         Those that it reads, ascending.
     learners : TreeTable, or callable
         Trees over all columns, or a function of rows of `features` that gives scores; trained on all rows.
-    weights : float64 (T, K)
-        Of the trees.
-    intercept : float64 (K,)
+    answer : Answer
+        Their sum, where they are the first learners of a bank.
     scores : float64 (n, K)
         Out of fold.
     losses : float64 (n,)
@@ -52,22 +52,21 @@ class SetModel:
 
     features: tuple[int, ...]
     learners: TreeTable | Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    weights: NDArray[np.float64]
-    intercept: NDArray[np.float64]
+    answer: Answer
     scores: NDArray[np.float64]
     losses: NDArray[np.float64]
 
 
 def choose_shape(problem: Problem) -> TreeShape:
     """Choose the size of trees by the loss out of fold of a model on all features, on some of the rows."""
-    settings, n = problem.settings, problem.n_rows
-    step = settings.learning_rate or next(step for most, step in _STEPS if n <= most)
+    settings, n, d = problem.settings, problem.n_rows, problem.data.bins.shape[1]
+    step = settings.learning_rate or next(step for rows, columns, step in _STEPS if n <= rows and d <= columns)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
     shapes = [problem.shape(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:
         return evolve(shapes[0], max_leaves=settings.max_leaves)
     chosen = problem.sample(_ROWS_TO_TRY)
-    data, rows, fold = problem.data.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
+    data, rows, fold = problem.coarse.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
     judged = np.unique(fold)[: 2 if len(chosen) > 2_000 else None].tolist()
 
     def loss(shape: TreeShape) -> float:
@@ -77,15 +76,16 @@ def choose_shape(problem: Problem) -> TreeShape:
     return shapes[int(np.argmin(losses))]
 
 
-def _averaged(fitted: BoostedFolds, columns: NDArray[np.int64]) -> Ensemble:
+def _averaged(fitted: BoostedFolds, columns: NDArray[np.int64]) -> SummedTrees:
     """Average the ensemble of all rows and those without a fold, if they have few trees together; else it is alone."""
     whole = fitted.whole(columns)
-    if len(whole.tables) * (1 + fitted.n_parts) > _FEW_TREES:
+    if len(whole.outputs) * (1 + fitted.n_parts) > _FEW_TREES:
         return whole
     every = [whole, *fitted.parts(columns)]
-    tables = [table for each in every for table in each.tables]
-    outputs = [output for each in every for output in each.outputs]
-    return Ensemble(whole.intercept, whole.step / len(every), whole.link, tables, outputs, [len(tables)])
+    trees = TreeTable.concatenate([each.trees for each in every])
+    return evolve(
+        whole, step=whole.step / len(every), trees=trees, outputs=np.concatenate([each.outputs for each in every])
+    )
 
 
 def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
@@ -103,8 +103,9 @@ def given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> Set
     for number in np.unique(fold).tolist():
         out = fold == number
         scores[out] = base.fit(rows.take(~out), columns)(rows.X[np.ix_(out, columns)]).reshape(-1, n_outputs)
-    whole, losses = base.fit(rows, columns), problem.loss.each(rows.y, scores)
-    return SetModel(tuple(columns.tolist()), whole, np.eye(n_outputs), np.zeros(n_outputs), scores, losses)
+    answer = Answer(np.arange(1), np.eye(n_outputs), np.zeros(n_outputs), problem.loss.link)
+    losses = problem.loss.each(rows.y, scores)
+    return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses)
 
 
 def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetModel]:
@@ -117,15 +118,12 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         varied = columns[problem.data.splittable[columns]]
         if base is not None and len(varied):
             return given_model(problem, base, varied)
-        data = problem.data.take_columns(columns)
+        data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
         ensemble = _averaged(fitted, columns)
-        trees = TreeTable.concatenate(ensemble.tables)
-        weights = np.zeros((len(trees), len(ensemble.intercept)))
-        weights[np.arange(len(trees)), ensemble.outputs] = ensemble.step
-        read = tuple(np.unique(trees.feature[trees.feature >= 0]).tolist())
+        read = tuple(np.setdiff1d(ensemble.trees.feature, [-1]).tolist())
         losses = problem.loss.each(problem.rows.y, fitted.scores)
-        return SetModel(read, trees, weights, ensemble.intercept, fitted.scores, losses)
+        return SetModel(read, ensemble.trees, ensemble.answer, fitted.scores, losses)
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)

@@ -34,7 +34,7 @@ __all__ = ["PlanPoint", "PlannedPath", "measure_path"]
 
 _TRADEOFFS = 36  # from where prices hardly count to where nothing is bought
 _LEAST, _MOST = 1e-4, 30.0  # in units of (loss of the constant) / (cost of all features)
-_INDUCED = slice(4, 32, 3)  # of these, where backward induction is tried as well
+_INDUCED = slice(6, 32, 6)  # of these, where backward induction is tried as well
 
 
 @frozen
@@ -104,9 +104,9 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if not -1 <= point.stop < len(self.trained.models):
             raise ParameterError(f"point: expected one of this path's, got {point!r}")
         if point.stop >= 0:
-            return alone(self.data, self.problem, self.trained.models[point.stop])
+            return alone(self.data, self.trained.models[point.stop])
         made = induce(self.problem, self.trained, point.tradeoff, whole=True) if point.induced else None
-        return planned(self.data, self.problem, self.trained, point.tradeoff, made)
+        return planned(self.data, self.trained, point.tradeoff, made)
 
     def plain(self) -> PlanPoint:
         """Return the best set alone; of several, the cheapest."""
@@ -152,7 +152,7 @@ def measure_path(
         points += [_measured(problem, trained, _unknown(tradeoff), score) for tradeoff in tradeoffs]
         for done, tradeoff in enumerate(tradeoffs[_INDUCED]):
             points.append(_measured(problem, trained, _unknown(tradeoff, induced=True), score))
-            told(0.9 + 0.01 * done)
+            told(0.9 + 0.02 * done)
     return PlannedPath(tuple(points), trained, problem, data, scoring)
 
 

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Trained", "induce", "train_plain", "train_planner"]
 
-_QUICK_ROWS, _QUICK_ROUNDS, _QUICK_STEP = 8_000, 40, 0.2
-_FEW_ROWS, _JUDGED = 2_000, 3  # quick fits on fewer are judged on so many folds, else on one
+_QUICK_ROWS = 8_000
+_FEW_ROWS = 2_000
+_FEW, _MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits on so few rows, and on more
+_JUDGED = 3  # quick fits on few rows are judged on so many folds, else on one
 
 
 @frozen(eq=False)
@@ -77,16 +79,15 @@ def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
     chosen = problem.sample(_QUICK_ROWS)
     folds = np.unique(problem.fold[chosen]).tolist()
-    leaves = 8 if problem.n_rows <= _FEW_ROWS else 16
     archive = SetArchive(
-        problem.data.take_rows(chosen),
+        problem.coarse.take_rows(chosen),
         problem.rows.take(chosen),
         problem.loss,
         problem.fold[chosen],
         problem.half[chosen],
         tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
         problem.prices,
-        problem.shape(leaves, _QUICK_STEP, _QUICK_ROUNDS, None),
+        problem.shape(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
     )
     archive.search(problem.settings.max_tries, lambda share: told(0.4 * share))

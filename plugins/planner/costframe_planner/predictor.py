@@ -24,30 +24,28 @@ if TYPE_CHECKING:
     from costframe.trees.many import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
-    from costframe_planner.problem import Problem
 
 __all__ = ["alone", "planned"]
 
 NAME = "base"  # what a saved model calls its opaque learners, with their numbers
 
 
-def alone(data: TrainingData, problem: Problem, model: SetModel) -> PlannedPredictor:
+def alone(data: TrainingData, model: SetModel) -> PlannedPredictor:
     """Return the model of one set, for all rows."""
-    bank, answers = _answers(data, problem, [model])
-    gains = _gains_bank(data, [], len(model.intercept))
+    bank, answers = _answers(data, [model])
+    gains = _gains_bank(data, [], len(model.answer.intercept))
     return PlannedPredictor(bank, gains, [Stop(model.features, *answers)], costs=data.costs)
 
 
 def planned(
     data: TrainingData,
-    problem: Problem,
     trained: Trained,
     tradeoff: float,
     induced: Sequence[ManyFolds] | None = None,
 ) -> PlannedPredictor:
     """Return the planning model; `induced` are the regressions of a plan made backwards for its prices and tradeoff."""
     models = trained.models
-    bank, answers = _answers(data, problem, models)
+    bank, answers = _answers(data, models)
     regressions = [*trained.gains, *(induced or [])]
     tables = [
         each.trees.remap_features(_columns(data, models[k % (len(models) - 1)])) for k, each in enumerate(regressions)
@@ -63,25 +61,23 @@ def planned(
         )
         for k, (model, answer) in enumerate(zip(models, answers, strict=True))
     ]
-    gains = _gains_bank(data, tables, len(models[0].intercept))
+    gains = _gains_bank(data, tables, len(models[0].answer.intercept))
     rows = trained.routes.prices.n_rows
     return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, rows if data.prices.once.any() else None)
 
 
-def _answers(data: TrainingData, problem: Problem, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:
+def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:
     """Put the learners of all models into one bank, and say which of them each model adds up."""
     banks = [_bank(model, f"{NAME} {number}", data.feature_names) for number, model in enumerate(models)]
-    answers = [
-        Answer(learners, model.weights, model.intercept, problem.loss.link)
-        for learners, model in zip(_spans(banks), models, strict=True)
-    ]
+    answers = [evolve(model.answer, learners=learners) for learners, model in zip(_spans(banks), models, strict=True)]
     return evolve(WeakLearnerBank.concatenate(banks), categories=data.categories), answers
 
 
 def _bank(model: SetModel, title: str, names: tuple[str, ...]) -> WeakLearnerBank:
     if isinstance(model.learners, TreeTable):
         return WeakLearnerBank.from_trees(model.learners, names)
-    return WeakLearnerBank.opaque(names, [OpaqueLearner(title, model.learners, model.features, len(model.intercept))])
+    n_outputs = len(model.answer.intercept)
+    return WeakLearnerBank.opaque(names, [OpaqueLearner(title, model.learners, model.features, n_outputs)])
 
 
 def _gains_bank(data: TrainingData, tables: Sequence[TreeTable], n_scores: int) -> WeakLearnerBank:
@@ -99,7 +95,7 @@ def _score_names(data: TrainingData, count: int) -> tuple[str, ...]:
 
 def _columns(data: TrainingData, model: SetModel) -> NDArray[np.int32]:
     """Columns of the gains' bank that a regression's columns are: the set's features, then the scores."""
-    d, n_scores = len(data.feature_names), len(model.intercept)
+    d, n_scores = len(data.feature_names), len(model.answer.intercept)
     return np.array([*model.features, *range(d, d + n_scores)], np.int32)
 
 

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from costframe_planner.base import Base
     from costframe_planner.settings import Settings
 
-__all__ = ["Problem", "check_prices", "count_rows"]
+__all__ = ["COARSE", "Problem", "check_prices", "count_rows"]
 
 _FOLDS = (2_000, 5), (20_000, 4)  # up to so many rows, so many folds
 _FEWEST_FOLDS = 3
 _LEAST_ROWS = (2_500, 5), (np.inf, 20)  # up to so many rows, so many in a leaf
+COARSE = 63  # bins; with the missing one they are a power of two
 
 
 @frozen(eq=False)
@@ -41,6 +42,8 @@ class Problem:
     rows : Rows
     data : BinnedData
         Their features.
+    coarse : BinnedData
+        The same in fewer bins, for what need not be strong: quick fits and regressions.
     loss : SquaredLoss, LogisticLoss or SoftmaxLoss
     fold, half : int64 (n,)
         Folds of the models, and of the regressions over what they say; equal rows, or rows of a query, are together.
@@ -58,6 +61,7 @@ class Problem:
 
     rows: Rows
     data: BinnedData
+    coarse: BinnedData
     loss: SquaredLoss
     fold: NDArray[np.int64]
     half: NDArray[np.int64]
@@ -83,14 +87,18 @@ class Problem:
         rows = _together(data)
         n_rows = count_rows(rows)
         count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
-        mapper = BinMapper.fit(
-            rows.X, max_bins=settings.max_bins, sample_weight=rows.weight, categorical=data.categorical,
-            n_threads=n_threads,
-        )  # fmt: skip
+
+        def binned(most: int) -> BinnedData:
+            mapper = BinMapper.fit(
+                rows.X, max_bins=most, sample_weight=rows.weight, categorical=data.categorical, n_threads=n_threads
+            )
+            return mapper.transform(rows.X, n_threads=n_threads)
+
         numbers, fold, half = deal(rows, data, count)
         return cls(
             rows,
-            mapper.transform(rows.X, n_threads=n_threads),
+            fine := binned(settings.max_bins),
+            fine if fine.mapper.n_bins.max() <= COARSE else binned(COARSE),
             loss_for(data.n_classes),  # type: ignore[arg-type]
             fold,
             half,

@@ -166,3 +166,17 @@ def test_labels_beyond_all_doubles_are_refused():
     X, _ = table(10)
     with pytest.raises(DataError, match=r"^y: expected numbers, got a whole number beyond all doubles"):
         PlannerRegressor(**QUICK).fit(X, [10**400] * 10)
+
+
+def test_features_that_split_nowhere_are_left_out_at_once():
+    d = 30
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, d))
+    rows, fold = Rows(X, (X[:, 3] + X[:, 4] > 0).astype(np.int64), np.ones(400)), np.arange(400) % 2
+    prices = SetPrices(np.ones(d), np.zeros(0), np.zeros((d, 0), bool), 1.0)
+    data, shape = BinMapper.fit(X).transform(X), TreeShape(4, 20, 0.2, n_rounds=5, patience=None)
+    archive = SetArchive(data, rows, LogisticLoss(), fold, fold, (0, 1), prices, shape)
+    archive._try(archive._neighbors(frozenset(range(d))))
+    used = frozenset(np.flatnonzero(np.diagonal(archive.gain)).tolist())
+    assert {3, 4} <= used < frozenset(range(d))
+    assert archive.found[used].loss == archive.found[frozenset(range(d))].loss

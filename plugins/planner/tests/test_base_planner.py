@@ -20,7 +20,7 @@ from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 
 COSTS = {"features": {"a": 1.0, "b": 2.0, "c": {"cost": 1.0, "needs": ["lab"]}, "d": 3.0}, "resources": {"lab": 4.0}}
 QUICK = {"n_sets": 5, "max_tries": 25}
-LAWS = QUICK | {"n_estimators": None}  # which the kit would set
+LAWS = {"n_sets": 8, "max_tries": 40, "n_estimators": None}  # the last the kit would set
 
 
 def only(**kinds):
@@ -29,7 +29,7 @@ def only(**kinds):
 
 
 @parametrize_algorithm(
-    only(classifier=PlannerClassifier), settings=LAWS | {"base": DecisionTreeClassifier(max_depth=3)}
+    only(classifier=PlannerClassifier), settings=LAWS | {"base": DecisionTreeClassifier(max_depth=3, min_samples_leaf=20)}
 )
 def test_laws_of_classes(check):
     check()
@@ -37,7 +37,7 @@ def test_laws_of_classes(check):
 
 @parametrize_algorithm(
     only(regressor=PlannerRegressor, ranker=PlannerRanker),
-    settings=LAWS | {"base": DecisionTreeRegressor(max_depth=3)},
+    settings=LAWS | {"base": DecisionTreeRegressor(max_depth=3, min_samples_leaf=20)},
 )
 def test_laws_of_numbers(check):
     check()

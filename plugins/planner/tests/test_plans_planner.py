@@ -103,3 +103,16 @@ def test_induction_is_sometimes_better_than_loss_to_go_and_never_worse(monkeypat
             assert induced <= to_go + 1e-12
             better += induced < to_go - 1e-9
     assert better > 0
+
+
+def test_prices_of_one_feature_more_or_less_are_differences():
+    rng = np.random.default_rng(0)
+    prices = SetPrices(rng.random(6), rng.random(3), rng.random((6, 3)) < 0.4, 1.0)
+    for size in range(7):
+        features = frozenset(rng.permutation(6)[:size].tolist())
+        more, less = prices.of_each_more(features), prices.of_each_less(features)
+        for f in range(6):
+            if f in features:
+                assert less[f] == pytest.approx(prices.of_set(features) - prices.of_set(features - {f}))
+            else:
+                assert more[f] == pytest.approx(prices.of_set(features | {f}) - prices.of_set(features))
