@@ -38,8 +38,9 @@ _LEVELS = 24  # at most; a level is half of the one before unless there would be
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
 _FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need but show what they are worth
+_FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; hardly any that is hopeless by then pays
 _FRESH = 3  # of so many levels, one is tried afresh as well
-_HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
+_HOPELESS = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, is given up until then
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
@@ -56,6 +57,10 @@ class Bundle:
 
     features: NDArray[np.bool_]
     resources: NDArray[np.bool_]
+
+    def is_part_of(self, other: Bundle) -> bool:
+        """Whether another one buys all of it."""
+        return not ((self.features & ~other.features).any() or (self.resources & ~other.resources).any())
 
 
 def bundles(prices: PriceArrays) -> list[Bundle]:
@@ -176,16 +181,24 @@ class Annealer:
         while True:
             best, best_place = line, -1
             for place in waiting.due(tradeoff):
-                fork = line.fork()
-                fork.prices.waive(waiting.ahead[place].features, waiting.ahead[place].resources)
-                fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS)
-                waiting.tried(place, tradeoff, line, fork)
+                fork, pays = self._grow_fork(line, tradeoff, waiting.ahead[place])
+                waiting.tried(place, tradeoff, pays)
                 if _value(fork, tradeoff) < _value(best, tradeoff):
                     best, best_place = fork, place
             if best is line:
                 return line
             line = best
             waiting.taken(best_place, tradeoff)
+
+    def _grow_fork(self, line: Line, tradeoff: float, bundle: Bundle) -> tuple[Line, float]:
+        """Grow a fork for which a bundle is waived; return it, and the tradeoff below which it would pay."""
+        fork = line.fork()
+        fork.prices.waive(bundle.features, bundle.resources)
+        fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FIRST_ROUNDS)
+        if (pays := _repaid(line, fork)) < tradeoff / _HOPELESS:
+            return fork, 2 * pays
+        fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS - _FIRST_ROUNDS)
+        return fork, _repaid(line, fork)
 
     def _extend(self, line: Line, tradeoff: float, judged_at: float, patience: int, rounds: int) -> Line:
         """Add rounds at a tradeoff as long as loss + judged_at * cost falls; return the best line."""
@@ -241,10 +254,9 @@ class _Waiting:
         """Places of the bundles that are worth a fork now."""
         return [place for place, pays in enumerate(self.pays) if tradeoff <= _NEAR * pays]
 
-    def tried(self, place: int, tradeoff: float, line: Line, fork: Line) -> None:
-        """Take note of what a fork gained, and cost."""
-        gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
-        self.pays[place] = gained / cost if cost > 0 and gained > 0 else tradeoff / _HOPELESS
+    def tried(self, place: int, tradeoff: float, pays: float) -> None:
+        """Take note of the tradeoff below which a fork that was grown at a higher one would pay."""
+        self.pays[place] = pays if pays > 0 else tradeoff / _HOPELESS
 
     def waive_taken(self, line: Line) -> None:
         """Waive for another line what was taken."""
@@ -253,9 +265,17 @@ class _Waiting:
                 line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Take a bundle; others that have gained something may pay together with it."""
+        """Take a bundle, with those that are part of it; others that have gained something may pay together with it."""
         self.pays = [max(pays, tradeoff) if pays > tradeoff / _HOPELESS else pays for pays in self.pays]
-        self.pays[place] = -1.0
+        for other, bundle in enumerate(self.ahead):
+            if bundle.is_part_of(self.ahead[place]):
+                self.pays[other] = -1.0
+
+
+def _repaid(line: Line, fork: Line) -> float:
+    """Return the loss that a fork gains for each unit of its further cost; not a positive number if it gains none."""
+    gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
+    return gained / cost if cost > 0 else np.inf * gained if gained else 0.0
 
 
 def _value(line: Line, tradeoff: float) -> float:
