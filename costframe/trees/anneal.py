@@ -39,7 +39,7 @@ _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, 
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
 _FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need but show what they are worth
 _FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; hardly any that is hopeless by then pays
-_FRESH = 3  # of so many levels, one is tried afresh as well
+_FRESH, _FRESH_ROUNDS = 3, 400  # of so many levels, one is tried afresh as well, and rounds then
 _HOPELESS = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, is given up until then
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
@@ -173,8 +173,11 @@ class Annealer:
             if afresh and number % _FRESH == 0 and line.n_rounds:
                 fresh = start.fork()
                 waiting.waive_taken(fresh)
-                self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=self.most_rounds)
-        self.settle(line, float(tradeoffs[-1]), patience=_LAST_PATIENCE, rounds=self.most_rounds)
+                self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=_FRESH_ROUNDS)
+        last = float(tradeoffs[-1])
+        if last > 0:  # at 0, nothing has to repay its price
+            line = self._look_ahead(self.settle(line, last), last, waiting)
+        self.settle(line, last, patience=_LAST_PATIENCE, rounds=self.most_rounds)
 
     def _look_ahead(self, line: Line, tradeoff: float, waiting: _Waiting) -> Line:
         """Go over to the best fork for which a bundle is waived, as long as one is better at its true cost."""
