@@ -6,8 +6,9 @@ every resource a fork is grown for which it is waived, and if the whole, at its 
 from there.
 
 Only models that may be wanted become points of the path, and only they are scored: those that lose less on validation
-rows than all before them that cost no more. To score each of thousands of rounds would take as long as to grow them,
-and the best of thousands of scores is one that chance has chosen.
+rows than all before them that cost no more, and the best of each line at each level, for few validation rows may rank
+finished models otherwise by their score than by their loss. To score each of thousands of rounds would take as long as
+to grow them, and the best of thousands of scores is one that chance has chosen.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ _FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; ha
 _FRESH, _FRESH_ROUNDS = 3, 400  # of so many levels, one is tried afresh as well, and rounds then
 _HOPELESS = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, is given up until then
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
+_TOGETHER = 2  # a fork that would pay at a tradeoff so many times lower is grown again when another one is taken
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
 
@@ -150,8 +152,8 @@ class Annealer:
         first = len(self.branches)
         self.branches += other.branches
         for point in other.points:
-            if self._worth_noting(point.loss, point.cost):
-                self.points.append(evolve(point, branch=first + point.branch))
+            self._worth_noting(point.loss, point.cost)
+            self.points.append(evolve(point, branch=first + point.branch))
 
     def settle(self, line: Line, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS) -> Line:
         """Add rounds as long as validation loss + tradeoff * cost falls, and return the best line."""
@@ -161,19 +163,21 @@ class Annealer:
         """Grow a line that knows no prices to its best."""
         return self._extend(line, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
-    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, afresh: bool) -> None:
-        """Settle at each tradeoff in turn, looking ahead for these bundles; start afresh at some, if asked to.
+    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, dear: float = 0.0) -> None:
+        """Settle at each tradeoff in turn, looking ahead for these bundles; start afresh at some.
 
         What was grown when little was bought stays in a line for good. A fresh line at a tradeoff, with the bundles
-        waived that were taken above it, has no such past, and is often better where rows pay one by one.
+        waived that were taken above it, has no such past, and is often better where rows pay one by one. When one has
+        cost `dear`, there is no further one, for it would hardly differ from a line that knows no prices.
         """
         waiting, start = _Waiting(ahead), line
         for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
             line = self._look_ahead(self.settle(line, tradeoff), tradeoff, waiting)
-            if afresh and number % _FRESH == 0 and line.n_rounds:
+            if number % _FRESH == 0 and line.n_rounds and dear > 0:
                 fresh = start.fork()
                 waiting.waive_taken(fresh)
-                self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=_FRESH_ROUNDS)
+                fresh = self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=_FRESH_ROUNDS)
+                dear = 0.0 if fresh.running.cost >= dear else dear
         last = float(tradeoffs[-1])
         if last > 0:  # at 0, nothing has to repay its price
             line = self._look_ahead(self.settle(line, last), last, waiting)
@@ -205,7 +209,7 @@ class Annealer:
 
     def _extend(self, line: Line, tradeoff: float, judged_at: float, patience: int, rounds: int) -> Line:
         """Add rounds at a tradeoff as long as loss + judged_at * cost falls; return the best line."""
-        best, value, since = line, _value(line, judged_at), 0
+        best, value, since, noted = line, _value(line, judged_at), 0, True
         growing, branch = line.fork(), len(self.branches)
         self.branches.append(growing.boosted.ensemble)
         if not self._costs:
@@ -213,22 +217,30 @@ class Annealer:
         while growing.n_rounds < min(line.n_rounds + rounds, self.most_rounds) and since < patience:
             drawn, since = growing.random.bit_generator.state, since + 1
             if growing.add_round(tradeoff):
-                self._note(growing, branch, tradeoff)
+                wanted = self._note(growing, branch, tradeoff)
                 now = _value(growing, judged_at)
                 if now < value:
-                    best, value, since = growing.fork(), now, 0
+                    best, value, since, noted = growing.fork(), now, 0, wanted
             elif drawn == growing.random.bit_generator.state:
                 break  # nothing is drawn at random, so the next round would be as idle
+        if judged_at == tradeoff and not noted:  # a fork is but a trial
+            self._add_point(best, branch, tradeoff)
         return best
 
-    def _note(self, line: Line, branch: int, tradeoff: float) -> None:
-        """Make a point of the line as it is, if it may be wanted."""
-        running = line.running
-        if self._worth_noting(running.loss, running.cost):
-            score = -running.loss if self.score is None else self.score(running)
-            self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
+    def _note(self, line: Line, branch: int, tradeoff: float) -> bool:
+        """Make a point of the line as it is, if it may be wanted; True if so."""
+        wanted = self._worth_noting(line.running.loss, line.running.cost)
+        if wanted:
+            self._add_point(line, branch, tradeoff)
         if self.told is not None:
             self.told(tradeoff)
+        return wanted
+
+    def _add_point(self, line: Line, branch: int, tradeoff: float) -> None:
+        """Score the line as it is, and make a point of it."""
+        running = line.running
+        score = -running.loss if self.score is None else self.score(running)
+        self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
 
     def _worth_noting(self, loss: float, cost: float) -> bool:
         """Whether a model loses less than all so far that cost no more; take note of it if so."""
@@ -268,8 +280,8 @@ class _Waiting:
                 line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Take a bundle, with those that are part of it; others that have gained something may pay together with it."""
-        self.pays = [max(pays, tradeoff) if pays > tradeoff / _HOPELESS else pays for pays in self.pays]
+        """Take a bundle, with those that are part of it; others that have gained much may pay together with it."""
+        self.pays = [max(pays, tradeoff) if pays > tradeoff / _TOGETHER else pays for pays in self.pays]
         for other, bundle in enumerate(self.ahead):
             if bundle.is_part_of(self.ahead[place]):
                 self.pays[other] = -1.0
