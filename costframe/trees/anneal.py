@@ -43,7 +43,6 @@ _FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; ha
 _FRESH, _FRESH_ROUNDS = 3, 400  # of so many levels, one is tried afresh as well, and rounds then
 _HOPELESS = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, is given up until then
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
-_TOGETHER = 2  # a fork that would pay at a tradeoff so many times lower is grown again when another one is taken
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
 
@@ -280,8 +279,8 @@ class _Waiting:
                 line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Take a bundle, with those that are part of it; others that have gained much may pay together with it."""
-        self.pays = [max(pays, tradeoff) if pays > tradeoff / _TOGETHER else pays for pays in self.pays]
+        """Take a bundle, with those that are part of it; others that have gained something may pay together with it."""
+        self.pays = [max(pays, tradeoff) if pays > tradeoff / _HOPELESS else pays for pays in self.pays]
         for other, bundle in enumerate(self.ahead):
             if bundle.is_part_of(self.ahead[place]):
                 self.pays[other] = -1.0
