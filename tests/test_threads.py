@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -93,3 +94,20 @@ def test_kernels_work_where_nothing_can_be_cached():
     code = "from costframe.core.jit import kernel\ndef add_one(x): return x + 1\nprint(kernel(add_one)(1))\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "2"
+
+
+def test_work_inside_parallel_work_is_not_kept_until_the_outer_one_ends():
+    class Part:
+        pass
+
+    def outer(_):
+        kept = []
+        for _ in range(5):
+            parts = [Part(), Part()]
+            kept += [weakref.ref(part) for part in parts]
+            run_parallel(id, parts, 2)
+        del parts
+        return sum(part() is not None for part in kept)
+
+    both_run = threading.Barrier(2)
+    assert run_parallel(lambda part: (both_run.wait(10), outer(part), both_run.wait(10))[1], range(2), 2) == [0, 0]

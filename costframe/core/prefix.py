@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.bits import bit_sets, bits_of, word_count
+from costframe.core.report import weighted_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,5 +91,5 @@ class PrefixCost:
                 per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
             total = float(self._weight.sum())
             # Rounded as a report's mean is, to the last digit.
-            self._mean = float((per_row + self._bought) @ self._weight) * (1.0 / total) if total > 0 else 0.0
+            self._mean = weighted_sum(per_row + self._bought, self._weight) * (1.0 / total) if total > 0 else 0.0
         return self._mean

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from costframe.core.price_arrays import PriceArrays
 
-__all__ = ["Charges", "CostReport", "Evaluation", "squeezed", "sum_charges"]
+__all__ = ["Charges", "CostReport", "Evaluation", "squeezed", "sum_charges", "weighted_sum"]
 
 
 @frozen
@@ -140,11 +140,11 @@ class CostReport:
         features = prices.cost * charges.feature_weight * scale
         resources = prices.resource_cost * charges.resource_weight * scale
         evaluation = Evaluation(
-            *(float(part @ weight) * scale for part in (charges.learners, charges.comparisons, charges.reuse))
+            *(weighted_sum(part, weight) * scale for part in (charges.learners, charges.comparisons, charges.reuse))
         )
         return cls(
             per_row=per_row,
-            mean=float(per_row @ weight) * scale,
+            mean=weighted_sum(per_row, weight) * scale,
             fixed=float(_bought_by_any(charges.acquired, weight) @ prices.once) if prices.once.any() else 0.0,
             by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
             by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
@@ -157,6 +157,11 @@ class CostReport:
             feature_names=prices.names,
             cut=charges.cut,
         )
+
+
+def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the sum of values times weights: on one thread, and of the same digits on any machine, unlike `@`."""
+    return float((values * weight).sum())
 
 
 def squeezed(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[n
     last = np.append(np.flatnonzero(p[1:] != p[:-1]), len(p) - 1) if len(p) else np.empty(0, np.int64)
     ones, zeros = (np.diff(np.cumsum(each)[last], prepend=0.0) for each in (ones, zeros))  # of rows that tie
     below, pairs = np.cumsum(zeros) - zeros, float(ones.sum() * zeros.sum())
-    return float(ones @ (below + 0.5 * zeros) / pairs) if pairs else float("nan")
+    return float((ones * (below + 0.5 * zeros)).sum() / pairs) if pairs else float("nan")
 
 
 def average_precision(
@@ -58,7 +58,7 @@ def average_precision(
     last = np.append(np.flatnonzero(p[1:] != p[:-1]), len(p) - 1)  # of rows that tie
     found, drawn = np.cumsum(ones)[last], np.cumsum(weights[order])[last]
     precision = found / np.where(drawn > 0, drawn, 1.0)
-    return float(np.diff(found, prepend=0.0) @ precision / found[-1]) if found[-1] else 0.0
+    return float((np.diff(found, prepend=0.0) * precision).sum() / found[-1]) if found[-1] else 0.0
 
 
 def r2(

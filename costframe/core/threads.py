@@ -7,8 +7,8 @@ on the number of threads, so results do not either.
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock, Semaphore
 from typing import TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ __all__ = ["run_parallel", "thread_count"]
 A = TypeVar("A")
 B = TypeVar("B")
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+_pools: dict[int, tuple[ThreadPoolExecutor, Semaphore]] = {}  # by size; the semaphore counts idle threads
 _lock = Lock()
 os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
 
@@ -50,7 +50,7 @@ def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int)
         for index in waiting:
             results[index] = function(work[index])
 
-    helpers = [_pool(n_threads - 1).submit(drain) for _ in range(min(n_threads, len(work)) - 1)]
+    helpers = _submit(drain, n_threads - 1, min(n_threads, len(work)) - 1)
     try:
         drain()
     finally:
@@ -62,8 +62,14 @@ def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int)
     return results  # type: ignore[return-value]
 
 
-def _pool(size: int) -> ThreadPoolExecutor:
+def _submit(function: Callable[[], None], size: int, count: int) -> list[Future[None]]:
+    """Call `function` on up to `count` threads of a pool; on none that is busy, which would keep what it refers to."""
     with _lock:
         if size not in _pools:
-            _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="costframe")
-        return _pools[size]
+            _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="costframe"), Semaphore(size)
+        pool, idle = _pools[size]
+    helpers: list[Future[None]] = []
+    while len(helpers) < count and idle.acquire(blocking=False):
+        helpers.append(pool.submit(function))
+        helpers[-1].add_done_callback(lambda _: idle.release())
+    return helpers

@@ -6,8 +6,9 @@ every resource a fork is grown for which it is waived, and if the whole, at its 
 from there.
 
 Only models that may be wanted become points of the path, and only they are scored: those that lose less on validation
-rows than all before them that cost no more. To score each of thousands of rounds would take as long as to grow them,
-and the best of thousands of scores is one that chance has chosen.
+rows than all before them that cost no more, and the best of each line at each level, for few validation rows may rank
+finished models otherwise by their score than by their loss. To score each of thousands of rounds would take as long as
+to grow them, and the best of thousands of scores is one that chance has chosen.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ _LEVELS = 24  # at most; a level is half of the one before unless there would be
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
 _FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need but show what they are worth
-_FRESH = 3  # of so many levels, one is tried afresh as well
-_HOPELESS = 4  # a fork that gained nothing is grown again when the tradeoff has fallen so far
+_FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; hardly any that is hopeless by then pays
+_FRESH, _FRESH_ROUNDS = 3, 400  # of so many levels, one is tried afresh as well, and rounds then
+_HOPELESS = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, is given up until then
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
@@ -56,6 +58,10 @@ class Bundle:
 
     features: NDArray[np.bool_]
     resources: NDArray[np.bool_]
+
+    def is_part_of(self, other: Bundle) -> bool:
+        """Whether another one buys all of it."""
+        return not ((self.features & ~other.features).any() or (self.resources & ~other.resources).any())
 
 
 def bundles(prices: PriceArrays) -> list[Bundle]:
@@ -145,8 +151,8 @@ class Annealer:
         first = len(self.branches)
         self.branches += other.branches
         for point in other.points:
-            if self._worth_noting(point.loss, point.cost):
-                self.points.append(evolve(point, branch=first + point.branch))
+            self._worth_noting(point.loss, point.cost)
+            self.points.append(evolve(point, branch=first + point.branch))
 
     def settle(self, line: Line, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS) -> Line:
         """Add rounds as long as validation loss + tradeoff * cost falls, and return the best line."""
@@ -156,30 +162,33 @@ class Annealer:
         """Grow a line that knows no prices to its best."""
         return self._extend(line, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
-    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, afresh: bool) -> None:
-        """Settle at each tradeoff in turn, looking ahead for these bundles; start afresh at some, if asked to.
+    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, dear: float = 0.0) -> None:
+        """Settle at each tradeoff in turn, looking ahead for these bundles; start afresh at some.
 
         What was grown when little was bought stays in a line for good. A fresh line at a tradeoff, with the bundles
-        waived that were taken above it, has no such past, and is often better where rows pay one by one.
+        waived that were taken above it, has no such past, and is often better where rows pay one by one. When one has
+        cost `dear`, there is no further one, for it would hardly differ from a line that knows no prices.
         """
         waiting, start = _Waiting(ahead), line
         for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
             line = self._look_ahead(self.settle(line, tradeoff), tradeoff, waiting)
-            if afresh and number % _FRESH == 0 and line.n_rounds:
+            if number % _FRESH == 0 and line.n_rounds and dear > 0:
                 fresh = start.fork()
                 waiting.waive_taken(fresh)
-                self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=self.most_rounds)
-        self.settle(line, float(tradeoffs[-1]), patience=_LAST_PATIENCE, rounds=self.most_rounds)
+                fresh = self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=_FRESH_ROUNDS)
+                dear = 0.0 if fresh.running.cost >= dear else dear
+        last = float(tradeoffs[-1])
+        if last > 0:  # at 0, nothing has to repay its price
+            line = self._look_ahead(self.settle(line, last), last, waiting)
+        self.settle(line, last, patience=_LAST_PATIENCE, rounds=self.most_rounds)
 
     def _look_ahead(self, line: Line, tradeoff: float, waiting: _Waiting) -> Line:
         """Go over to the best fork for which a bundle is waived, as long as one is better at its true cost."""
         while True:
             best, best_place = line, -1
             for place in waiting.due(tradeoff):
-                fork = line.fork()
-                fork.prices.waive(waiting.ahead[place].features, waiting.ahead[place].resources)
-                fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS)
-                waiting.tried(place, tradeoff, line, fork)
+                fork, pays = self._grow_fork(line, tradeoff, waiting.ahead[place])
+                waiting.tried(place, tradeoff, pays)
                 if _value(fork, tradeoff) < _value(best, tradeoff):
                     best, best_place = fork, place
             if best is line:
@@ -187,9 +196,19 @@ class Annealer:
             line = best
             waiting.taken(best_place, tradeoff)
 
+    def _grow_fork(self, line: Line, tradeoff: float, bundle: Bundle) -> tuple[Line, float]:
+        """Grow a fork for which a bundle is waived; return it, and the tradeoff below which it would pay."""
+        fork = line.fork()
+        fork.prices.waive(bundle.features, bundle.resources)
+        fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FIRST_ROUNDS)
+        if (pays := _repaid(line, fork)) < tradeoff / _HOPELESS:
+            return fork, 2 * pays
+        fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS - _FIRST_ROUNDS)
+        return fork, _repaid(line, fork)
+
     def _extend(self, line: Line, tradeoff: float, judged_at: float, patience: int, rounds: int) -> Line:
         """Add rounds at a tradeoff as long as loss + judged_at * cost falls; return the best line."""
-        best, value, since = line, _value(line, judged_at), 0
+        best, value, since, noted = line, _value(line, judged_at), 0, True
         growing, branch = line.fork(), len(self.branches)
         self.branches.append(growing.boosted.ensemble)
         if not self._costs:
@@ -197,22 +216,30 @@ class Annealer:
         while growing.n_rounds < min(line.n_rounds + rounds, self.most_rounds) and since < patience:
             drawn, since = growing.random.bit_generator.state, since + 1
             if growing.add_round(tradeoff):
-                self._note(growing, branch, tradeoff)
+                wanted = self._note(growing, branch, tradeoff)
                 now = _value(growing, judged_at)
                 if now < value:
-                    best, value, since = growing.fork(), now, 0
+                    best, value, since, noted = growing.fork(), now, 0, wanted
             elif drawn == growing.random.bit_generator.state:
                 break  # nothing is drawn at random, so the next round would be as idle
+        if judged_at == tradeoff and not noted:  # a fork is but a trial
+            self._add_point(best, branch, tradeoff)
         return best
 
-    def _note(self, line: Line, branch: int, tradeoff: float) -> None:
-        """Make a point of the line as it is, if it may be wanted."""
-        running = line.running
-        if self._worth_noting(running.loss, running.cost):
-            score = -running.loss if self.score is None else self.score(running)
-            self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
+    def _note(self, line: Line, branch: int, tradeoff: float) -> bool:
+        """Make a point of the line as it is, if it may be wanted; True if so."""
+        wanted = self._worth_noting(line.running.loss, line.running.cost)
+        if wanted:
+            self._add_point(line, branch, tradeoff)
         if self.told is not None:
             self.told(tradeoff)
+        return wanted
+
+    def _add_point(self, line: Line, branch: int, tradeoff: float) -> None:
+        """Score the line as it is, and make a point of it."""
+        running = line.running
+        score = -running.loss if self.score is None else self.score(running)
+        self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
 
     def _worth_noting(self, loss: float, cost: float) -> bool:
         """Whether a model loses less than all so far that cost no more; take note of it if so."""
@@ -241,10 +268,9 @@ class _Waiting:
         """Places of the bundles that are worth a fork now."""
         return [place for place, pays in enumerate(self.pays) if tradeoff <= _NEAR * pays]
 
-    def tried(self, place: int, tradeoff: float, line: Line, fork: Line) -> None:
-        """Take note of what a fork gained, and cost."""
-        gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
-        self.pays[place] = gained / cost if cost > 0 and gained > 0 else tradeoff / _HOPELESS
+    def tried(self, place: int, tradeoff: float, pays: float) -> None:
+        """Take note of the tradeoff below which a fork that was grown at a higher one would pay."""
+        self.pays[place] = pays if pays > 0 else tradeoff / _HOPELESS
 
     def waive_taken(self, line: Line) -> None:
         """Waive for another line what was taken."""
@@ -253,9 +279,17 @@ class _Waiting:
                 line.prices.waive(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Take a bundle; others that have gained something may pay together with it."""
+        """Take a bundle, with those that are part of it; others that have gained something may pay together with it."""
         self.pays = [max(pays, tradeoff) if pays > tradeoff / _HOPELESS else pays for pays in self.pays]
-        self.pays[place] = -1.0
+        for other, bundle in enumerate(self.ahead):
+            if bundle.is_part_of(self.ahead[place]):
+                self.pays[other] = -1.0
+
+
+def _repaid(line: Line, fork: Line) -> float:
+    """Return the loss that a fork gains for each unit of its further cost; not a positive number if it gains none."""
+    gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
+    return gained / cost if cost > 0 else np.inf * gained if gained else 0.0
 
 
 def _value(line: Line, tradeoff: float) -> float:

@@ -30,6 +30,7 @@ __all__ = ["Annealing", "AnnealingEstimator", "Start", "anneal"]
 
 _PATH_ROUNDS = 1000
 _CLEARLY = 0.95  # of the loss of the trees before them: what other trees must not lose more than, to be grown instead
+_NEARLY = 0.95  # of the cost of a line that knows no prices: one at prices that costs as much hardly differs from it
 _PLAIN_SHARE = 0.1  # of another line's time that one takes which knows no prices
 _NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start")
 
@@ -149,7 +150,8 @@ def anneal(
     def descend(number: int) -> Annealer:
         heir = annealer.heir()
         heir.told = tellers[number]
-        heir.descend(begin(chosen, chosen.prices[number]), tradeoffs, ahead, afresh=number == 0)
+        dear = 0.0 if number else _NEARLY * plain[best].running.cost
+        heir.descend(begin(chosen, chosen.prices[number]), tradeoffs, ahead, dear=dear)
         return heir
 
     for heir in run_parallel(descend, range(len(chosen.prices)), n_threads):

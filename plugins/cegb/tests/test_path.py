@@ -54,6 +54,18 @@ def test_every_point_costs_and_loses_what_the_path_says(rows, path):
     assert (constant.n_rounds, constant.cost) == (0, 0.0)
 
 
+def test_the_best_model_of_every_line_is_a_point(rows):
+    X, y = rows[0], np.where(np.random.default_rng(1).random(600) < 0.3, 1 - rows[1], rows[1])
+    model = CEGBClassifier(COSTS, 0.02, n_estimators=25, max_leaves=40, min_samples_leaf=1)
+    path = model.fit_path(X[:400], y[:400], X_val=X[400:], y_val=y[400:], tradeoffs=(0.02, 0.02))
+    for branch, ensemble in enumerate(path.branches):
+        tradeoff, values = 0.0 if branch in path.unpriced else 0.02, []
+        for n_rounds in range(1 + len(ensemble.rounds)):
+            report = path.predictor(evolve(path.points[0], branch=branch, n_rounds=n_rounds)).cost(X[400:])
+            values.append(log_loss(y[400:], report.predictions) + tradeoff * report.mean)
+        assert any(point.loss + tradeoff * point.cost == pytest.approx(min(values)) for point in path.points)
+
+
 def test_points_run_from_nothing_bought_to_everything(path):
     costs = [point.cost for point in path.frontier()]
     assert costs[0] == 0.0

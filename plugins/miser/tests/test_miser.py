@@ -4,6 +4,7 @@ import hypothesis
 import naive_miser
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
@@ -256,7 +257,10 @@ def test_a_path_looks_ahead_for_a_dear_resource():
     tradeoff = 0.03  # the report costs 0.6 of loss, more than one tree gains by it and less than all do
     greedy = MiserRegressor(costs, tradeoff, n_estimators=150).fit(X[:600], y[:600], X_val=X[600:], y_val=y[600:])
     assert greedy.cost(X).mean <= 1.0
-    ahead = MiserRegressor(costs, tradeoff, n_estimators=150)
-    path = ahead.fit_path(X[:600], y[:600], X_val=X[600:], y_val=y[600:], tradeoffs=(1.0, tradeoff))
-    priced = [point for point in path.points if point.branch not in path.unpriced]
-    assert min(priced, key=lambda point: point.loss + tradeoff * point.cost).cost >= 20.0
+    model = MiserRegressor(costs, tradeoff, n_estimators=150)
+    for look_ahead in (False, True):
+        path = model.fit_path(
+            X[:600], y[:600], X_val=X[600:], y_val=y[600:], tradeoffs=(1.0, tradeoff), look_ahead=look_ahead
+        )
+        end = evolve(path.points[0], branch=len(path.branches) - 1, n_rounds=len(path.branches[-1].rounds))
+        assert (path.predictor(end).cost(X).mean >= 20.0) == look_ahead  # of the line at prices
