@@ -29,7 +29,7 @@ def only(**kinds):
 
 
 @parametrize_algorithm(
-    only(classifier=PlannerClassifier), settings=LAWS | {"base": DecisionTreeClassifier(max_depth=3, min_samples_leaf=20)}
+    only(classifier=PlannerClassifier), settings=LAWS | {"base": DecisionTreeClassifier(max_depth=3, min_weight_fraction_leaf=0.05)}
 )
 def test_laws_of_classes(check):
     check()
@@ -37,7 +37,7 @@ def test_laws_of_classes(check):
 
 @parametrize_algorithm(
     only(regressor=PlannerRegressor, ranker=PlannerRanker),
-    settings=LAWS | {"base": DecisionTreeRegressor(max_depth=3, min_samples_leaf=20)},
+    settings=LAWS | {"base": DecisionTreeRegressor(max_depth=3, min_weight_fraction_leaf=0.05)},
 )
 def test_laws_of_numbers(check):
     check()
