@@ -42,7 +42,8 @@ Examples:
 )
 @click.option(
     "--points", type=click.IntRange(1), metavar="N",
-    help="Models of each algorithm, at most. [default: 24 where one fit gives a whole path of them, else 12 fits]",
+    help="Models of each algorithm, beside up to 3 within sets of features. "
+    "[default: at most 24 where one fit gives a whole path of them, else 12 fits]",
 )  # fmt: skip
 @click.option(
     "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,

@@ -38,7 +38,8 @@ class Point:
     algorithm : str
     tradeoff : float
         Loss accepted per unit of cost per row; 0 is the model that knows no prices. On a path, where the tradeoff falls
-        while the model grows, that of its last round, and the first point of an algorithm knows no prices.
+        while the model grows, that of its last round, and the first point of an algorithm knows no prices. Points
+        within sets of features, which come after it, have 0 as well.
     score : float
         An estimate for rows that were not seen; higher is better. See `Frontier.sweep` for what it rests on.
     score_error : float
@@ -141,7 +142,8 @@ class Frontier:
             the scales of losses and prices.
         points : int, optional
             Where no tradeoffs are given: of a path at most so many, 24 by default, chosen so that little is lost at any
-            budget, the model that knows no prices first; else how many tradeoffs, 12 by default.
+            budget, the model that knows no prices first; else how many tradeoffs, 12 by default. Up to three within
+            sets of features are added where these promise more; docs/choosing.md says when.
         score : str, optional
             By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional

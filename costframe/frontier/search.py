@@ -53,7 +53,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         and a grid in units of (loss of the best constant) / (cost of all features).
     points : int, optional
         How many points of a path to keep beside the one chosen, at most, 24 by default; or how many tradeoffs to begin
-        with, 12 by default. From given tradeoffs and grids a bisection then comes close to the budget.
+        with, 12 by default. From given tradeoffs and grids a bisection then comes close to the budget; and up to two
+        fits within sets of features are added where these promise more within it.
     scoring : str, optional
         A score of `costframe.core.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
     folds : int, optional
