@@ -6,7 +6,7 @@ All folds stop at the same round, that with the least loss over all rows: no fol
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, field, frozen
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from costframe.trees.binning import BinMapper, BinnedData
     from costframe.trees.losses import Loss
 
-__all__ = ["BoostedFolds", "SummedTrees", "TreeShape", "as_trees", "boost_folds"]
+__all__ = ["BoostedFolds", "TreeShape", "as_trees", "boost_folds"]
 
 _HESSIAN = 1e-3  # of a leaf, at least
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
@@ -66,40 +66,7 @@ class _Member:
     outside: NDArray[np.int32]
     scores: NDArray[np.float64]
     gain: NDArray[np.float64]
-    trees: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = field(factory=list)
-
-    def rounds(self, count: int) -> list[NDArray[Any]]:
-        """Return the nodes, values and sizes of the first rounds' trees, (rounds, outputs, ...) each."""
-        return [np.concatenate(parts)[:count] for parts in zip(*self.trees, strict=True)]
-
-
-@frozen(eq=False)
-class SummedTrees:
-    """An ensemble of one tree an output and round, in one table.
-
-    Attributes
-    ----------
-    intercept : float64 (K,)
-    step : float
-        Weight of every tree, the learning rate.
-    link : str
-    trees : TreeTable
-    outputs : int64 (trees,)
-        The output that each adds to.
-    """
-
-    intercept: NDArray[np.float64]
-    step: float
-    link: str
-    trees: TreeTable
-    outputs: NDArray[np.int64]
-
-    @property
-    def answer(self) -> Answer:
-        """The sum, where these are the first learners of a bank."""
-        weights = np.zeros((len(self.outputs), len(self.intercept)))
-        weights[np.arange(len(weights)), self.outputs] = self.step
-        return Answer(np.arange(len(weights)), weights, self.intercept, self.link)
+    trees: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]] | None = None
 
 
 @frozen(eq=False)
@@ -126,30 +93,20 @@ class BoostedFolds:
     _members: list[_Member] = field(repr=False)
     _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
 
-    @property
-    def n_parts(self) -> int:
-        """How many folds were left out."""
-        return sum(len(member.outside) > 0 for member in self._members)
+    def whole(self, columns: NDArray[np.int64] | None = None) -> tuple[TreeTable, Answer]:
+        """Return the trees that were grown on all rows, and their sum where they are the first learners of a bank.
 
-    def whole(self, columns: NDArray[np.int64] | None = None) -> SummedTrees:
-        """Return the ensemble that was grown on all rows, if there is one.
-
-        `columns`, int64 (k,), are those that the data's columns are to be taken for, here and below.
+        `columns`, int64 (k,), are those that the data's columns are to be taken for.
         """
-        return self._ensemble(self._members[-1], columns)
-
-    def parts(self, columns: NDArray[np.int64] | None = None) -> list[SummedTrees]:
-        """Return the ensembles that were grown without a fold each."""
-        return [self._ensemble(member, columns) for member in self._members if len(member.outside)]
-
-    def _ensemble(self, member: _Member, columns: NDArray[np.int64] | None) -> SummedTrees:
         mapper, intercept, step, link = self._made
-        if not self.n_rounds:
-            return SummedTrees(intercept, step, link, TreeTable.empty(), np.empty(0, np.int64))
-        nodes, values, sizes = member.rounds(self.n_rounds)
-        kept = sizes > 1  # one that does not split is none
-        trees = as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns)
-        return SummedTrees(intercept, step, link, trees, np.nonzero(kept)[1])
+        trees, outputs, grown = TreeTable.empty(), np.empty(0, np.int64), self._members[-1].trees
+        if grown is not None:
+            nodes, values, sizes = grown
+            kept = sizes > 1  # one that does not split is none
+            trees, outputs = as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
+        weights = np.zeros((len(outputs), len(intercept)))
+        weights[np.arange(len(outputs)), outputs] = step
+        return trees, Answer(np.arange(len(outputs)), weights, intercept, link)
 
 
 def boost_folds(
@@ -271,7 +228,7 @@ class _Boosting:
             member.inside, member.outside, limits, most, shape.step, member.scores, nodes, values, sizes, lost, kept,
             member.gain,
         )  # fmt: skip
-        member.trees.append((nodes, values, sizes))
+        member.trees = None if len(member.outside) else (nodes, values, sizes)
         return lost, kept
 
 

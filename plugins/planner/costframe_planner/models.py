@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 
 from costframe.core.stages import Answer
 from costframe.core.threads import run_parallel
-from costframe.core.tree_table import TreeTable
 from costframe.trees.folds import boost_folds
 
 if TYPE_CHECKING:
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.trees.folds import BoostedFolds, SummedTrees, TreeShape
+    from costframe.core.tree_table import TreeTable
+    from costframe.trees.folds import TreeShape
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 
@@ -27,7 +27,6 @@ _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that ar
 _ROWS_TO_TRY = 12_000
 _STEPS = (5_000, 500, 0.08), (np.inf, np.inf, 0.2)  # up to so many rows and features
 _PATIENCE = 20
-_FEW_TREES = 600
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
 _MANY = 150  # features of a set; of more, fewer bins do
 
@@ -76,18 +75,6 @@ def choose_shape(problem: Problem) -> TreeShape:
     return shapes[int(np.argmin(losses))]
 
 
-def _averaged(fitted: BoostedFolds, columns: NDArray[np.int64]) -> SummedTrees:
-    """Average the ensemble of all rows and those without a fold, if they have few trees together; else it is alone."""
-    whole = fitted.whole(columns)
-    if len(whole.outputs) * (1 + fitted.n_parts) > _FEW_TREES:
-        return whole
-    every = [whole, *fitted.parts(columns)]
-    trees = TreeTable.concatenate([each.trees for each in every])
-    return evolve(
-        whole, step=whole.step / len(every), trees=trees, outputs=np.concatenate([each.outputs for each in every])
-    )
-
-
 def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
     """Return smaller trees and steps for few features, which need no more."""
     leaves = min(shape.max_leaves, _LEAVES_PER_FEATURE * n_features)
@@ -120,10 +107,9 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
             return given_model(problem, base, varied)
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
-        ensemble = _averaged(fitted, columns)
-        read = tuple(np.setdiff1d(ensemble.trees.feature, [-1]).tolist())
-        losses = problem.loss.each(problem.rows.y, fitted.scores)
-        return SetModel(read, ensemble.trees, ensemble.answer, fitted.scores, losses)
+        trees, answer = fitted.whole(columns)
+        read = tuple(np.setdiff1d(trees.feature, [-1]).tolist())
+        return SetModel(read, trees, answer, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)

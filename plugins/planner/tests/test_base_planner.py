@@ -29,7 +29,8 @@ def only(**kinds):
 
 
 @parametrize_algorithm(
-    only(classifier=PlannerClassifier), settings=LAWS | {"base": DecisionTreeClassifier(max_depth=3, min_weight_fraction_leaf=0.05)}
+    only(classifier=PlannerClassifier),
+    settings=LAWS | {"base": DecisionTreeClassifier(max_depth=3, min_weight_fraction_leaf=0.05)},
 )
 def test_laws_of_classes(check):
     check()
