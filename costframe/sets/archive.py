@@ -8,6 +8,7 @@ among others, so no budget falls off a cliff.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ __all__ = ["FeatureSet", "SetArchive"]
 
 _NOTHING = 1e-4  # of the constant's loss; less is no gain
 _PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
+_STEP, _LOWEST = 0.75, 0.003  # what is left of the cost where features are left out, and in the end
 _BUNDLES = 20  # of an opened set, at most: each resource may have one
 _FLOOR = (
     2e-3  # of the full cost, added to prices by which gains are divided, so that what is free is not infinitely good
@@ -50,12 +52,15 @@ class FeatureSet:
         Mean held-out loss of a quick fit.
     losses : float64 (judged rows,)
         Of each row that it was judged on.
+    gains : float64 (features,)
+        What splits on each took off the loss, by ascending feature.
     """
 
     features: frozenset[int]
     cost: float
     loss: float
     losses: NDArray[np.float64] = field(eq=False, repr=False)
+    gains: NDArray[np.float64] = field(eq=False, repr=False)
 
 
 @define(eq=False, slots=False)
@@ -100,10 +105,12 @@ class SetArchive:
         self._try([free])
 
     def search(self, most: int, told: Callable[[float], None] | None = None) -> None:
-        """Open sets of the front until all are opened, or `most` sets have been tried."""
+        """Leave out step by step, then open sets of the front until all are, or `most` more sets have been tried."""
         opened: set[frozenset[int]] = set()
         if not self.prices.full > 0:
             return  # everything is had for nothing
+        self._descend()
+        most += len(self.found)
         while len(self.found) < most:
             waiting = [each.features for each in self.front() if each.features not in opened]
             if not waiting:
@@ -146,6 +153,23 @@ class SetArchive:
         """Loss of the best constant."""
         return self.found[frozenset()].loss
 
+    def _descend(self) -> None:
+        """Leave out, from everything down, the features that gain least per cost in the fit on what is left.
+
+        Steps up from nothing do not come far where there are many features, or where several tell only together.
+        """
+        each = self.found[frozenset(range(len(self.gain)))]
+        while each.cost > _LOWEST * self.prices.full:
+            columns = np.array(sorted(each.features))
+            share = self.prices.shares(each.features)[columns]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                order = columns[np.argsort(np.where(share > 0, each.gains / share, np.inf), kind="stable")].tolist()
+            limit, of_set = _STEP * each.cost, self.prices.of_set
+            fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= limit) + 1
+            features = frozenset(order[fewer:])
+            self._try([features])
+            each = self.found[features]
+
     def _try(self, sets: Iterable[frozenset[int]]) -> None:
         fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
 
@@ -154,7 +178,8 @@ class SetArchive:
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
             losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
-            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses)
+            gains = np.diagonal(fitted.gain).copy()
+            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains)
             return found, fitted.gain
 
         for found, gain in run_parallel(fit, fresh, self.n_threads):

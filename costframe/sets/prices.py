@@ -59,6 +59,12 @@ class SetPrices:
         saved: NDArray[np.float64] = self.cost + (self.needs & alone) @ self.resource_cost
         return saved
 
+    def shares(self, features: Iterable[int]) -> NDArray[np.float64]:
+        """Return each one's part of what a row pays for these, resources shared: float64 (d,), read at these."""
+        sharing = np.maximum(self.needs[sorted(features)].sum(axis=0), 1)
+        parts: NDArray[np.float64] = self.cost + self.needs @ (self.resource_cost / sharing)
+        return parts
+
     @cached_property
     def full(self) -> float:
         """What a row pays for all features."""

@@ -125,7 +125,7 @@ class _Planner(CostAwareEstimator):
         if self.max_leaves is not None:
             check_number("max_leaves", self.max_leaves, low=2, whole=True)
         return Settings(
-            n_sets=given_or("n_sets", self.n_sets, 14, low=2, high=60, whole=True),
+            n_sets=given_or("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
             max_tries=given_or("max_tries", self.max_tries, 150, low=1, whole=True),
             n_estimators=given_or("n_estimators", self.n_estimators, 300, low=1, whole=True),
             learning_rate=self.learning_rate,
@@ -151,7 +151,7 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
         An unfitted one of scikit-learn's kind with class probabilities: each set has a copy of it, and costs a fit on
         all rows and one for each fold. By default trees are boosted.
     n_sets : int, optional
-        Sets of features that have a model, at most; 14 by default.
+        Sets of features that have a model, at most; 18 by default.
     max_tries : int, optional
         Sets that are tried by quick fits, about; 150 by default.
     n_estimators : int, optional

@@ -1,0 +1,40 @@
+"""Archives of sets of features: what a search with few quick fits finds."""
+
+import numpy as np
+
+from costframe.core.training import Rows
+from costframe.sets.archive import SetArchive
+from costframe.sets.prices import SetPrices
+from costframe.trees.binning import BinMapper
+from costframe.trees.folds import TreeShape
+from costframe.trees.losses import loss_for
+
+
+def archive(X, y, prices):
+    rows, fold = Rows(X, y, np.ones(len(y))), np.arange(len(y)) % 4
+    data = BinMapper.fit(X).transform(X)
+    return SetArchive(data, rows, loss_for(2), fold, fold // 2, (0, 1), prices, TreeShape(8, 10, 0.2, 1.0, 20, None))
+
+
+def prices_of(cost, resource_cost=(), needs=None):
+    resources = np.array(resource_cost, np.float64)
+    needs = np.zeros((len(cost), len(resources)), bool) if needs is None else needs
+    return SetPrices(np.array(cost, np.float64), resources, needs, np.inf)
+
+
+def test_a_few_fits_reach_sets_of_many_features():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 80))
+    y = (X[:, ::4].sum(axis=1) > 0).astype(int)  # twenty features that tell a little each
+    found = archive(X, y, prices_of(np.ones(80)))
+    found.search(30)
+    full = found.found[frozenset(range(80))]
+    good = [each for each in found.front() if 8 <= each.cost <= 30]
+    assert min(each.loss for each in good) < 0.4 * full.loss + 0.6 * found.constant
+
+
+def test_shares_of_a_set_add_up_to_its_price():
+    needs = np.array([[1, 0], [1, 1], [0, 0]], bool)
+    prices = prices_of([1.0, 2.0, 3.0], [4.0, 5.0], needs)
+    for features in ([0, 1, 2], [0, 2], [1]):
+        assert prices.shares(features)[features].sum() == prices.of_set(features)
