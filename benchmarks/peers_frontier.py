@@ -1,7 +1,8 @@
 """All of costframe's algorithms beside LightGBM, CatBoost, a learned acquisition policy and the planner's prototype.
 
     python benchmarks/peers_frontier.py [heart sat12 ...] [--splits 5] [--algorithms planner cegb ...] [--peers ...]
-                                        [--save points.json] [--keep DIR] [--picture frontier]
+                                        [--save points.json] [--keep DIR] [--stored]
+                                        [--picture frontier] [--report frontier.md]
 
 Tables and figures are those of ../shared/bench: a point is chosen by the side's own estimates (those of its path, or
 scores on valid), and reported by its score and exact cost on test; split 0 is the table's own, others are drawn by
@@ -11,8 +12,8 @@ split, in points (hundredths); what is saved within 1 % of the best; and the sec
 processors together, which is the steadier figure on a busy machine.
 
 With --save a run can be broken off and goes on where it was: whatever the file holds is not measured again. A side is
-shown on the splits that it was measured on, so some may have fewer. GDFS needs PyTorch and is skipped with a message
-where there is none.
+shown on the splits that it was measured on, so some may have fewer. --stored measures nothing and shows what there is.
+GDFS needs PyTorch and is skipped with a message where there is none.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 from cegb_frontier import full_cost, shared_bench
 from peers_picture import Summary, draw_differences
+from peers_report import report
 from peers_sides import PEERS, constant_point, installed, measure
 
 import costframe as cf
@@ -46,10 +48,12 @@ def main() -> None:
     for name in tables:
         for split in range(asked.splits):
             sides = measure_split(results, name, split, asked)
-        found[name] = figures_of(results, name, sides, asked.splits)
+        found[name] = figures_of(results, name, sides)
         _print_table(name, found[name])
     summary = summarize(found)
     _print_summary(summary, len(tables))
+    if asked.report and summary:
+        asked.report.write_text(report(found, summary, common.BUDGETS))
     if asked.picture and summary:
         draw_differences(asked.picture, summary, common.BUDGETS, len(tables), list(PEERS))
 
@@ -61,8 +65,10 @@ def _arguments() -> argparse.Namespace:
     given.add_argument("--algorithms", nargs="*", help="of costframe; all that are installed by default")
     given.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
     given.add_argument("--save", type=Path, help="a JSON file of all points, continued if it is there")
+    given.add_argument("--stored", action="store_true", help="measure nothing, show what the file holds")
     given.add_argument("--keep", type=Path, help="a folder for what ours fitted, which choice.py reads")
     given.add_argument("--picture", type=Path, help="where to draw the mean differences to LightGBM: .png and .svg")
+    given.add_argument("--report", type=Path, help="where to write all figures, as Markdown")
     asked = given.parse_args()
     if unknown := set(asked.algorithms or ()) - set(cf.algorithms()):
         given.error(f"no algorithm {', '.join(sorted(unknown))}; installed are {', '.join(cf.algorithms())}")
@@ -101,7 +107,7 @@ def measure_split(results: Results, name: str, split: int, asked: argparse.Names
     algorithms = fitting if asked.algorithms is None else [one for one in asked.algorithms if one in fitting]
     known = results.split(table, split)["sides"]
     for side in [*algorithms, *asked.peers]:
-        if side in known:
+        if side in known or asked.stored:
             continue
         begun = np.array([time.perf_counter(), time.process_time()])
         try:
@@ -116,11 +122,10 @@ def measure_split(results: Results, name: str, split: int, asked: argparse.Names
     return [*algorithms, *asked.peers]
 
 
-def figures_of(results: Results, name: str, sides: list[str], splits: int) -> Figures:
+def figures_of(results: Results, name: str, sides: list[str]) -> Figures:
     """Return the figures of each side on the splits that it is known on, and of the union of our algorithms."""
     figures, found = shared_bench().figures, Figures()
-    for split in range(splits):
-        part = results.stored[name][str(split)]
+    for split, part in sorted((int(number), part) for number, part in results.stored[name].items()):
         known = [side for side in sides if side in part["sides"]]
         ours = [side for side in known if side not in PEERS]
         joined = {side: [side] for side in known} | ({UNION: ours} if len(ours) > 1 else {})
