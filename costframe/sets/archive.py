@@ -162,7 +162,7 @@ class SetArchive:
         while each.cost > _LOWEST * self.prices.full:
             columns = np.array(sorted(each.features))
             share = self.prices.shares(each.features)[columns]
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of the least prices that there are
                 order = columns[np.argsort(np.where(share > 0, each.gains / share, np.inf), kind="stable")].tolist()
             limit, of_set = _STEP * each.cost, self.prices.of_set
             fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= limit) + 1
