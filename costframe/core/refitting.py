@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.training import Rows, TrainingData
 
-__all__ = ["ModelOutputs", "is_unfitted", "refit"]
+__all__ = ["ModelOutputs", "describe", "is_unfitted", "refit"]
 
 
 @frozen(eq=False)
@@ -89,7 +89,7 @@ def refit(
     ParameterError
         If it takes no sample weights, and rows have some.
     DataError
-        If it refuses the rows.
+        If it refuses the rows, or fails on them.
     """
     copy = clone(model)
     _seed(copy, seed)
@@ -109,11 +109,17 @@ def refit(
             )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
     try:
-        return copy.fit(_frame(X, names) if framed else X, y, **given)
-    except CostframeError:
+        copy.fit(_frame(X, names) if framed else X, y, **given)
+    except (CostframeError, MemoryError):
         raise
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {error}") from error
+    except Exception as error:
+        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe(error)}") from error
+    return copy
+
+
+def describe(error: Exception) -> str:
+    """Say what a stranger's code raised: the text, where that alone tells."""
+    return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
 
 
 def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -149,6 +151,50 @@ def test_what_a_base_refuses_and_what_has_no_effect_is_told_by_name():
         PlannerClassifier(COSTS, base=BASES[0], max_leaves=4).fit(X, y)
     with pytest.raises(ParameterError, match="base: Pipeline takes no sample weights"):
         PlannerClassifier(COSTS, base=BASES[1], **QUICK).fit(X, y, sample_weight=np.linspace(0.1, 1, 120))
+
+
+class Odd(ClassifierMixin, BaseEstimator):
+    """Fails in one way or another."""
+
+    def __init__(self, how=None):
+        self.how = how
+
+    def fit(self, _X, y):
+        if self.how == "unfit":
+            raise KeyError("spleen")
+        if self.how != "no classes":
+            self.classes_ = np.array([7, 9]) if self.how == "other classes" else np.unique(y)
+        return None if self.how == "returns none" else self
+
+    def predict_proba(self, X):
+        if self.how == "cannot":
+            raise RuntimeError("out of luck")
+        return np.tile([-1.0, 2.0] if self.how == "odds" else [0.5, 0.5], (len(X), 1))
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("unfit", "base: Odd cannot be fitted: KeyError: 'spleen'"),
+        ("cannot", "base: Odd cannot predict: RuntimeError: out of luck"),
+        ("no classes", r"base: Odd: expected classes_ of the labels \[0, 1\], got None once fitted"),
+        ("other classes", r"base: Odd: expected classes_ of the labels \[0, 1\], got \[7, 9\] once fitted"),
+        ("odds", "base: Odd: expected probabilities within 0 and 1, got -1.0 to 2.0"),
+    ],
+)
+def test_bases_that_fail_are_told_by_name(how, text):
+    with pytest.raises(DataError, match=text):
+        PlannerClassifier(COSTS, base=Odd(how), **QUICK).fit(*rows(60))
+
+
+def test_a_base_need_not_return_itself():
+    assert PlannerClassifier(COSTS, base=Odd("returns none"), **QUICK).fit(*rows(60)).cost(rows(9)[0]).mean == 0
+
+
+def test_predictions_without_a_square_are_refused():
+    X, y = rows(60)
+    with pytest.raises(DataError, match="base: DummyRegressor: expected predictions that have a square, got 1e\\+200"):
+        PlannerRegressor(COSTS, base=DummyRegressor(strategy="constant", constant=1e200), **QUICK).fit(X, y)
 
 
 def test_verbose_shows_a_bar(capsys):
