@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
 from costframe.core.bank import WeakLearnerBank
-from costframe.core.errors import CostframeError, ParameterError
+from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.frontier import BudgetSearch
@@ -115,7 +115,7 @@ def test_weights_count_in_the_search():
 
 def test_a_score_that_does_not_exist_is_refused():
     X, y = some_rows(100)
-    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=3), 5.0, points=2, scoring="r2")
+    search = asked(estimator=cf.estimator("miser", "regression", costs=COSTS, n_estimators=3))
     with pytest.raises(CostframeError), pytest.warns(UserWarning, match="R\\^2"):
         search.fit(X, y, X_val=X[:1], y_val=y[:1])
 
@@ -170,3 +170,25 @@ def test_one_weight_is_that_of_all_rows():
     X, y = some_rows(100)
     one, other = (asked().fit(X, y, weight).best_point_ for weight in (2.0, np.full(100, 2.0)))
     assert (one.score, one.cost) == (other.score, other.cost)
+
+
+@pytest.mark.parametrize(
+    ("task", "n_classes", "scoring"),
+    [
+        *(("classification", 3, scoring) for scoring in ("average_precision", "r2", "ndcg@5")),
+        *(("classification", 2, scoring) for scoring in ("r2", "ndcg@5")),
+        *(("regression", 0, scoring) for scoring in ("roc_auc", "accuracy")),
+    ],
+)
+def test_scores_of_other_tasks_are_refused(task, n_classes, scoring):
+    X, y = some_rows(60)
+    labels = np.arange(60) % n_classes if n_classes else y
+    search = asked(estimator=cf.estimator("miser", task, costs=COSTS), scoring=scoring)
+    with pytest.raises(ParameterError, match=f"scoring: {task}.* has .*, not '{scoring}'"):
+        search.fit(X, labels)
+
+
+def test_a_class_without_a_row_leaves_no_area_under_the_curve():
+    X, y = some_rows(90)
+    with pytest.raises(DataError, match="score: there is no roc_auc on 60 rows that lack a class"):
+        asked(tradeoffs=[0.0], scoring="roc_auc").fit(X, np.arange(90) % 3, X_val=X[:60], y_val=y[:60])

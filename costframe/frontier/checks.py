@@ -11,7 +11,7 @@ from costframe.core.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_amounts", "check_searched", "check_share"]
+__all__ = ["check_amounts", "check_fits", "check_searched", "check_share"]
 
 
 def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
@@ -33,6 +33,16 @@ def check_share(name: str, value: Any) -> None:
     """Refuse what is no share of rows that leaves some on both sides."""
     if not (_is_number(value) and 0 < value < 1):
         raise ParameterError(f"{name}: expected a number between 0 and 1, got {value!r}")
+
+
+def check_fits(parameter: str, score: str, task: str, n_classes: int) -> None:
+    """Refuse a score that a task, of so many classes, does not have."""
+    fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[task]
+    if n_classes == 2:
+        fitting += ("average_precision",)
+    if score not in fitting:
+        classes = f" of {n_classes} classes" if n_classes else ""
+        raise ParameterError(f"{parameter}: {task}{classes} has {', '.join(fitting)}, not {score!r}")
 
 
 def check_searched(estimator: Any) -> None:

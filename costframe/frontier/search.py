@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
 from costframe.core.scoring import default_score, score_named
-from costframe.frontier.checks import check_amounts, check_searched, check_share
+from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
 from costframe.frontier.folds import folds_of
 from costframe.frontier.rows import Rows
 from costframe.frontier.sweep import fit_all, frontier_of
@@ -207,12 +207,13 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_estimator_ = self.frontier_.model(self.best_point_)
 
     def _score(self, train: Rows) -> str:
-        if self.scoring is not None:
-            score_named(self.scoring)
-            return self.scoring
         classes = len(np.unique(np.asarray(train.y))) if self._kind == "classifier" else 0
         task = {"classifier": "classification", "regressor": "regression"}.get(str(self._kind), "ranking")
-        return default_score(task, classes)
+        if self.scoring is None:
+            return default_score(task, classes)
+        score_named(self.scoring)
+        check_fits("scoring", self.scoring, task, max(classes, 2) if task == "classification" else 0)
+        return self.scoring
 
     @property
     def _kind(self) -> str | None:

@@ -12,7 +12,7 @@ from costframe.core.registry import estimator
 from costframe.core.scoring import default_score, score_named
 from costframe.core.training import check_number
 from costframe.frontier.blame import blaming, nothing_left
-from costframe.frontier.checks import check_amounts
+from costframe.frontier.checks import check_amounts, check_fits
 from costframe.frontier.counting import Count, counted
 from costframe.frontier.entrants import check_algorithms, left_out
 from costframe.frontier.estimates import less_chance, less_chance_of_union
@@ -166,12 +166,7 @@ def check_score(data: Dataset, score: str | None) -> str:
     """Return the score to use; refuse one that does not fit the task, or lacks rows of some class."""
     name = default_score(data.task, len(data.classes)) if score is None else score
     score_named(name)
-    fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[data.task]
-    if len(data.classes) == 2:
-        fitting += ("average_precision",)
-    if name not in fitting:
-        classes = f" of {len(data.classes)} classes" if data.classes else ""
-        raise ParameterError(f"score: {data.task}{classes} has {', '.join(fitting)}, not {name!r}")
+    check_fits("score", name, data.task, len(data.classes))
     for part in ("valid", "test") if name in {"roc_auc", "average_precision"} else ():
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
         if absent:
