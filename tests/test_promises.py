@@ -19,6 +19,7 @@ from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
 from costframe.frontier.promises import FITS, FITS_OF_BUDGET, Promises
 from costframe.frontier.useful import UselessBudgetWarning
+from costframe.sets.search import search_quickly
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
 PRICES = {
@@ -214,3 +215,12 @@ def test_a_clone_reads_no_more():
         copy = clone(cf.estimator("miser", costs=COSTS, tradeoff=0.0, **FEW).reading_only(columns))
         assert set(np.flatnonzero(copy.fit(X, y).cost(X).acquired.any(axis=0))) == set(columns)
     assert clone(cf.estimator("miser", costs=COSTS, tradeoff=0.0, **FEW)).fit(X, y).cost(X).mean > 20
+
+
+def test_many_columns_are_not_searched():
+    X, y = cliff(120)
+    wide = np.tile(X, (1, 1000))
+    model = cf.estimator("miser", **FEW)
+    few, many = (search_quickly(model.training_data(wide[:, :width], y), 1) for width in (700, 7000))
+    assert few is not None
+    assert many is None
