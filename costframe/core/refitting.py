@@ -97,10 +97,10 @@ def refit(
         priced = data.costs.to_dict()
         priced["features"] = {name: priced["features"][name] for name in names}
         copy.set_params(costs=CostModel.from_dict(priced))
-    X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], labels, rows.uneven_weight
+    X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], labels.copy(), rows.uneven_weight
     given = {}
     if weight is not None and has_fit_parameter(copy, "sample_weight"):
-        given = {"sample_weight": weight}
+        given = {"sample_weight": weight.copy()}  # copies, as strangers may write into what they are given
     elif weight is not None:
         if rows.counts is None:
             raise ParameterError(
