@@ -203,3 +203,10 @@ def test_a_path_that_estimates_itself_is_believed():
         assert (each.influence == 1).all()
         assert each.point.cost >= 0.25
         assert each.point.test_cost == each.model.cost(test.X).mean
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+def test_a_few_rows_are_all_drawn_now_and_then(n):
+    rng = np.random.default_rng(0)
+    found = [fitted(0.7 + 0.1 * c, float(c), rng.normal(size=n) / n) for c in range(3)]
+    assert np.isfinite([f.point.score for f in less_chance(found)]).all()

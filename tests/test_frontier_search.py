@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from frontier_cases import COSTS, some_rows
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
 from costframe.core.bank import WeakLearnerBank
-from costframe.core.errors import CostframeError, ParameterError
+from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.stage_tree import StageTree
 from costframe.core.stages import Answer
 from costframe.frontier import BudgetSearch
@@ -114,6 +115,80 @@ def test_weights_count_in_the_search():
 
 def test_a_score_that_does_not_exist_is_refused():
     X, y = some_rows(100)
-    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=3), 5.0, points=2, scoring="r2")
+    search = asked(estimator=cf.estimator("miser", "regression", costs=COSTS, n_estimators=3))
     with pytest.raises(CostframeError), pytest.warns(UserWarning, match="R\\^2"):
         search.fit(X, y, X_val=X[:1], y_val=y[:1])
+
+
+def asked(budget=5.0, estimator=None, **settings):
+    estimator = cf.estimator("miser", costs=COSTS, n_estimators=3) if estimator is None else estimator
+    return BudgetSearch(estimator, budget, **{"points": 2, "folds": 0} | settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        *(({"budget": budget}, "budget: expected a number >= 0") for budget in ("a", None, [1], np.nan, True)),
+        *(({"points": points}, "points: expected a whole number >= 1") for points in ("a", 2.5, 0)),
+        *(({"folds": folds}, "folds: expected 0, or a whole number >= 3") for folds in ("a", 3.5, True, 2)),
+        *(({"validation_fraction": v}, "validation_fraction: expected .* 0 and 1") for v in (0, 1, -1, "a", np.nan)),
+        *(({"tradeoffs": tradeoffs}, "tradeoffs: expected") for tradeoffs in ((), ["a"], [-1.0], [np.nan], 0.5, "a")),
+        ({"random_state": "a"}, "random_state: 'a'"),
+        ({"estimator": "miser"}, "estimator: expected one of costframe's, with a tradeoff, got 'miser'"),
+        ({"estimator": Stubborn}, "estimator: .* got the class Stubborn; call it"),
+        ({"estimator": LogisticRegression()}, "estimator: .* LogisticRegression has none"),
+    ],
+)
+def test_odd_settings_are_refused_by_name(settings, text):
+    with pytest.raises(ParameterError, match=text):
+        asked(**settings).fit(*some_rows(60))
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"y": None}, "y: expected one label a row, got None"),
+        ({"y": np.arange(20) % 2}, "y: expected one value a row, 60, got 20"),  # else forty rows would be left out
+        ({"y": np.arange(70) % 2}, "y: expected one value a row, 60, got 70"),
+        ({"y": np.array([None, 1] * 30, object)}, "y: expected labels of one kind"),
+        ({"y": np.arange(60) == 7}, "y: no rows can be held out; give X_val and y_val: The least populated"),
+        ({"X": None}, "X: expected a table of rows, got NoneType"),
+        ({"sample_weight": np.ones(5)}, "sample_weight: expected one value a row, 60, got 5"),
+        ({"sample_weight": -1.0}, "sample_weight: expected finite numbers >= 0"),
+        ({"sample_weight_val": np.ones(5)}, "sample_weight_val: has no effect without X_val and y_val"),
+        ({"qid": np.arange(60) // 6}, "qid: has no effect"),
+        ({"X_val": np.ones((9, 4)), "y_val": [0, 1]}, "y_val: expected one value a row, 9, got 2"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused_by_name(given, text):
+    X, y = some_rows(60)
+    with pytest.raises(CostframeError, match=text):
+        asked().fit(**{"X": X, "y": y} | given)
+
+
+def test_one_weight_is_that_of_all_rows():
+    X, y = some_rows(100)
+    one, other = (asked().fit(X, y, weight).best_point_ for weight in (2.0, np.full(100, 2.0)))
+    assert (one.score, one.cost) == (other.score, other.cost)
+
+
+@pytest.mark.parametrize(
+    ("task", "n_classes", "scoring"),
+    [
+        *(("classification", 3, scoring) for scoring in ("average_precision", "r2", "ndcg@5")),
+        *(("classification", 2, scoring) for scoring in ("r2", "ndcg@5")),
+        *(("regression", 0, scoring) for scoring in ("roc_auc", "accuracy")),
+    ],
+)
+def test_scores_of_other_tasks_are_refused(task, n_classes, scoring):
+    X, y = some_rows(60)
+    labels = np.arange(60) % n_classes if n_classes else y
+    search = asked(estimator=cf.estimator("miser", task, costs=COSTS), scoring=scoring)
+    with pytest.raises(ParameterError, match=f"scoring: {task}.* has .*, not '{scoring}'"):
+        search.fit(X, labels)
+
+
+def test_a_class_without_a_row_leaves_no_area_under_the_curve():
+    X, y = some_rows(90)
+    with pytest.raises(DataError, match="score: there is no roc_auc on 60 rows that lack a class"):
+        asked(tradeoffs=[0.0], scoring="roc_auc").fit(X, np.arange(90) % 3, X_val=X[:60], y_val=y[:60])

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import costframe as cf
+from costframe.core.errors import ParameterError
 from costframe.core.scoring import score_named
 from costframe.core.stage_tree import StageTree
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
 from costframe.frontier.promises import FITS, FITS_OF_BUDGET, Promises
 from costframe.frontier.useful import UselessBudgetWarning
+from costframe.sets.search import search_quickly
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
 PRICES = {
@@ -184,3 +188,39 @@ def test_what_trains_within_a_set_reads_nothing_else(name, given, tradeoff):
         assert report.acquired[:, [4, 5]].any()
     elsewhere = frame.assign(dear0=7.0, cheap2=-1.0)
     assert (model.predictor_.predict(elsewhere) == model.predictor_.predict(frame)).all()
+
+
+@pytest.mark.parametrize(("n_classes", "scoring"), [(2, "roc_auc"), (3, "roc_auc"), (3, "accuracy")])
+def test_a_class_that_the_searched_rows_lack(n_classes, scoring):
+    X, y = cliff(8000)  # of which every second is searched
+    labels = np.zeros(8000, int) if n_classes == 2 else y
+    labels[[1, 3, 5]] = n_classes - 1
+    fresh = np.arange(300) % n_classes
+    search = BudgetSearch(cf.estimator("miser", costs=COSTS, **FEW), 12.0, tradeoffs=[0.0], folds=0, scoring=scoring)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UselessBudgetWarning)
+        with contextlib.suppress(ParameterError):  # the only model may be too dear
+            search.fit(X, labels, X_val=X[:300], y_val=fresh)
+
+
+@pytest.mark.parametrize("columns", [(7,), (-1,), (1.5,), "dear0", ("dear0",), [True] * 7, 3, None, ((1, 2),)])
+def test_columns_that_are_none_are_refused(columns):
+    with pytest.raises(ParameterError, match=r"columns: expected .*numbers of columns"):
+        cf.estimator("miser", costs=COSTS, **FEW).reading_only(columns).fit(*cliff(60))
+
+
+def test_a_clone_reads_no_more():
+    X, y = cliff(200)
+    for columns in ((4, 5), ()):
+        copy = clone(cf.estimator("miser", costs=COSTS, tradeoff=0.0, **FEW).reading_only(columns))
+        assert set(np.flatnonzero(copy.fit(X, y).cost(X).acquired.any(axis=0))) == set(columns)
+    assert clone(cf.estimator("miser", costs=COSTS, tradeoff=0.0, **FEW)).fit(X, y).cost(X).mean > 20
+
+
+def test_many_columns_are_not_searched():
+    X, y = cliff(120)
+    wide = np.tile(X, (1, 1000))
+    model = cf.estimator("miser", **FEW)
+    few, many = (search_quickly(model.training_data(wide[:, :width], y), 1) for width in (700, 7000))
+    assert few is not None
+    assert many is None

@@ -38,3 +38,14 @@ def test_shares_of_a_set_add_up_to_its_price():
     prices = prices_of([1.0, 2.0, 3.0], [4.0, 5.0], needs)
     for features in ([0, 1, 2], [0, 2], [1]):
         assert prices.shares(features)[features].sum() == prices.of_set(features)
+
+
+def test_a_search_comes_down_from_everything_at_the_least_prices_and_in_one_shared_resource():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 4))
+    y = (X[:, 0] > 0).astype(int)
+    least, shared = prices_of([5e-324] * 4), prices_of(np.zeros(4), [3.0], np.ones((4, 1), bool))
+    for prices in (least, shared, prices_of(np.zeros(4)), prices_of([0.0, 0.0, 1.0, 1e308])):
+        found = archive(X, y, prices)
+        found.search(10)
+        assert min(each.loss for each in found.front()) < 0.5 * found.constant

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.training import Rows, TrainingData
 
-__all__ = ["ModelOutputs", "is_unfitted", "refit"]
+__all__ = ["ModelOutputs", "describe", "is_unfitted", "refit"]
 
 
 @frozen(eq=False)
@@ -89,7 +89,7 @@ def refit(
     ParameterError
         If it takes no sample weights, and rows have some.
     DataError
-        If it refuses the rows.
+        If it refuses the rows, or fails on them.
     """
     copy = clone(model)
     _seed(copy, seed)
@@ -97,10 +97,10 @@ def refit(
         priced = data.costs.to_dict()
         priced["features"] = {name: priced["features"][name] for name in names}
         copy.set_params(costs=CostModel.from_dict(priced))
-    X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], labels, rows.uneven_weight
+    X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], labels.copy(), rows.uneven_weight
     given = {}
     if weight is not None and has_fit_parameter(copy, "sample_weight"):
-        given = {"sample_weight": weight}
+        given = {"sample_weight": weight.copy()}  # copies, as strangers may write into what they are given
     elif weight is not None:
         if rows.counts is None:
             raise ParameterError(
@@ -109,11 +109,17 @@ def refit(
             )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
     try:
-        return copy.fit(_frame(X, names) if framed else X, y, **given)
-    except CostframeError:
+        copy.fit(_frame(X, names) if framed else X, y, **given)
+    except (CostframeError, MemoryError):
         raise
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {error}") from error
+    except Exception as error:
+        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe(error)}") from error
+    return copy
+
+
+def describe(error: Exception) -> str:
+    """Say what a stranger's code raised: the text, where that alone tells."""
+    return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
 
 
 def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:

@@ -28,10 +28,12 @@ def accuracy(
 def roc_auc(
     y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
-    """Area under the ROC curve; for more than two classes, the mean of one against the rest."""
+    """Area under the ROC curve; for more than two classes, the mean of one against the rest. NaN where one lacks."""
     p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
     if p.ndim == 1:
         return _area(np.asarray(y) == 1, p, np.ones(len(p)) if weight is None else np.asarray(weight, np.float64))
+    if len(np.unique(y)) < p.shape[1]:
+        return float("nan")
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(y, p, sample_weight=weight, multi_class="ovr"))

@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from costframe.core.categorical import CategoricalColumns, find_categorical
@@ -137,9 +137,19 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return data if self._only is None else data.reading_only(self._only)
 
     def reading_only(self, columns: Sequence[int]) -> Self:
-        """Return a copy that trains as if all columns but these were constant, so that its models read no other."""
+        """Return a copy that trains as if all columns but these were constant, so that its models read no other.
+
+        Columns are numbers from 0. Clones of the copy do so, too.
+        """
+        if isinstance(columns, str) or not hasattr(columns, "__len__"):
+            raise ParameterError(f"columns: expected a list of numbers of columns, got {columns!r}")
         other = copy(self)
         other._only = columns  # noqa: SLF001 - the copy's own
+        return other
+
+    def __sklearn_clone__(self) -> Self:
+        other: Self = _clone_parametrized(self)
+        other._only = self._only
         return other
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:

@@ -131,10 +131,14 @@ class TrainingData:
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
         """Return the same rows with all other columns constant, so that nothing that is trained on them reads those."""
+        width = len(self.feature_names)
+        chosen = np.asarray(columns if len(columns) else np.empty(0, np.int64))
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
+            raise ParameterError(f"columns: expected numbers of columns from 0 to {width - 1}, got {columns!r}")
 
         def hide(rows: Rows) -> Rows:
             X = np.zeros_like(rows.X)
-            X[:, columns] = rows.X[:, columns]
+            X[:, chosen] = rows.X[:, chosen]
             return evolve(rows, X=X)
 
         return evolve(self, train=hide(self.train), valid=None if self.valid is None else hide(self.valid))

@@ -162,12 +162,13 @@ def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], se
     n, rng = int(units.sum()), np.random.default_rng(seed)
     if n < 2 or len(scores) < 2:
         return np.zeros(len(scores))
-    each, sums = moved[:, units].T, np.zeros((2, DRAWS, len(scores)))
-    for draw in range(DRAWS):
+    each, sums = moved[:, units].T, []
+    for _ in range(DRAWS):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n)
         absent = drawn == 0
-        sums[:, draw] = (drawn - 1.0) @ each, (absent * (n / absent.sum())) @ each
-    inside, outside = scores + sums
+        if absent.any():  # of a few rows, all may be drawn
+            sums.append(((drawn - 1.0) @ each, (absent * (n / absent.sum())) @ each))
+    inside, outside = scores + np.stack(sums, axis=1)
     outside += scores - outside.mean(axis=0)  # what a model that is fixed loses or gains by the luck of the draws
     judged = np.take_along_axis(outside, _leaders(inside), axis=1).mean(axis=0)
     excess = np.maximum(np.maximum.accumulate(scores) - judged, 0.0)

@@ -49,7 +49,8 @@ def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed
         Whether the labels are classes, which are spread evenly.
     seed : int
     """
-    if count is not None and (count < 0 or 0 < count < LEAST):
+    whole = count is None or (isinstance(count, int | np.integer) and not isinstance(count, bool))
+    if not whole or (count is not None and (count < 0 or 0 < count < LEAST)):
         raise ParameterError(f"folds: expected 0, or a whole number >= {LEAST}, got {count!r}")
     if count == 0 or (count is None and not (_is_small(valid) and _fit_together(train, valid))):
         return ()

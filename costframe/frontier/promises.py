@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.estimator import CostAwareEstimator
@@ -62,9 +61,11 @@ def _search(model: CostAwareEstimator, trial: Trial) -> list[Promise]:
         values = apply_link(archive.loss.link, archive.scores(features))
         predictions = values[:, 0] if values.shape[1] == 1 else values
         score = float(judge(y, predictions, weight, qid))
+        if not math.isfinite(score):  # a class may have no row among those that are searched on
+            return []
         error = standard_error(influence(trial.score, y, predictions, weight, qid))
         found.append(Promise(tuple(sorted(features)), archive.prices.of_set(features), score, error))
-    return found if np.isfinite([each.score for each in found]).all() else []
+    return found
 
 
 def fit_promising(

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
+from sklearn.utils.validation import _num_samples
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.training import check_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +26,45 @@ class Rows:
     y: Any
     weight: Any = None
     qid: Any = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "") -> Rows:
+        """Take rows; refuse those without a label each, and other numbers of labels, weights or queries."""
+        if y is None:
+            raise DataError(f"y{suffix}: expected one label a row, got None")
+        try:
+            n = _num_samples(X)
+        except TypeError:
+            raise DataError(f"X{suffix}: expected a table of rows, got {type(X).__name__}") from None
+        if weight is not None and np.ndim(weight) == 0:
+            weight = check_weights(weight, n, f"sample_weight{suffix}")
+        for name, values in (("y", y), ("sample_weight", weight), ("qid", qid)):
+            if values is not None and np.shape(values)[:1] != (n,):
+                given = np.shape(values)[0] if np.ndim(values) else repr(values)
+                raise DataError(f"{name}{suffix}: expected one value a row, {n}, got {given}")
+        try:
+            np.unique(np.asarray(y))
+        except TypeError as error:
+            raise DataError(f"y{suffix}: expected labels of one kind: {error}") from None
+        return cls(X, y, weight, qid)
+
+    def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[Rows, Rows]:
+        """Split into rows to train on and such a share (of the queries of a ranking) to choose by."""
+        from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+        from sklearn.utils import check_random_state
+
+        try:
+            check_random_state(seed)
+        except ValueError as error:
+            raise ParameterError(f"random_state: {error}") from None
+        queries = None if classes else self.qid
+        kind = StratifiedShuffleSplit if classes else ShuffleSplit if queries is None else GroupShuffleSplit
+        splitter = kind(n_splits=1, test_size=share, random_state=seed)
+        try:
+            parts = next(splitter.split(np.zeros(len(self.y)), np.asarray(self.y), queries))
+        except ValueError as error:
+            raise DataError(f"y: no rows can be held out; give X_val and y_val: {error}") from error
+        return self.take(parts[0]), self.take(parts[1])
 
     def codes(self, model: Any) -> NDArray[Any]:
         """Return what scores compare predictions with."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
 from costframe.core.scoring import default_score, score_named
+from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
 from costframe.frontier.folds import folds_of
 from costframe.frontier.rows import Rows
 from costframe.frontier.sweep import fit_all, frontier_of
@@ -120,16 +121,22 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             If no model found is within the budget; the text names the cheapest.
         """
-        if not self.budget >= 0:
-            raise ParameterError(f"budget: expected a number >= 0, got {self.budget!r}")
+        if self.budget is None:
+            raise ParameterError("budget: expected a number >= 0, got None")
+        check_amounts(self.tradeoffs, self.budget)
+        check_searched(self.estimator)
         if (X_val is None) != (y_val is None):
             raise ParameterError("X_val and y_val: expected both or neither")
-        train = Rows(X, y, sample_weight, qid)
+        train, classes = Rows.of(X, y, sample_weight, qid), self._kind == "classifier"
         if X_val is None:
-            train, valid = self._hold_out(train)
+            for name, values in (("sample_weight_val", sample_weight_val), ("qid_val", qid_val)):
+                if values is not None:
+                    raise ParameterError(f"{name}: has no effect without X_val and y_val")
+            check_share("validation_fraction", self.validation_fraction)
+            train, valid = train.hold_out(self.validation_fraction, self.random_state, classes=classes)
         else:
-            valid = Rows(X_val, y_val, sample_weight_val, qid_val)
-        folds = folds_of(train, valid, self.folds, classes=self._kind == "classifier")
+            valid = Rows.of(X_val, y_val, sample_weight_val, qid_val, "_val")
+        folds = folds_of(train, valid, self.folds, classes=classes)
         name, repeated = type(self.estimator).__name__, self.folds is not None
         score = self._score(train)
         trial = Trial(name, self._make, train, valid, None, score, folds=folds, fits_repeat=repeated)
@@ -200,23 +207,13 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_estimator_ = self.frontier_.model(self.best_point_)
 
     def _score(self, train: Rows) -> str:
-        if self.scoring is not None:
-            score_named(self.scoring)
-            return self.scoring
         classes = len(np.unique(np.asarray(train.y))) if self._kind == "classifier" else 0
         task = {"classifier": "classification", "regressor": "regression"}.get(str(self._kind), "ranking")
-        return default_score(task, classes)
-
-    def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Split rows into those to train on and those to choose by."""
-        from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
-
-        kind = GroupShuffleSplit if rows.qid is not None else ShuffleSplit
-        if self._kind == "classifier":
-            kind = StratifiedShuffleSplit
-        splitter = kind(n_splits=1, test_size=self.validation_fraction, random_state=self.random_state)
-        parts = next(splitter.split(np.zeros(len(rows.y)), np.asarray(rows.y), rows.qid))
-        return rows.take(parts[0]), rows.take(parts[1])
+        if self.scoring is None:
+            return default_score(task, classes)
+        score_named(self.scoring)
+        check_fits("scoring", self.scoring, task, max(classes, 2) if task == "classification" else 0)
+        return self.scoring
 
     @property
     def _kind(self) -> str | None:

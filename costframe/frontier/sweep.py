@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,9 @@ import numpy as np
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.registry import estimator
 from costframe.core.scoring import default_score, score_named
+from costframe.core.training import check_number
 from costframe.frontier.blame import blaming, nothing_left
+from costframe.frontier.checks import check_amounts, check_fits
 from costframe.frontier.counting import Count, counted
 from costframe.frontier.entrants import check_algorithms, left_out
 from costframe.frontier.estimates import less_chance, less_chance_of_union
@@ -54,7 +55,7 @@ def sweep(
         from costframe.datasets import load
 
         data = load(data)
-    _check_amounts(tradeoffs, budget)
+    check_amounts(tradeoffs, budget)
     score = check_score(data, score)
     names = check_algorithms(data.task, algorithms, len(data.classes))
     if algorithms is None and failed is not None:
@@ -85,22 +86,12 @@ def frontier_of(found: Sequence[Fitted], score: str, unit: str, full_cost: float
     return Frontier(points, score, unit, full_cost, models, influences)
 
 
-def _check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
-    if budget is not None and not budget >= 0:
-        raise ParameterError(f"budget: expected a number >= 0, got {budget!r}")
-    if tradeoffs is not None and not len(tradeoffs):
-        raise ParameterError("tradeoffs: expected at least one, got none")
-    for tradeoff in () if tradeoffs is None else tradeoffs:
-        if not (math.isfinite(tradeoff) and tradeoff >= 0):
-            raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {tradeoff!r}")
-
-
 def fit_all(
     trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, told: Progress
 ) -> list[Fitted]:
     """Fit at the given tradeoffs, or along a path, or at 0 and a grid; then what a budget asks for, and within sets."""
-    if points is not None and points < 1:
-        raise ParameterError(f"points: expected a whole number >= 1, got {points!r}")
+    if points is not None:
+        check_number("points", points, low=1, whole=True)
     along = tradeoffs is None and fits_path(trial)
     front: list[tuple[float, float]] = []
     if along:
@@ -175,12 +166,7 @@ def check_score(data: Dataset, score: str | None) -> str:
     """Return the score to use; refuse one that does not fit the task, or lacks rows of some class."""
     name = default_score(data.task, len(data.classes)) if score is None else score
     score_named(name)
-    fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[data.task]
-    if len(data.classes) == 2:
-        fitting += ("average_precision",)
-    if name not in fitting:
-        classes = f" of {len(data.classes)} classes" if data.classes else ""
-        raise ParameterError(f"score: {data.task}{classes} has {', '.join(fitting)}, not {name!r}")
+    check_fits("score", name, data.task, len(data.classes))
     for part in ("valid", "test") if name in {"roc_auc", "average_precision"} else ():
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
         if absent:

@@ -162,7 +162,7 @@ class SetArchive:
         while each.cost > _LOWEST * self.prices.full:
             columns = np.array(sorted(each.features))
             share = self.prices.shares(each.features)[columns]
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of the least prices that there are
                 order = columns[np.argsort(np.where(share > 0, each.gains / share, np.inf), kind="stable")].tolist()
             limit, of_set = _STEP * each.cost, self.prices.of_set
             fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= limit) + 1
@@ -173,18 +173,18 @@ class SetArchive:
     def _try(self, sets: Iterable[frozenset[int]]) -> None:
         fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
 
-        def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64]]:
+        def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64] | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
             losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
             gains = np.diagonal(fitted.gain).copy()
             found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains)
-            return found, fitted.gain
+            return found, fitted.gain if len(features) == len(self.gain) else None  # which grows with the square
 
         for found, gain in run_parallel(fit, fresh, self.n_threads):
             self.found[found.features] = found
-            if len(found.features) == len(self.gain):
+            if gain is not None:
                 self.gain = gain
 
     def _neighbors(self, features: frozenset[int]) -> list[frozenset[int]]:

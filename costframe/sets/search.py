@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["search_quickly"]
 
 _MOST_ROWS, _FEWEST_ROWS = 4_000, 100
+_MOST_COLUMNS = 5_000  # fits note what pairs of features gain, so memory grows with the square
 _FEW_ROWS, _FOLDS, _JUDGED = 2_000, 4, 2  # quick fits on few rows are judged on so many folds, else on one
 _SETS, _LEAVES, _STEP, _L2, _ROUNDS, _PATIENCE = 60, 8, 0.2, 5.0, 32, 8
 _SHARE, _FEWEST = 100, 5  # a leaf has a hundredth of the rows, and so many at least
 
 
 def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
-    """Search sets of features by quick fits on training rows; None where these are few, or nothing acquired costs.
+    """Search sets of features by quick fits on training rows; None where these are few, columns many, or nothing costs.
 
     What is paid once for all rows is left out, as it is in the mean cost of a row.
     """
     prices, rows = SetPrices.of(data.prices, np.inf), data.train
-    if len(rows) < _FEWEST_ROWS or not prices.full > 0:
+    if len(rows) < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:
         return None
     rows = rows.evenly(_MOST_ROWS)
     mapper = BinMapper.fit(rows.X, sample_weight=rows.weight, categorical=data.categorical, n_threads=n_threads)

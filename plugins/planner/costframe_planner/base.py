@@ -10,7 +10,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictor import Predictor
-from costframe.core.refitting import ModelOutputs, is_unfitted, refit
+from costframe.core.refitting import ModelOutputs, describe, is_unfitted, refit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from costframe.core.training import Rows, TrainingData
 
 __all__ = ["Base"]
+
+_ROUNDED = 1e-3  # by which probabilities may lie beyond 0 and 1
 
 
 def _check(base: Any, *, classes: bool) -> None:
@@ -80,10 +82,22 @@ class Base:
         model = refit(self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed)
         if self.labels is None:
             return _Scores(ModelOutputs(model, names, "predict"), None, 0, 0.0)
-        known = np.searchsorted(self.labels, model.classes_)
+        known = _places(model, self.labels)
         return _Scores(
             ModelOutputs(model, names, "predict_proba"), known, len(self.labels), 0.5 / int(rows.repeats.sum())
         )
+
+
+def _places(model: Any, labels: NDArray[Any]) -> NDArray[np.int64]:
+    """int64: numbers of the classes that a fitted classifier knows; refuse others than the labels."""
+    classes = getattr(model, "classes_", None)
+    numbers = {label: number for number, label in enumerate(labels.tolist())}
+    known = None if classes is None else np.asarray(classes).tolist()
+    if not isinstance(known, list) or not all(label in numbers for label in known):
+        raise DataError(
+            f"base: {type(model).__name__}: expected classes_ of the labels {labels.tolist()}, got {known} once fitted"
+        )
+    return np.array([numbers[label] for label in known], np.int64)
 
 
 @frozen(eq=False)
@@ -110,8 +124,10 @@ class _Scores:
         what = f"base: {type(self.outputs.model).__name__}"
         try:
             values = self.outputs(rows)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"{what} cannot predict: {error}") from error
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise DataError(f"{what} cannot predict: {describe(error)}") from error
         width = () if self.known is None else (len(self.known),)
         if values.shape != (len(rows), *width) or not np.isfinite(values).all():
             raise DataError(
@@ -120,6 +136,8 @@ class _Scores:
             )
         if self.known is None:
             return values
+        if values.min(initial=0.0) < -_ROUNDED or values.max(initial=1.0) > 1 + _ROUNDED:
+            raise DataError(f"{what}: expected probabilities within 0 and 1, got {values.min()} to {values.max()}")
         each = np.full((len(rows), self.n_classes), self.least)
         each[:, self.known] = np.maximum(values, self.least)
         logarithms = np.log(each)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.errors import DataError
 from costframe.core.stages import Answer
 from costframe.core.threads import run_parallel
 from costframe.trees.folds import boost_folds
@@ -91,7 +92,12 @@ def given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> Set
         out = fold == number
         scores[out] = base.fit(rows.take(~out), columns)(rows.X[np.ix_(out, columns)]).reshape(-1, n_outputs)
     answer = Answer(np.arange(1), np.eye(n_outputs), np.zeros(n_outputs), problem.loss.link)
-    losses = problem.loss.each(rows.y, scores)
+    with np.errstate(over="ignore"):
+        losses = problem.loss.each(rows.y, scores)
+    if not np.isfinite(losses).all():
+        raise DataError(
+            f"base: {type(base.model).__name__}: expected predictions that have a square, got {np.abs(scores).max():g}"
+        )
     return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses)
 
 

@@ -115,7 +115,7 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
         here = models[k].losses
         targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
         found.append(regress(problem, trained.seen[k], targets, whole=whole))
-        price = tradeoff * routes.steps(1 << k)[k + 1 :]
+        price = routes.worth(1 << k, tradeoff)[k + 1 :]
         asked = found[-1].predictions + price
         best, rows = asked.argmin(axis=1), np.arange(len(here))
         onwards = here + targets[rows, best] + price[best]

@@ -44,6 +44,11 @@ class Routes:
             self._steps[visited] = np.array([self.prices.of_set(have | each) - paid for each in self.sets])
         return self._steps[visited]
 
+    def worth(self, visited: int, tradeoff: float) -> NDArray[np.float64]:
+        """float64 (m,): the loss that each stop's price is worth to such a row."""
+        with np.errstate(over="ignore"):  # infinitely much is as good as any reason to stay
+            return tradeoff * self.steps(visited)
+
     def cost(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
         """float64 (n,): what each row has paid."""
         every, place = np.unique(visited, return_inverse=True)
@@ -73,7 +78,7 @@ def follow(
         here = np.flatnonzero(at == k)
         for before in np.unique(visited[here]).tolist():
             rows = here[visited[here] == before]
-            values = gains[k][rows] + tradeoff * routes.steps(before)[k + 1 :]
+            values = gains[k][rows] + routes.worth(before, tradeoff)[k + 1 :]
             best = values.argmin(axis=1)
             go = values[np.arange(len(rows)), best] < 0
             at[rows[go]] = k + 1 + best[go]

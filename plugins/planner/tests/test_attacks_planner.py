@@ -180,3 +180,8 @@ def test_features_that_split_nowhere_are_left_out_at_once():
     used = frozenset(np.flatnonzero(np.diagonal(archive.gain)).tolist())
     assert {3, 4} <= used < frozenset(range(d))
     assert archive.found[used].loss == archive.found[frozenset(range(d))].loss
+
+
+def test_the_greatest_tradeoff_buys_nothing():
+    X, y = table()
+    assert PlannerClassifier([1.0, 2.0, 3.0, 4.0], 1e308, **QUICK).fit(X, y).cost(X).mean == 0

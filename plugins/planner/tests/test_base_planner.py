@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -17,6 +19,7 @@ from costframe.core.registry import registry
 from costframe.hooks import Algorithm
 from costframe.testing import parametrize_algorithm
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
+from costframe_planner.planner import train_plain
 
 COSTS = {"features": {"a": 1.0, "b": 2.0, "c": {"cost": 1.0, "needs": ["lab"]}, "d": 3.0}, "resources": {"lab": 4.0}}
 QUICK = {"n_sets": 5, "max_tries": 25}
@@ -149,6 +152,78 @@ def test_what_a_base_refuses_and_what_has_no_effect_is_told_by_name():
         PlannerClassifier(COSTS, base=BASES[0], max_leaves=4).fit(X, y)
     with pytest.raises(ParameterError, match="base: Pipeline takes no sample weights"):
         PlannerClassifier(COSTS, base=BASES[1], **QUICK).fit(X, y, sample_weight=np.linspace(0.1, 1, 120))
+
+
+class Odd(ClassifierMixin, BaseEstimator):
+    """Fails in one way or another."""
+
+    def __init__(self, how=None):
+        self.how = how
+
+    def fit(self, _X, y):
+        if self.how == "unfit":
+            raise KeyError("spleen")
+        if self.how != "no classes":
+            self.classes_ = np.array([7, 9]) if self.how == "other classes" else np.unique(y)
+        return None if self.how == "returns none" else self
+
+    def predict_proba(self, X):
+        if self.how == "cannot":
+            raise RuntimeError("out of luck")
+        return np.tile([-1.0, 2.0] if self.how == "odds" else [0.5, 0.5], (len(X), 1))
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("unfit", "base: Odd cannot be fitted: KeyError: 'spleen'"),
+        ("cannot", "base: Odd cannot predict: RuntimeError: out of luck"),
+        ("no classes", r"base: Odd: expected classes_ of the labels \[0, 1\], got None once fitted"),
+        ("other classes", r"base: Odd: expected classes_ of the labels \[0, 1\], got \[7, 9\] once fitted"),
+        ("odds", "base: Odd: expected probabilities within 0 and 1, got -1.0 to 2.0"),
+    ],
+)
+def test_bases_that_fail_are_told_by_name(how, text):
+    with pytest.raises(DataError, match=text):
+        PlannerClassifier(COSTS, base=Odd(how), **QUICK).fit(*rows(60))
+
+
+def test_a_base_need_not_return_itself():
+    assert PlannerClassifier(COSTS, base=Odd("returns none"), **QUICK).fit(*rows(60)).cost(rows(9)[0]).mean == 0
+
+
+class Scribbler(RegressorMixin, BaseEstimator):
+    """Writes into what it is given."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.mean_ = np.average(y, weights=sample_weight)
+        X[:], y[:] = 7.0, 7.0
+        if sample_weight is not None:
+            sample_weight[:] = 7.0
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+@pytest.mark.parametrize("weight", [None, 0.5])
+def test_what_a_base_writes_into_its_rows_is_lost(weight):
+    X, y = rows(60, missing=0.0)
+    model = PlannerRegressor(COSTS, base=Scribbler(), tradeoff=0.0, n_jobs=1, **QUICK)
+    y, weight = y.astype(float), None if weight is None else np.linspace(weight, 1.0, 60)
+    before = [np.copy(each) for each in (X, y, [] if weight is None else weight)]
+    data = model.training_data(X, y, weight)
+    problem = model._problem(data)
+    train_plain(problem)
+    assert (problem.rows.y == before[1]).all()
+    assert (before[0] == problem.rows.X).all()
+    assert (problem.rows.weight == (1.0 if weight is None else before[2])).all()
+
+
+def test_predictions_without_a_square_are_refused():
+    X, y = rows(60)
+    with pytest.raises(DataError, match="base: DummyRegressor: expected predictions that have a square, got 1e\\+200"):
+        PlannerRegressor(COSTS, base=DummyRegressor(strategy="constant", constant=1e200), **QUICK).fit(X, y)
 
 
 def test_verbose_shows_a_bar(capsys):
