@@ -149,8 +149,7 @@ class CostAwareEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> Self:
         other: Self = _clone_parametrized(self)
-        other._only = self._only
-        return other
+        return other if self._only is None else other.reading_only(self._only)
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
         """Become the fitted estimator of a predictor; stage trees learn from training rows what to answer early."""

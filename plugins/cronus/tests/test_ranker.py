@@ -198,7 +198,7 @@ def test_a_sweep_takes_it_in():
     split = np.array(["train", "valid", "test"])[np.minimum(qid // 10, 2)]
     data = Dataset.from_arrays(X, y, COSTS, feature_names=list(NAMES), split=split, qid=qid, task="ranking")
     frontier = cf.Frontier.sweep(data, ["cronus"], points=3, folds=0, parameters={"n_estimators": 20, "n_stages": 3})
-    assert len(frontier.points) == 3
+    assert 3 <= len(frontier.points) <= 6  # up to three more within sets of features
     assert frontier.points[0].score > 0.5
 
 
