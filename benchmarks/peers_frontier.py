@@ -28,9 +28,9 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
-from cegb_frontier import full_cost, shared_bench
-from peers_picture import Summary, draw_differences
-from peers_report import report
+from cegb_frontier import SCORES, full_cost, shared_bench
+from peers_picture import draw_tables
+from peers_report import Summary, report
 from peers_sides import PEERS, constant_point, installed, measure
 
 import costframe as cf
@@ -55,7 +55,8 @@ def main() -> None:
     if asked.report and summary:
         asked.report.write_text(report(found, summary, common.BUDGETS))
     if asked.picture and summary:
-        draw_differences(asked.picture, summary, common.BUDGETS, len(tables), list(PEERS))
+        scores = {name: SCORES[common.METRIC[name]] for name in tables}
+        draw_tables(asked.picture, found, common.BUDGETS, list(PEERS), scores)
 
 
 def _arguments() -> argparse.Namespace:
@@ -67,7 +68,7 @@ def _arguments() -> argparse.Namespace:
     given.add_argument("--save", type=Path, help="a JSON file of all points, continued if it is there")
     given.add_argument("--stored", action="store_true", help="measure nothing, show what the file holds")
     given.add_argument("--keep", type=Path, help="a folder for what ours fitted, which choice.py reads")
-    given.add_argument("--picture", type=Path, help="where to draw the mean differences to LightGBM: .png and .svg")
+    given.add_argument("--picture", type=Path, help="where to draw the scores of each table: .png and .svg")
     given.add_argument("--report", type=Path, help="where to write all figures, as Markdown")
     asked = given.parse_args()
     if unknown := set(asked.algorithms or ()) - set(cf.algorithms()):

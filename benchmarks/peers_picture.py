@@ -1,66 +1,57 @@
-"""One picture: by how much each side is above LightGBM at each budget, in the mean over tables."""
+"""One picture: the test score of each side at each budget, a panel a table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
-from paper_figures import DASHES, name_lines, sheet
+from paper_figures import DASHES, sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-GREYS = ("#5c5c5c", "#8a8a8a", "#ababab")  # peers are grey and dashed, costframe's algorithms have colors
+COLUMNS = 4
+COLORS = (
+    "#1f77b4",
+    "#d9660a",
+    "#2a9134",
+    "#8c4fb5",
+    "#b8860b",
+    "#17a2b8",
+    "#c2185b",
+)  # ours; peers are grey and dashed
+GREYS = ("#222222", "#777777", "#a0a0a0", "#bdbdbd")
 
 
-@frozen(eq=False)
-class Summary:
-    """A side in the mean over tables.
-
-    Attributes
-    ----------
-    mean, error : float64 (budgets,)
-        Points above LightGBM, and the standard error over splits.
-    n_tables : int
-    saved : float
-        Share of the cost of all features saved within 1 % of the best score.
-    """
-
-    mean: np.ndarray
-    error: np.ndarray
-    n_tables: int
-    saved: float
-
-
-def draw_differences(
-    path: Path, sides: Mapping[str, Summary], budgets: Sequence[float], n_tables: int, peers: Sequence[str] = ()
+def draw_tables(
+    path: Path,
+    tables: Mapping[str, Mapping[str, Mapping[int, dict[str, Any]]]],
+    budgets: Sequence[float],
+    peers: Sequence[str],
+    scores: Mapping[str, str],
 ) -> None:
-    """Write `path`.png and .svg: mean difference to LightGBM in points against the budget, a line a side."""
-    from matplotlib import colormaps
-
-    shown = {side: one for side, one in sides.items() if side != "LightGBM"}
-    palette = iter([*colormaps["tab10"].colors[:7], *colormaps["tab10"].colors[8:]])
-    greys = iter(zip(GREYS, DASHES[1:], strict=False))
-    looks = {side: next(greys) if side in peers else (next(palette), "-") for side in shown}
-    place, mean_of = np.arange(len(budgets)), f"mean over {n_tables} table{'s' if n_tables > 1 else ''}"
-    with sheet(path, "Score at equal budget", f"test score, points above LightGBM, {mean_of}", 1) as (axes,):
-        axes.figure.set_size_inches(8.4, 4.8)
-        for side, one in shown.items():
-            color, dashes = looks[side]
-            axes.plot(place, one.mean, color=color, ls=dashes, lw=1.8, marker="o", ms=4)
-            axes.fill_between(place, one.mean - one.error, one.mean + one.error, color=color, alpha=0.1, lw=0)
-        axes.axhline(0.0, color="#444444", lw=1.2)
-        axes.set_xticks(place, [f"{share:.0%}" for share in budgets])
-        axes.set_xlabel("budget, as a share of the cost of all features")
-        axes.set_ylabel("points above LightGBM (best of 42 fits)")
-        axes.grid(visible=True, color="#e9e9e9", lw=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        ends = [(_label(side, one, n_tables), float(one.mean[-1])) for side, one in shown.items()]
-        name_lines(axes, ends, [color for color, _ in looks.values()])
-
-
-def _label(side: str, one: Summary, n_tables: int) -> str:
-    return side if one.n_tables == n_tables else f"{side} ({one.n_tables} tables)"
+    """Write `path`.png and .svg: mean test score over splits against the budget, with its standard error."""
+    every = dict.fromkeys(side for sides in tables.values() for side in sides)
+    ours = [side for side in every if side not in peers]
+    looks: dict[str, tuple[str, Any]] = {side: (COLORS[place % len(COLORS)], "-") for place, side in enumerate(ours)}
+    looks |= {side: (GREYS[place], DASHES[place + 1]) for place, side in enumerate(s for s in peers if s in every)}
+    place = np.arange(len(budgets))
+    with sheet(path, "Test score at equal budget", "budgets are shares of the cost of all features", 1 + len(tables),
+               COLUMNS) as panels:  # fmt: skip
+        for axes, (name, sides) in zip(panels, tables.items(), strict=False):
+            for side, by_split in sides.items():
+                score = np.array([one["by_budget"] for one in by_split.values()], np.float64)
+                color, dashes = looks[side]
+                error = score.std(axis=0, ddof=1) / np.sqrt(len(score)) if len(score) > 1 else np.zeros(len(place))
+                mean, front = score.mean(axis=0), 2 + len(every) - list(every).index(side)
+                axes.plot(place, mean, color=color, ls=dashes, lw=1.5, marker="o", ms=2.5, zorder=front)
+                axes.fill_between(place, mean - error, mean + error, color=color, alpha=0.12, lw=0)
+            axes.set_title(f"{name}, {scores[name]}", fontsize=9.5, loc="left")
+            axes.set_xticks(place, [f"{share:.0%}" for share in budgets], fontsize=8)
+            axes.grid(visible=True, color="#e9e9e9", lw=0.7)
+            axes.spines[["top", "right"]].set_visible(False)
+        legend = panels[len(tables)]
+        legend.set_axis_off()
+        lines = [legend.plot([], [], color=color, ls=dashes, lw=1.5)[0] for color, dashes in looks.values()]
+        legend.legend(lines, list(looks), loc="center left", frameon=False, fontsize=10)

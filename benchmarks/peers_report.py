@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from peers_picture import Summary
 
 OPENING = """# Score at equal budget
 
@@ -19,6 +18,25 @@ LightGBM is the best of 42 fits: plain, and ten strengths each of its lazy and c
 The prototype is planned acquisition in 140 lines with LightGBM as its engine. Scores are means over splits of the rows
 with standard errors; a table's last column says how many splits.
 """
+
+
+@frozen(eq=False)
+class Summary:
+    """A side in the mean over tables.
+
+    Attributes
+    ----------
+    mean, error : float64 (budgets,)
+        Points above LightGBM, and the standard error over splits.
+    n_tables : int
+    saved : float
+        Share of the cost of all features saved within 1 % of the best score.
+    """
+
+    mean: np.ndarray
+    error: np.ndarray
+    n_tables: int
+    saved: float
 
 
 def report(
