@@ -27,7 +27,7 @@ def tests(session: nox.Session) -> None:
 def plain_kernels(session: nox.Session) -> None:
     """Run the kernel tests without compilation, then with bounds checks."""
     session.install("-e", ".[test]")
-    names = ("exactness", "limits", "outputs", "trees_kernels", "trees_whole")
+    names = ("exactness", "limits", "outputs", "trees_folds", "trees_kernels", "trees_whole")
     kernel_tests = [*(f"tests/test_{name}.py" for name in names), *session.posargs]
     session.run("pytest", *kernel_tests, env={"NUMBA_DISABLE_JIT": "1"})
     cache = session.create_tmp()  # kernels compiled with checks must not meet those without
