@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit
 
 
 def last_stage_optimum(H, y, w, groups, before, d):
@@ -23,7 +24,7 @@ def passes(scores, thresholds, steepness):
     table = [[1.0] for _ in scores]
     for i, row in enumerate(scores):
         for k, theta in enumerate(thresholds):
-            table[i].append(table[i][-1] / (1 + np.exp(-steepness * (row[k] - theta))))
+            table[i].append(table[i][-1] * expit(steepness * (row[k] - theta)))
     return np.array(table)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 from cronus_cases import COSTS, EVERY_PRICE, NAMES, boosted, judge_of, plain_rows, table
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
@@ -199,6 +199,7 @@ def small_chain(seed, n=200):
 
 @settings(max_examples=40)
 @given(st.integers(0, 10_000))
+@example(971)  # scores far from their thresholds
 def test_refitted_stages_keep_what_matters_and_their_pass_rates(seed):
     H, rows, chain = small_chain(seed)
     found = refit(chain, rows, 1e-2, 50.0)
