@@ -154,11 +154,14 @@ def lightgbm_points(table: Any) -> list[dict[str, float]]:
     return points
 
 
-def _path(table: Any, **asked: Any) -> list[dict[str, float]]:
+def fit_path(table: Any, name: str = "cegb", **asked: Any) -> tuple[Any, dict[str, float]]:
+    """Fit an algorithm's path on two threads, and return it with its seconds, on the wall and of processors."""
     costs = table.costs if hasattr(table, "costs") else CostModel.load(table.dir / "costs.toml")
     task = "classification" if table.classes else "ranking"
-    rows = 5 if len(table.X["train"]) <= SMALL else 20
-    model = estimator("cegb", task, costs=costs, tradeoff=0.0, min_samples_leaf=rows, n_jobs=THREADS)
+    settings: dict[str, Any] = {}
+    if name == "cegb":
+        settings = {"tradeoff": 0.0, "min_samples_leaf": 5 if len(table.X["train"]) <= SMALL else 20}
+    model = estimator(name, task, costs=costs, n_jobs=THREADS, **settings)
     queries = {"qid": table.q["train"], "qid_val": table.q["valid"]} if table.q else {}
     before, busy = time.perf_counter(), time.process_time()
     path = model.fit_path(
@@ -170,7 +173,11 @@ def _path(table: Any, **asked: Any) -> list[dict[str, float]]:
         **queries,
         **asked,
     )
-    times = {"fit_s": time.perf_counter() - before, "busy_s": time.process_time() - busy}
+    return path, {"fit_s": time.perf_counter() - before, "busy_s": time.process_time() - busy}
+
+
+def _path(table: Any, **asked: Any) -> list[dict[str, float]]:
+    path, times = fit_path(table, **asked)
     points = []
     for point in path.frontier():
         predictor = path.predictor(point)

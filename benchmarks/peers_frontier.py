@@ -30,7 +30,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 from cegb_frontier import SCORES, full_cost, shared_bench
 from peers_picture import draw_tables
-from peers_report import Summary, report
+from peers_report import Summary, by_budget, error_of, report
 from peers_sides import PEERS, constant_point, installed, measure
 
 import costframe as cf
@@ -141,7 +141,7 @@ def figures_of(results: Results, name: str, sides: list[str]) -> Figures:
 def differences(found: Figures, side: str) -> np.ndarray:
     """Return by how many points a side is above LightGBM, on the splits that both have: float64 (splits, budgets)."""
     both = [split for split in found[side] if split in found[REFERENCE]]
-    return 100 * np.subtract(*(_by_budget([found[one][split] for split in both]) for one in (side, REFERENCE)))
+    return 100 * np.subtract(*(by_budget([found[one][split] for split in both]) for one in (side, REFERENCE)))
 
 
 def summarize(found: dict[str, Figures]) -> dict[str, Summary]:
@@ -152,20 +152,10 @@ def summarize(found: dict[str, Figures]) -> dict[str, Summary]:
         own = [sides for sides in tables if side in sides and sides[side].keys() & sides[REFERENCE].keys()]
         moves = [differences(sides, side) for sides in own]
         mean = np.mean([move.mean(axis=0) for move in moves], axis=0)
-        error = np.sqrt(np.sum([_error(move) ** 2 for move in moves], axis=0)) / len(moves)
+        error = np.sqrt(np.sum([error_of(move) ** 2 for move in moves], axis=0)) / len(moves)
         saved = float(np.mean([np.mean([one["saving"] for one in sides[side].values()]) for sides in own]))
         out[side] = Summary(mean, error, len(own), saved)
     return out
-
-
-def _by_budget(found: list[dict[str, Any]]) -> np.ndarray:
-    return np.array([one["by_budget"] for one in found], np.float64)
-
-
-def _error(values: np.ndarray) -> np.ndarray:
-    """Return the standard error of the mean over splits, NaN for a single one."""
-    n = len(values)
-    return values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan)
 
 
 def _print_table(name: str, found: Figures) -> None:
@@ -177,7 +167,7 @@ def _print_table(name: str, found: Figures) -> None:
         cheap = f"within 1 %: {means['saving']:4.0%} saved @ {means['within1_test']:.4f}"
         spent = f"{means['seconds']:.0f} s, {means['busy']:.0f} s busy"
         fewer = "" if len(each) == most else f"  ({len(each)} of {most} splits)"
-        print(f"{name:8s} {side:11s} {_pairs(_by_budget(each), '.4f')}  {cheap}  {spent}{fewer}")
+        print(f"{name:8s} {side:11s} {_pairs(by_budget(each), '.4f')}  {cheap}  {spent}{fewer}")
         if side != REFERENCE and by_split.keys() & found.get(REFERENCE, {}).keys():
             print(f"{'':8s} {'- LightGBM':>11s} {_pairs(differences(found, side), '+.1f')}")
     print(flush=True)
@@ -197,7 +187,7 @@ def _pairs(values: np.ndarray, form: str) -> str:
     """Write means over splits (rows) with standard errors."""
     return "  ".join(
         f"{mean:{form}}±{error:{form.replace('+', '')}}"
-        for mean, error in zip(values.mean(axis=0), _error(values), strict=True)
+        for mean, error in zip(values.mean(axis=0), error_of(values), strict=True)
     )
 
 

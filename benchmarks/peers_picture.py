@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from paper_figures import DASHES, sheet
+from peers_report import by_budget, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,9 +42,9 @@ def draw_tables(
                COLUMNS) as panels:  # fmt: skip
         for axes, (name, sides) in zip(panels, tables.items(), strict=False):
             for side, by_split in sides.items():
-                score = np.array([one["by_budget"] for one in by_split.values()], np.float64)
+                score = by_budget(by_split.values())
                 color, dashes = looks[side]
-                error = score.std(axis=0, ddof=1) / np.sqrt(len(score)) if len(score) > 1 else np.zeros(len(place))
+                error = np.nan_to_num(error_of(score))
                 mean, front = score.mean(axis=0), 2 + len(every) - list(every).index(side)
                 axes.plot(place, mean, color=color, ls=dashes, lw=1.5, marker="o", ms=2.5, zorder=front)
                 axes.fill_between(place, mean - error, mean + error, color=color, alpha=0.12, lw=0)

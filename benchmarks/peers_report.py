@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 OPENING = """# Score at equal budget
 
@@ -40,6 +40,17 @@ class Summary:
     saved: float
 
 
+def by_budget(figures: Iterable[dict[str, Any]]) -> np.ndarray:
+    """Return scores: float64 (splits, budgets)."""
+    return np.array([one["by_budget"] for one in figures], np.float64)
+
+
+def error_of(values: np.ndarray) -> np.ndarray:
+    """Return the standard error of the mean over splits, NaN for a single one."""
+    n = len(values)
+    return values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan)
+
+
 def report(
     tables: Mapping[str, Mapping[str, Mapping[int, dict[str, Any]]]],
     summary: Mapping[str, Summary],
@@ -60,11 +71,10 @@ def report(
         lines += ["", f"## {name}", "", *_row(["side", *head, "saved within 1 %", "at", "splits"])]
         for side, by_split in sides.items():
             each = list(by_split.values())
-            scores = np.array([one["by_budget"] for one in each], np.float64)
-            errors = scores.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.full(len(head), np.nan)
+            scores = by_budget(each)
             cells = [
                 f"{mean:.3f}" if np.isnan(error) else f"{mean:.3f} ± {error:.3f}"
-                for mean, error in zip(scores.mean(axis=0), errors, strict=True)
+                for mean, error in zip(scores.mean(axis=0), error_of(scores), strict=True)
             ]
             saved, reached = (np.mean([one[key] for one in each]) for key in ("saving", "within1_test"))
             lines += _row([side, *cells, f"{saved:.0%}", f"{reached:.3f}", str(len(each))])[:1]

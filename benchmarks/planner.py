@@ -20,11 +20,9 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
-from cegb_frontier import SCORES, THREADS, lightgbm_points, say_growth, shared_bench, warm_up
+from cegb_frontier import THREADS, fit_path, lightgbm_points, say_growth, shared_bench, warm_up
 from lightgbm_peer import train
 from timing import ratio
-
-import costframe as cf
 
 ROWS, ASKED = 100_000, 300
 ROUNDS = 300
@@ -54,16 +52,8 @@ def main() -> None:
 
 def _fit(table: Any) -> Any:
     """Fit both sides, print times and their ratios, and return the planner's path."""
-    task, queries = "ranking", {}
-    if table.classes:
-        task = "classification"
-    else:
-        queries = {"qid": table.q["train"], "qid_val": table.q["valid"]}
-    known = {"X_val": table.X["valid"], "y_val": table.y["valid"], "scoring": SCORES[table.metric]} | queries
-    model = cf.estimator("planner", task, costs=cf.CostModel.load(table.dir / "costs.toml"), n_jobs=THREADS)
-    wall, busy = time.perf_counter(), time.process_time()
-    path = model.fit_path(table.X["train"], table.y["train"], **known)
-    wall, busy = time.perf_counter() - wall, time.process_time() - busy
+    path, times = fit_path(table, "planner")
+    wall, busy = times["fit_s"], times["busy_s"]
     points = lightgbm_points(table)
     theirs = {key: sum(point[key] for point in points) for key in ("fit_s", "busy_s")}
     print(

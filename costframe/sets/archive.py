@@ -1,6 +1,7 @@
 """An archive of sets of features with the loss of a quick fit on each, searched where loss or cost can still fall.
 
-Until no set on the front of cost and loss is left unopened, one is opened: it is tried with further features, with
+From everything down, what gains least per cost is left out again and again; these sets are tried first. Then, until no
+set on the front of cost and loss is left unopened, one is opened: it is tried with further features, with
 pairs of features, with all features behind a resource or the better ones of them, without those of its own that split
 nowhere in the fit on all features, and without some others. A dear resource that hides what is behind it is one bundle
 among others, so no budget falls off a cliff.

@@ -84,7 +84,7 @@ def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
     )
 
 
-def given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> SetModel:
+def _given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> SetModel:
     """Train copies of the model that is given on a set's columns: one on all rows, and one without each fold."""
     rows, fold, n_outputs = problem.rows, problem.fold, problem.loss.n_outputs
     scores = np.empty((len(rows), n_outputs))
@@ -110,7 +110,7 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         columns = np.array(sorted(features), np.int64)
         varied = columns[problem.data.splittable[columns]]
         if base is not None and len(varied):
-            return given_model(problem, base, varied)
+            return _given_model(problem, base, varied)
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
         fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
         trees, answer = fitted.whole(columns)

@@ -38,10 +38,7 @@ def alone(data: TrainingData, model: SetModel) -> PlannedPredictor:
 
 
 def planned(
-    data: TrainingData,
-    trained: Trained,
-    tradeoff: float,
-    induced: Sequence[ManyFolds] | None = None,
+    data: TrainingData, trained: Trained, tradeoff: float, induced: Sequence[ManyFolds] | None = None
 ) -> PlannedPredictor:
     """Return the planning model; `induced` are the regressions of a plan made backwards for its prices and tradeoff."""
     models = trained.models
