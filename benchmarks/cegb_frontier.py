@@ -58,7 +58,7 @@ def main() -> None:
     for name in asked.tables or common.OPEN:
         sides: dict[str, list[dict[str, Any]]] = {}
         for split in range(asked.splits):
-            table = synthetic(common, split) if name == "synthetic" else common.Table(name, split or None)
+            table = load(name, split)
             for side, points, times in _sides(table, greedy=asked.greedy):
                 found = common.figures(points, full_cost(table)) | times
                 sides.setdefault(side, []).append(found)
@@ -79,7 +79,18 @@ def shared_bench() -> ModuleType:
     return common
 
 
-def synthetic(common: ModuleType, seed: int) -> Any:
+def load(name: str, split: int) -> Any:
+    """Return a table of ../shared/data, split 0 as it comes, or the synthetic ranking that the number draws."""
+    common = shared_bench()
+    return _synthetic(common, split) if name == "synthetic" else common.Table(name, split or None)
+
+
+def costs_of(table: Any) -> CostModel:
+    found: CostModel = table.costs if hasattr(table, "costs") else CostModel.load(table.dir / "costs.toml")
+    return found
+
+
+def _synthetic(common: ModuleType, seed: int) -> Any:
     """Return a ranking of thousands of queries as a table; LightGBM cannot be told what a tree costs, so it is free."""
     from synthetic_ranking import make
 
@@ -156,12 +167,11 @@ def lightgbm_points(table: Any) -> list[dict[str, float]]:
 
 def fit_path(table: Any, name: str = "cegb", **asked: Any) -> tuple[Any, dict[str, float]]:
     """Fit an algorithm's path on two threads, and return it with its seconds, on the wall and of processors."""
-    costs = table.costs if hasattr(table, "costs") else CostModel.load(table.dir / "costs.toml")
     task = "classification" if table.classes else "ranking"
     settings: dict[str, Any] = {}
     if name == "cegb":
         settings = {"tradeoff": 0.0, "min_samples_leaf": 5 if len(table.X["train"]) <= SMALL else 20}
-    model = estimator(name, task, costs=costs, n_jobs=THREADS, **settings)
+    model = estimator(name, task, costs=costs_of(table), n_jobs=THREADS, **settings)
     queries = {"qid": table.q["train"], "qid_val": table.q["valid"]} if table.q else {}
     before, busy = time.perf_counter(), time.process_time()
     path = model.fit_path(

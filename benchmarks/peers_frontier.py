@@ -1,12 +1,12 @@
 """All of costframe's algorithms beside LightGBM, CatBoost, a learned acquisition policy and the planner's prototype.
 
-    python benchmarks/peers_frontier.py [heart sat12 ...] [--splits 5] [--algorithms planner cegb ...] [--peers ...]
+    python benchmarks/peers_frontier.py [heart synthetic ...] [--splits 5] [--algorithms planner cegb ...] [--peers ...]
                                         [--save points.json] [--keep DIR] [--stored]
                                         [--picture frontier] [--report frontier.md]
 
 Tables and figures are those of ../shared/bench: a point is chosen by the side's own estimates (those of its path, or
 scores on valid), and reported by its score and exact cost on test; split 0 is the table's own, others are drawn by
-seed. Every side also has the constant, which costs nothing, so no budget is without a model. For every side it prints
+seed, and so is the "synthetic" ranking. Every side also has the constant, which costs nothing, so no budget is without a model. For every side it prints
 the mean test score at each budget with its standard error over splits; the mean difference to LightGBM, split by
 split, in points (hundredths); what is saved within 1 % of the best; and the seconds it took, of the clock and of all
 processors together, which is the steadier figure on a busy machine.
@@ -28,7 +28,7 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
-from cegb_frontier import SCORES, full_cost, shared_bench
+from cegb_frontier import SCORES, full_cost, load, shared_bench
 from peers_picture import draw_tables
 from peers_report import Summary, by_budget, error_of, report
 from peers_sides import PEERS, constant_point, installed, measure
@@ -55,7 +55,7 @@ def main() -> None:
     if asked.report and summary:
         asked.report.write_text(report(found, summary, common.BUDGETS))
     if asked.picture and summary:
-        scores = {name: SCORES[common.METRIC[name]] for name in tables}
+        scores = {name: SCORES[common.METRIC.get(name, "ndcg5")] for name in tables}
         draw_tables(asked.picture, found, common.BUDGETS, list(PEERS), scores)
 
 
@@ -103,7 +103,7 @@ class Results:
 
 def measure_split(results: Results, name: str, split: int, asked: argparse.Namespace) -> list[str]:
     """Measure the sides of one split that are not known yet; return all that are asked for, ours first."""
-    table = shared_bench().Table(name, split or None)
+    table = load(name, split)
     fitting = installed(table)
     algorithms = fitting if asked.algorithms is None else [one for one in asked.algorithms if one in fitting]
     known = results.split(table, split)["sides"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
-from cegb_frontier import SCORES, SHARED, SMALL, lightgbm_points
+from cegb_frontier import SCORES, SHARED, SMALL, costs_of, lightgbm_points
 from peers_catboost import catboost_points
 from peers_gdfs import gdfs_points
 
@@ -80,7 +80,7 @@ def as_dataset(table: Any) -> Any:
     return cf.datasets.Dataset.from_arrays(
         np.concatenate([table.X[part] for part in parts]),
         np.concatenate([table.y[part] for part in parts]),
-        cf.CostModel.load(table.dir / "costs.toml"),
+        costs_of(table),
         feature_names=table.features,
         split=np.repeat(parts, [len(table.y[part]) for part in parts]),
         qid=np.concatenate([table.q[part] for part in parts]) if table.q else None,
