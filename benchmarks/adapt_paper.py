@@ -23,7 +23,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 from xgboost import XGBClassifier
 
-from costframe.core.costs import CostModel
+from costframe.core.prices.costs import CostModel
 from costframe_adapt import AdaptClassifier
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 from paper_figures import DASHES, sheet
 
-from costframe.report.plot import COLORS, INK, PALE
+from costframe.frontier.plot import COLORS, INK, PALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 from paper_figures import name_lines, sheet
 
-from costframe.report.plot import COLORS
+from costframe.frontier.plot import COLORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

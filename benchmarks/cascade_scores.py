@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.scoring import score_named
+from costframe.training.scoring import score_named
 
 if TYPE_CHECKING:
     from cascade_tables import Part

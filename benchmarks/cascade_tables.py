@@ -18,7 +18,7 @@ import synthetic_ranking
 from attrs import evolve, frozen
 
 if TYPE_CHECKING:
-    from costframe.core.costs import CostModel
+    from costframe.core.prices.costs import CostModel
 
 
 @frozen

@@ -22,8 +22,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
-from costframe.core.costs import CostModel
-from costframe.core.registry import estimator
+from costframe.core.plugins.registry import estimator
+from costframe.core.prices.costs import CostModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

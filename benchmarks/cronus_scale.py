@@ -22,13 +22,13 @@ import scaling
 from attrs import frozen
 from scaling import Clock, Found, Problem
 
-from costframe.core.outputs import BankOutputs
-from costframe.core.training import Rows
-from costframe.linear.normal import NormalEquations
-from costframe.linear.pricing import Pricing
-from costframe.linear.relaxing import Reweighting
-from costframe.linear.seen import SeenRows
-from costframe.linear.single_stage import USUAL_RIDGE, reweight
+from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.relaxing import Reweighting
+from costframe.stagewise.seen import SeenRows
+from costframe.stagewise.single_stage import USUAL_RIDGE, reweight
+from costframe.training.data import Rows
 from costframe_cronus import CronusClassifier, cronus
 from costframe_cronus.cascade import CascadeSettings, initialize
 

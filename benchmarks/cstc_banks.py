@@ -10,13 +10,13 @@ import numpy as np
 import paper_tables
 
 import costframe as cf
-from costframe.core.training import Rows, TrainingData
-from costframe.linear.banks import find_bank
+from costframe.stagewise.banks import find_bank
+from costframe.training.data import Rows, TrainingData
 
 if TYPE_CHECKING:
-    from costframe.core.bank import WeakLearnerBank
+    from costframe.core.learners.bank import WeakLearnerBank
     from costframe.datasets import Dataset
-    from costframe.trees.path import AnnealedPath
+    from costframe.trees.annealing.path import AnnealedPath
 
 BANKS = ("priced", "plain", "CEGB")
 QUICK_ROWS = 4000  # to train on, at most

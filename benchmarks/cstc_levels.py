@@ -15,7 +15,7 @@ from costframe.report.stages_seen import see_stages
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from costframe.core.costs import CostModel
+    from costframe.core.prices.costs import CostModel
 
 SELDOM, CLOSE = 0.005, 0.02  # features a row; shares of them
 

@@ -9,7 +9,7 @@ import numpy as np
 from timing import THREADS
 
 import costframe as cf
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.tree_table import TreeTable
 
 
 def table(n: int = 100_000, d: int = 50, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

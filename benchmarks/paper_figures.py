@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.report.plot import COLORS, INK, PALE, SCORE_NAMES
+from costframe.frontier.plot import COLORS, INK, PALE, SCORE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

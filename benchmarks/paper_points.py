@@ -11,7 +11,7 @@ import paper_tables
 from attrs import frozen
 
 import costframe as cf
-from costframe.core.scoring import score_named
+from costframe.training.scoring import score_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

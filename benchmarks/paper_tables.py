@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from costframe.core.costs import CostModel, FeaturePrice
-from costframe.core.registry import registry
+from costframe.core.plugins.registry import registry
+from costframe.core.prices.costs import CostModel, FeaturePrice
 from costframe.datasets import read_table
 from costframe.frontier.sweep import grid
 

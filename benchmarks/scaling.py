@@ -14,7 +14,7 @@ import numpy as np
 from attrs import fields, frozen
 
 import costframe as cf
-from costframe.report.plot import COLORS, INK, MARKERS, PALE
+from costframe.frontier.plot import COLORS, INK, MARKERS, PALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

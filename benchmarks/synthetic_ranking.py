@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
-from costframe.core.costs import CostModel, FeaturePrice
+from costframe.core.prices.costs import CostModel, FeaturePrice
 
 COUNTS = {1: 24, 5: 8, 20: 32, 50: 20, 100: 4, 150: 5, 200: 1}  # features by price
 NOISE = {1: 2.2, 5: 1.5, 20: 1.1, 50: 0.8, 100: 0.45, 150: 0.35, 200: 0.2}  # its deviation; qualities have one of 1

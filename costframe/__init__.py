@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from costframe import datasets
     from costframe.adoption import adopt
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.costs import CostModel
+    from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.errors import CostframeError
-    from costframe.core.expected import CostReport, ExpectedCost
-    from costframe.core.inquiry import Prediction
-    from costframe.core.predictor import Predictor
-    from costframe.core.registry import algorithms, estimator
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.stages import Answer, Route
-    from costframe.core.stepped import SteppedPredictor
-    from costframe.core.storage import load, save
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.plugins.registry import algorithms, estimator
+    from costframe.core.predictors.inquiry import Prediction
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.predictors.stepped import SteppedPredictor
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.stages.stages import Answer, Route
+    from costframe.core.storage.saving import load, save
     from costframe.frontier import BudgetSearch, Frontier
     from costframe.hooks import Algorithm, hookimpl
     from costframe.report.stages_plot import plot_stages
@@ -29,30 +29,30 @@ __version__ = "0.1.0"
 # What is public, and where it lives; each part loads when it is first used.
 _HOME = {
     "Algorithm": "costframe.hooks",
-    "Answer": "costframe.core.stages",
+    "Answer": "costframe.core.stages.stages",
     "BudgetSearch": "costframe.frontier",
-    "CostModel": "costframe.core.costs",
-    "CostReport": "costframe.core.expected",
+    "CostModel": "costframe.core.prices.costs",
+    "CostReport": "costframe.core.cost.expected",
     "CostframeError": "costframe.core.errors",
-    "ExpectedCost": "costframe.core.expected",
+    "ExpectedCost": "costframe.core.cost.expected",
     "Frontier": "costframe.frontier",
-    "Prediction": "costframe.core.inquiry",
-    "Predictor": "costframe.core.predictor",
-    "Route": "costframe.core.stages",
-    "StageTree": "costframe.core.stage_tree",
-    "SteppedPredictor": "costframe.core.stepped",
-    "WeakLearnerBank": "costframe.core.bank",
+    "Prediction": "costframe.core.predictors.inquiry",
+    "Predictor": "costframe.core.predictors.predictor",
+    "Route": "costframe.core.stages.stages",
+    "StageTree": "costframe.core.predictors.stage_tree",
+    "SteppedPredictor": "costframe.core.predictors.stepped",
+    "WeakLearnerBank": "costframe.core.learners.bank",
     "adopt": "costframe.adoption",
-    "algorithms": "costframe.core.registry",
+    "algorithms": "costframe.core.plugins.registry",
     "datasets": "costframe",
-    "estimator": "costframe.core.registry",
+    "estimator": "costframe.core.plugins.registry",
     "hookimpl": "costframe.hooks",
-    "load": "costframe.core.storage",
+    "load": "costframe.core.storage.saving",
     "plot_stages": "costframe.report.stages_plot",
     "predict_many": "costframe.sources",
     "predict_one": "costframe.sources",
     "predict_one_async": "costframe.sources",
-    "save": "costframe.core.storage",
+    "save": "costframe.core.storage.saving",
 }
 
 __all__ = [

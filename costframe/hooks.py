@@ -13,7 +13,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from costframe.core.predictor import Predictor
+    from costframe.core.predictors.predictor import Predictor
     from costframe.datasets import Dataset
 
 __all__ = ["Algorithm", "hookimpl", "hookspec"]

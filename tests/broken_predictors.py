@@ -5,10 +5,10 @@ import numpy as np
 from broken_base import StumpsRegressor, breaks, named
 from planned_stumps import PlannedStumps
 
-from costframe.core.costs import CostModel
-from costframe.core.planned import PlannedPredictor
-from costframe.core.predictor import Predictor
-from costframe.core.stage_tree import StageTree
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
 from costframe.testing.data import COSTS
 
 

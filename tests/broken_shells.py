@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 from broken_base import BROKEN, StumpsClassifier, StumpsRegressor, breaks
 
-from costframe.core.categorical import CategoricalColumns
+from costframe.core.tables.categorical import CategoricalColumns
 from costframe.hooks import Algorithm
 
 BROKEN.append(

@@ -4,8 +4,8 @@ import attrs
 import numpy as np
 from broken_base import StumpsClassifier, StumpsRegressor, breaks, named
 
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer
 
 
 def training(change, **laws):

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from costframe.cli.commands import costframe
-from costframe.core.registry import registry
+from costframe.core.plugins.registry import registry
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import numpy as np
 from attrs import evolve
 from broken_base import StumpsRegressor
 
-from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import CostModelError
-from costframe.core.planned import PlannedPredictor, Stop
-from costframe.core.stages import Answer
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.stages.stages import Answer
 
 __all__ = ["InducedStumps", "PlannedStumps"]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.errors import BankError, DataError, StageError
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.tree_table import TreeTable
 from costframe.testing.strategies import banks, feature_names, rows
 
 STUMP = TreeTable.single(

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.categories import encode, find_labels
 from costframe.core.errors import BankError, DataError, InquiryError
-from costframe.core.node_layout import lay_out_nodes
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer
-from costframe.core.stepped import SteppedPredictor
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.node_layout import lay_out_nodes
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.core.stages.stages import Answer
+from costframe.core.tables.categories import encode, find_labels
 from costframe.sources import predict_many, predict_one
 
 LABELS = {"color": ("red", "green", "blue")}

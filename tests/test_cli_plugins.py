@@ -10,7 +10,7 @@ from cli_cases import algorithm, refused
 
 import costframe as cf
 from costframe.core.errors import PluginError
-from costframe.core.registry import registry
+from costframe.core.plugins.registry import registry
 
 
 def test_lists(run):

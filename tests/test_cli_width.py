@@ -8,13 +8,13 @@ import pytest
 from cli_cases import shell
 from rich.console import Console
 
-from costframe.core.costs import CostModel
-from costframe.core.registry import TASKS
+from costframe.core.plugins.registry import TASKS
+from costframe.core.prices.costs import CostModel
 from costframe.frontier.points import Frontier, Point
+from costframe.frontier.points_table import EXPENDABLE, points_table
 from costframe.hooks import Algorithm
 from costframe.report.algorithms import algorithms_table
 from costframe.report.paid_table import paid_table
-from costframe.report.points_table import EXPENDABLE, points_table
 from costframe.report.terminal import LEAST_WIDTH, output
 
 WIDTHS = (40, 45, 50, 60, 70, 80, 100, 200)
@@ -94,8 +94,8 @@ def reports():
     import numpy as np
 
     import costframe as cf
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.stages import Answer
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.stages.stages import Answer
 
     def reading(*features):
         bank = WeakLearnerBank.columns(list(PRICES.names), features)
@@ -138,8 +138,8 @@ def test_no_column_of_once_prices_where_there_are_none():
     import numpy as np
 
     import costframe as cf
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.stages import Answer
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.stages.stages import Answer
 
     names = [f"f{number:02}" for number in range(26)]
     prices = CostModel.uniform(names)

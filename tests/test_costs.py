@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.errors import CostModelError
+from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 HEART = {

@@ -8,7 +8,7 @@ from cli_cases import refused
 
 import costframe as cf
 from costframe.core.errors import CostframeError, ParameterError, PluginError
-from costframe.core.registry import registry, two_classes_only
+from costframe.core.plugins.registry import registry, two_classes_only
 from costframe.datasets import Dataset
 from costframe.frontier.entrants import check_algorithms, left_out
 from costframe_cronus import CronusClassifier

@@ -10,8 +10,6 @@ from frontier_cases import COSTS, some_rows
 
 import costframe as cf
 from costframe.core.errors import ParameterError
-from costframe.core.influence import influence
-from costframe.core.scoring import score_named
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.estimates import Estimate, less_chance, model_variance, on_rows, over_folds
@@ -19,6 +17,8 @@ from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import Fitted, Trial, silent
+from costframe.training.influence import influence
+from costframe.training.scoring import score_named
 
 
 class Binary:

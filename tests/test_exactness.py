@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.stage_visits import stage_costs
 from costframe.core.errors import CostframeError
-from costframe.core.expected import ExpectedCost
-from costframe.core.links import log_odds
-from costframe.core.stage_visits import stage_costs
+from costframe.core.learners.links import log_odds
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 

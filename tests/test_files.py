@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from costframe.core import files
-from costframe.core.costs import CostModel
 from costframe.core.errors import CostModelError
 from costframe.core.files import TargetError, check_target, write_atomically, write_together
+from costframe.core.prices.costs import CostModel
 
 
 def occupied(folder, kind):

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from costframe.core.groups import PricedGroups
-from costframe.core.sampled_prices import SampledPrices
-from costframe.linear import forward
-from costframe.linear.forward import take_up
-from costframe.linear.normal import NormalEquations
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.cost.sampled_prices import SampledPrices
+from costframe.stagewise import forward
+from costframe.stagewise.forward import take_up
+from costframe.stagewise.normal import NormalEquations
 
 seeds = st.integers(0, 2**32 - 1)
 

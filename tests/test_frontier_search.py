@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
-from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import CostframeError, DataError, ParameterError
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer
 from costframe.frontier import BudgetSearch
 from costframe.frontier.useful import UselessBudgetWarning
 

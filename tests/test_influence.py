@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costframe.core.influence import influence, standard_error
-from costframe.core.scoring import score_named
+from costframe.training.influence import influence, standard_error
+from costframe.training.scoring import score_named
 
 RNG = np.random.default_rng(3)
 N = 60

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.capped import CappedRows, _step_rows, walk_under_limits
+from costframe.core.caps.capped import CappedRows, _step_rows, walk_under_limits
+from costframe.core.caps.fallbacks import FallbackRows
 from costframe.core.errors import InquiryError, ParameterError, StageError
-from costframe.core.fallbacks import FallbackRows
-from costframe.core.limits import Limits
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.stepped import SteppedPredictor
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.core.prices.limits import Limits
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 

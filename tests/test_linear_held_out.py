@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.training import Rows, TrainingData
-from costframe.linear.held_out import split_off
+from costframe.training.data import Rows, TrainingData
+from costframe.training.held_out import split_off
 
 NAMES = ("b", "c", "a")
 

@@ -9,16 +9,16 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
-from costframe.core.groups import PricedGroups
-from costframe.core.outputs import BankOutputs
-from costframe.core.relaxed import RelaxedCost
-from costframe.core.sampled_prices import SampledPrices
-from costframe.linear.calibration import calibrate
-from costframe.linear.normal import NormalEquations
-from costframe.linear.pruning import prune
-from costframe.linear.relaxing import Reweighting, relax, scale_of
-from costframe.linear.single_stage import fit_ridge, reweight
-from costframe.linear.systems import solve_scaled
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.cost.sampled_prices import SampledPrices
+from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.calibration import calibrate
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.pruning import prune
+from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.relaxing import Reweighting, relax, scale_of
+from costframe.stagewise.single_stage import fit_ridge, reweight
+from costframe.stagewise.systems import solve_scaled
 
 seeds = st.integers(0, 10_000)
 

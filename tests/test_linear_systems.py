@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.symmetric import mirror
-from costframe.linear.systems import ShrinkingInverse, ShrinkingSystem, invert, solve_scaled
+from costframe.core.learners.symmetric import mirror
+from costframe.stagewise.systems import ShrinkingInverse, ShrinkingSystem, invert, solve_scaled
 
 seeds = st.integers(0, 10_000)
 CLOSE = {"rtol": 1e-7, "atol": 1e-10}

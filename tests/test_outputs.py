@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
 
 import costframe as cf
-from costframe.core import outputs as module
 from costframe.core.errors import BankError
-from costframe.core.outputs import BankOutputs
+from costframe.core.learners import outputs as module
+from costframe.core.learners.outputs import BankOutputs
 from costframe.testing import strategies as kit
 
 NAMES = ("a", "b", "c")
@@ -114,7 +114,7 @@ def test_sums_of_products_leave_out_what_weighs_nothing(data, seed):
 
 
 def test_the_compiled_rows_are_the_naive_ones():
-    from costframe.core.outputs_kernels import write_outputs
+    from costframe.core.learners.outputs_kernels import write_outputs
 
     rng = np.random.default_rng(0)
     codes, dense = rng.integers(0, 4, (9, 3)).astype(np.uint8), rng.standard_normal((9, 2))

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_costs import needed_resources
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.costs import CostModel
 from costframe.core.errors import CostframeError, CostModelError, InquiryError, ParameterError
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.planned import PlannedPredictor, Stop
-from costframe.core.stages import Answer
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Answer
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")

@@ -17,7 +17,7 @@ from test_storage import (
     steps,
 )
 
-from costframe.core.storage import load, save
+from costframe.core.storage.saving import load, save
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 

@@ -6,8 +6,8 @@ from bank_cases import COSTS, NAMES, table
 
 import costframe as cf
 from costframe.core.errors import ParameterError
-from costframe.core.training import Rows
-from costframe.trees.priced_banks import train_priced_bank
+from costframe.training.data import Rows
+from costframe.trees.boosting.priced_banks import train_priced_bank
 
 PRICES = COSTS.select(NAMES)
 

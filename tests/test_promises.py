@@ -13,13 +13,13 @@ from sklearn.base import clone
 
 import costframe as cf
 from costframe.core.errors import ParameterError
-from costframe.core.scoring import score_named
-from costframe.core.stage_tree import StageTree
+from costframe.core.predictors.stage_tree import StageTree
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
 from costframe.frontier.promises import FITS, FITS_OF_BUDGET, Promises
 from costframe.frontier.useful import UselessBudgetWarning
 from costframe.sets.search import search_quickly
+from costframe.training.scoring import score_named
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
 PRICES = {

@@ -7,12 +7,12 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from sklearn.base import BaseEstimator
 
-from costframe.core import registry as registry_module
-from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import AdoptionError, PluginError
-from costframe.core.registry import GROUP, Registry, algorithms, estimator
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.plugins import registry as registry_module
+from costframe.core.plugins.registry import GROUP, Registry, algorithms, estimator
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer
 from costframe.hooks import Algorithm, hookimpl, hookspec
 
 

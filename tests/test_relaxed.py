@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import BankError, StageError
-from costframe.core.groups import PricedGroups
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.relaxed import RelaxedCost, auxiliary, floored_root
-from costframe.core.stages import Route
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.stages.stages import Route
+from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
 from costframe.testing import strategies as kit
 
 NAMES = ("a", "b", "c", "d")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, average_precision_score, ndcg_score, roc_auc_score
 
-from costframe.core.scoring import accuracy, average_precision, ndcg_at_5, roc_auc
+from costframe.training.scoring import accuracy, average_precision, ndcg_at_5, roc_auc
 
 seeds = st.integers(0, 10_000)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from costframe.core.training import Rows
 from costframe.sets.archive import SetArchive
 from costframe.sets.prices import SetPrices
-from costframe.trees.binning import BinMapper
-from costframe.trees.folds import TreeShape
-from costframe.trees.losses import loss_for
+from costframe.training.data import Rows
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.folds import TreeShape
+from costframe.trees.boosting.losses import loss_for
 
 
 def archive(X, y, prices):

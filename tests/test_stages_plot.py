@@ -11,8 +11,8 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.planned import PlannedPredictor, Stop
-from costframe.core.stages import Answer
+from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.stages.stages import Answer
 from costframe.report import stages_drawing
 from costframe.report.fitting_text import drawable, fitted, width_of, wrapped
 

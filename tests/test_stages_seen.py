@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.costs import CostModel
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer, Route
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Answer, Route
 from costframe.report.stages_boxes import boxes_of
 from costframe.report.stages_layout import place_stages
 from costframe.report.stages_seen import see_stages, seen_without_rows

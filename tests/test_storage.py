@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.costs import CostModel
+from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import CostModelError, StorageError
-from costframe.core.expected import ExpectedCost
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer, Route
-from costframe.core.stepped import SteppedPredictor
-from costframe.core.storage import load, save
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Answer, Route
+from costframe.core.storage.saving import load, save
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 

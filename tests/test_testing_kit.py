@@ -14,7 +14,7 @@ from planned_stumps import InducedStumps, PlannedStumps
 
 from costframe import testing
 from costframe.core.errors import CostModelError, PluginError
-from costframe.core.stepped import SteppedPredictor
+from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.hooks import Algorithm
 from costframe.testing import ConformanceError, CountingSource, check_algorithm, laws, parametrize_algorithm
 from costframe.testing.check import checks

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import costframe as cf
+from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel, thread_count
-from costframe.core.tree_table import TreeTable
 
 
 def predictor():

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees import BinMapper, binning
-from costframe.trees.thresholds import midpoints
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.binning.bin_mapper import bin_mapper as binning
+from costframe.trees.binning.thresholds import midpoints
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 hard = st.sampled_from([-inf, -HUGE, -1.0, -TINY, -0.0, 0.0, TINY, 1.0, np.nextafter(1.0, 2), 2.0, HUGE, inf, nan])

@@ -5,10 +5,13 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.training import Rows
-from costframe.trees import BinMapper, LogisticLoss, SoftmaxLoss, SquaredLoss, boosting, grow_tree, losses
-from costframe.trees.boosting import boost
-from costframe.trees.monitor import Monitor
+from costframe.training.data import Rows
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.boost import boost, losses
+from costframe.trees.boosting.boost import boost as boosting
+from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from costframe.trees.boosting.monitor import Monitor
+from costframe.trees.growing.grow import grow_tree
 
 
 def draw(n=300, n_classes=0):

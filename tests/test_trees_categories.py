@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.evaluate import tree_leaves
-from costframe.trees import BinMapper, OncePrices, grow_tree
-from costframe.trees.category_bins import going_left
-from costframe.trees.category_kernels import find_category_splits, partition_by_set
-from costframe.trees.histogram_kernels import add_rows
-from costframe.trees.packing import pack
+from costframe.core.stages.evaluate import tree_leaves
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.binning.category_bins import going_left
+from costframe.trees.growing.category_kernels import find_category_splits, partition_by_set
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.histogram_kernels import add_rows
+from costframe.trees.growing.packing import pack
+from costframe.trees.growing.prices import OncePrices
 
 seeds = st.integers(0, 2**32 - 1)
 UNLIMITED = 10**9

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.stage_tree import StageTree
-from costframe.core.training import Rows
-from costframe.core.tree_table import TreeTable
-from costframe.trees.binning import BinMapper
-from costframe.trees.boosting import boost
-from costframe.trees.folds import TreeShape, boost_folds
-from costframe.trees.grow import grow_tree
-from costframe.trees.losses import loss_for
-from costframe.trees.many import regress_many
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.training.data import Rows
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.boost import boost
+from costframe.trees.boosting.folds import TreeShape, boost_folds
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boosting.many import regress_many
+from costframe.trees.growing.grow import grow_tree
 
 
 def drawn(n=400, classes=2, seed=0):

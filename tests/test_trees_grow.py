@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import BankError, DataError, ParameterError
-from costframe.core.tree_table import TreeTable
-from costframe.trees import BinMapper, NoPrices, OncePrices, grow_tree
+from costframe.core.learners.tree_table import TreeTable
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.prices import NoPrices, OncePrices
 
 seeds = st.integers(0, 2**32 - 1)
 UNLIMITED = 10**9
@@ -106,12 +108,12 @@ def test_trees_are_the_naive_ones(
 
 @pytest.fixture
 def eager_threads(monkeypatch):
-    monkeypatch.setattr("costframe.trees.search._CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.growing.search._CELLS_WORTH_THREADS", 0)
     for module in ("partition", "finish"):
         monkeypatch.setattr(f"costframe.trees.{module}._ROWS_WORTH_THREADS", 0)
         monkeypatch.setattr(f"costframe.trees.{module}._ROWS_PER_PART", 101)
-    monkeypatch.setattr("costframe.trees.packing._ROWS_PER_PART", 99)
-    monkeypatch.setattr("costframe.trees.histogram._COLUMNS_PER_BLOCK", 3)
+    monkeypatch.setattr("costframe.trees.growing.packing._ROWS_PER_PART", 99)
+    monkeypatch.setattr("costframe.trees.growing.histogram._COLUMNS_PER_BLOCK", 3)
 
 
 def draw_table(n=1500, d=11):
@@ -128,8 +130,8 @@ def draw_table(n=1500, d=11):
 @pytest.mark.parametrize("shared_rows", [False, True])
 def test_the_same_bit_for_bit_with_any_number_of_threads(monkeypatch, growth, weighted, shared_rows):
     if shared_rows:
-        monkeypatch.setattr("costframe.trees.search._CACHED", 0)
-        monkeypatch.setattr("costframe.trees.search._ROWS_PER_THREAD", 50)
+        monkeypatch.setattr("costframe.trees.growing.search._CACHED", 0)
+        monkeypatch.setattr("costframe.trees.growing.search._ROWS_PER_THREAD", 50)
     X, y = draw_table()
     data = BinMapper.fit(X).transform(X)
     h = np.random.default_rng(0).random(len(y)).astype(np.float32) if weighted else None

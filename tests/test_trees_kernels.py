@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError
-from costframe.trees.distinct import few_values
-from costframe.trees.distinct_kernels import collect_distinct
-from costframe.trees.histogram_kernels import add_rows
-from costframe.trees.packing import pack
-from costframe.trees.partition import RowSplit, part_rows
-from costframe.trees.partition_kernels import add_outputs, label_rows, partition_rows, route_rows, sum_leaves
-from costframe.trees.split_kernels import find_splits, search_pair, subtract
+from costframe.trees.binning.distinct import few_values
+from costframe.trees.binning.distinct_kernels import collect_distinct
+from costframe.trees.growing.histogram_kernels import add_rows
+from costframe.trees.growing.packing import pack
+from costframe.trees.growing.partition import RowSplit, part_rows
+from costframe.trees.growing.partition_kernels import add_outputs, label_rows, partition_rows, route_rows, sum_leaves
+from costframe.trees.growing.split_kernels import find_splits, search_pair, subtract
 
 CELLS = [0, 1, 2, 5, 254, 255]
 rng_seeds = st.integers(0, 2**32 - 1)
@@ -62,7 +62,7 @@ def test_distinct_values_are_those_of_a_set(rows, limit, size):
     values, counts = np.empty((2, limit)), np.zeros(2, np.int64)
     collect_distinct(table, table.view(np.int64), values, counts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("costframe.trees.distinct._ROWS_PER_PART", size)
+        patch.setattr("costframe.trees.binning.distinct._ROWS_PER_PART", size)
         joined = [few_values(table, limit, n_threads=n) for n in (1, 3)]
     for column in range(2):
         expected = naive.distinct(table[:, column])
@@ -108,8 +108,8 @@ def test_partition_is_stable(seed, m, missing_left):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 def test_partition_by_parts_is_the_same(monkeypatch, n_threads):
-    monkeypatch.setattr("costframe.trees.partition._ROWS_PER_PART", 7)
-    monkeypatch.setattr("costframe.trees.partition._ROWS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.growing.partition._ROWS_PER_PART", 7)
+    monkeypatch.setattr("costframe.trees.growing.partition._ROWS_WORTH_THREADS", 0)
     rng = np.random.default_rng(0)
     bins = rng.choice(CELLS, (100, 1)).astype(np.uint8)
     rows = np.arange(100, dtype=np.int32)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from costframe.trees.binning import BinMapper, BinnedData
-from costframe.trees.binning_kernels import bin_rows
-from costframe.trees.grow import grow_tree
-from costframe.trees.histogram_kernels import add_rows
+from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
+from costframe.trees.binning.binning_kernels import bin_rows
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.histogram_kernels import add_rows
 
 N, D = 120_000, 40_000
 

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees import LogisticLoss, SoftmaxLoss, SquaredLoss, losses
+from costframe.trees.boosting.boost import losses
+from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 LOSSES = [SquaredLoss(), LogisticLoss(), SoftmaxLoss(2), SoftmaxLoss(4)]
 seeds = st.integers(0, 2**32 - 1)

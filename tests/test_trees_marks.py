@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.trees.marks_kernels import (
+from costframe.trees.growing.marks_kernels import (
     charge,
     count_marks,
     divide_account,

@@ -5,7 +5,8 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from costframe.trees import BinMapper, grow_tree
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
 
 N, D = 2000, 6
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from costframe.core.errors import ParameterError
-from costframe.trees import OncePrices
-from costframe.trees.leaf import Leaf
-from costframe.trees.packing import Sums
+from costframe.trees.growing.leaf import Leaf
+from costframe.trees.growing.packing import Sums
+from costframe.trees.growing.prices import OncePrices
 
 
 def leaf(rows=(0, 1, 2), depth=1):

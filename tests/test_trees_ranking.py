@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.scoring import ndcg_at_5
-from costframe.core.training import Rows
-from costframe.trees.losses import SquaredLoss
-from costframe.trees.ranking import LambdaRankLoss, PairwiseLoss, ranking_loss
+from costframe.training.data import Rows
+from costframe.training.scoring import ndcg_at_5
+from costframe.trees.boosting.losses import SquaredLoss
+from costframe.trees.boosting.ranking import LambdaRankLoss, PairwiseLoss, ranking_loss
 
 LOSSES = [LambdaRankLoss(), LambdaRankLoss(2), PairwiseLoss()]
 seeds = st.integers(0, 2**32 - 1)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from costframe.trees import BinMapper, OncePrices, grow_tree
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.prices import OncePrices
 
 
 @pytest.mark.parametrize("exponents", [(0, 0), (-400, 0), (400, 0), (3, 500), (-400, -500), (130, 130), (-170, -170)])

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from costframe.core.costs import CostModel
-from costframe.trees import grow
-from costframe.trees.binning import BinMapper
-from costframe.trees.lazy_prices import LazyPrices
-from costframe.trees.prices import once_prices
+from costframe.core.prices.costs import CostModel
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing import grow
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.prices import once_prices
 
 COSTS = CostModel.from_dict(
     {

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costframe.adoption.adopted import AdoptedTrees
-    from costframe.core.predictor import Predictor
-    from costframe.core.stage_tree import StageTree
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.predictors.stage_tree import StageTree
 
 __all__ = ["adopt", "stage_tree"]
 
@@ -37,7 +37,7 @@ def adopt(model: Any, feature_names: Sequence[str] | None = None) -> Predictor:
     AdoptionError
         If nothing adopts the model, or it has parts that cannot be taken over exactly; they are named.
     """
-    from costframe.core.registry import registry
+    from costframe.core.plugins.registry import registry
 
     predictor = registry().adopt(model, feature_names)
     if predictor is None:
@@ -65,9 +65,9 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
 
 def stage_tree(adopted: AdoptedTrees) -> StageTree:
     """Make a predictor of one answer."""
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.stages import Answer
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.stages.stages import Answer
 
     bank = WeakLearnerBank.from_trees(adopted.table, adopted.feature_names)
     answer = Answer(np.arange(len(bank)), adopted.weights, adopted.intercept, adopted.link)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.categories import Categories
-    from costframe.core.tree_table import TreeTable
+    from costframe.core.learners.tree_table import TreeTable
+    from costframe.core.tables.categories import Categories
 
 __all__ = ["LINKS", "AdoptedTrees", "choose_names"]
 

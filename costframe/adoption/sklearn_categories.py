@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.categories import is_missing
 from costframe.core.errors import AdoptionError
+from costframe.core.tables.categories import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

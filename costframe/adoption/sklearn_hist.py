@@ -9,7 +9,7 @@ import numpy as np
 from costframe.adoption.adopted import AdoptedTrees
 from costframe.adoption.sklearn_categories import ModelCategories
 from costframe.core.errors import AdoptionError
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.tree_table import TreeTable
 
 __all__ = ["adopt_hist_boosting"]
 

@@ -10,7 +10,7 @@ from costframe.adoption.adopted import AdoptedTrees, choose_names
 from costframe.adoption.sklearn_hist import adopt_hist_boosting
 from costframe.adoption.thresholds import float32_at_most
 from costframe.core.errors import AdoptionError, BankError
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.tree_table import TreeTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

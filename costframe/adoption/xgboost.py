@@ -11,7 +11,7 @@ from costframe.adoption.adopted import AdoptedTrees, choose_names
 from costframe.adoption.thresholds import float32_less
 from costframe.adoption.xgboost_files import load_xgboost
 from costframe.core.errors import AdoptionError, BankError
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.tree_table import TreeTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

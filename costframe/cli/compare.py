@@ -123,8 +123,8 @@ def _introduce(console: Output, dataset: Dataset) -> None:
 
 
 def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, budget: float | None) -> None:
+    from costframe.frontier.points_table import points_table
     from costframe.report.console import summary
-    from costframe.report.points_table import points_table
 
     rests_on = _rests_on(frontier, dataset)
     table, left_out = points_table(frontier, chosen, width=console.width)
@@ -159,7 +159,7 @@ def _rests_on(frontier: Frontier, dataset: Dataset) -> str:
 
 def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point) -> None:
     """Show what the chosen model pays for, beside the model of the same algorithm that knows no prices."""
-    from costframe.core.expected import ExpectedCost
+    from costframe.core.cost.expected import ExpectedCost
     from costframe.report.paid_table import paid_table
 
     rows = dataset.part("test").X

@@ -15,9 +15,9 @@ from costframe.core.errors import AdoptionError, CostModelError, DataError, Para
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
-    from costframe.core.expected import CostReport
-    from costframe.core.predictor import Predictor
+    from costframe.core.cost.expected import CostReport
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.prices.costs import CostModel
 
 __all__ = ["cost"]
 
@@ -45,7 +45,7 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
     CSV or Parquet file with a column for each feature of the model, or the name of a data set. Without --costs, the
     prices that are in MODEL count.
     """
-    from costframe.core.costs import CostModel
+    from costframe.core.prices.costs import CostModel
 
     given = None if costs is None else CostModel.load(costs)
     predictor = _open(Path(model), given)
@@ -60,7 +60,7 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
 
 def _open(path: Path, costs: CostModel | None) -> Predictor:
     if path.suffix.lower() not in FOREIGN:
-        from costframe.core.storage import load
+        from costframe.core.storage.saving import load
 
         return load(path)
     from costframe import adopt
@@ -79,7 +79,7 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
 
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
     """Refuse prices that lack a feature of the model; further ones do no harm."""
-    from costframe.core.costs_io import suggestion
+    from costframe.core.prices.costs_io import suggestion
     from costframe.datasets.wording import listed
 
     unpriced = [name for name in predictor.feature_names if name not in prices.names]

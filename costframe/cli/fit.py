@@ -60,7 +60,7 @@ def fit(
     best, by estimates as of `costframe compare`; score and cost are then told for test. The file holds the prices too;
     `costframe.load` reads it.
     """
-    from costframe.core.storage import save
+    from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
     from costframe.frontier.entrants import check_algorithms
     from costframe.report.progress import bar

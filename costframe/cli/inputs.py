@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from costframe.core.costs_io import suggestion
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.prices.costs_io import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,9 +67,9 @@ def split_names(text: str | None) -> list[str] | None:
 
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
     """Refuse, before a table is read, an algorithm or score that there is not, or an algorithm without the task."""
-    from costframe.core.registry import registry
-    from costframe.core.scoring import score_named
+    from costframe.core.plugins.registry import registry
     from costframe.frontier.entrants import check_algorithms
+    from costframe.training.scoring import score_named
 
     for name in algorithms or ():
         registry().algorithm(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from costframe.cli.told import say_broken
-from costframe.core.registry import TASKS
+from costframe.core.plugins.registry import TASKS
 
 __all__ = ["algorithms", "datasets"]
 
@@ -13,7 +13,7 @@ __all__ = ["algorithms", "datasets"]
 @click.command(short_help="List the installed algorithms.")
 def algorithms() -> None:
     """List the installed algorithms, and plugins that cannot be loaded."""
-    from costframe.core.registry import algorithms as usable
+    from costframe.core.plugins.registry import algorithms as usable
     from costframe.report.algorithms import algorithms_table
     from costframe.report.terminal import output
 

@@ -26,7 +26,7 @@ def say(text: str) -> None:
 
 def say_broken() -> None:
     """Name the plugins that cannot be loaded, with the reason."""
-    from costframe.core.registry import registry
+    from costframe.core.plugins.registry import registry
 
     for reason in registry().broken.values():
         say(f"broken: {reason}")

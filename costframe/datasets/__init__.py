@@ -41,7 +41,7 @@ def load(name: str) -> Dataset:
     PluginError
         If the name is unknown (the text lists the known ones), or its plugin fails to load the data.
     """
-    from costframe.core.registry import registry
+    from costframe.core.plugins.registry import registry
 
     loader = registry().dataset(name)
     try:
@@ -57,7 +57,7 @@ def load(name: str) -> Dataset:
 
 def names() -> list[str]:
     """Return the names of the data sets that are built in or come with plugins, sorted."""
-    from costframe.core.registry import registry
+    from costframe.core.plugins.registry import registry
 
     return sorted(registry().datasets)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.datasets.dataset import Dataset
 
 __all__ = ["breast_cancer"]

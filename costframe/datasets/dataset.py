@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.costs import CostModel
-from costframe.core.costs_io import suggestion
 from costframe.core.errors import CostModelError, DataError
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.costs_io import suggestion
 from costframe.datasets.splits import PARTS, split_rows
 from costframe.datasets.wording import listed
 

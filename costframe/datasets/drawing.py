@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.costs import CostModel
+from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-from costframe.core.training import check_number
+from costframe.core.prices.costs import CostModel
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.splits import PARTS
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.training import check_number
+from costframe.core.checks import check_number
 from costframe.datasets.drawing import draw_parts
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-from costframe.core.training import check_number
 from costframe.datasets.drawing import draw_parts
 
 if TYPE_CHECKING:

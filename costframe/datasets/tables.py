@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.costs import CostModel
-from costframe.core.costs_io import suggestion
 from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.costs_io import suggestion
 from costframe.datasets.columns import (
     as_categories,
     as_numbers,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.categories import Categories
+    from costframe.core.tables.categories import Categories
 
 __all__ = ["read_rows", "read_table"]
 

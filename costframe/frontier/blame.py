@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import CostframeError, PluginError
-from costframe.core.registry import registry
+from costframe.core.plugins.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from costframe.core.errors import ParameterError, PluginError
-from costframe.core.registry import TASKS, estimator, registry, two_classes_only
-from costframe.core.registry import algorithms as usable_algorithms
+from costframe.core.plugins.registry import TASKS, estimator, registry, two_classes_only
+from costframe.core.plugins.registry import algorithms as usable_algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

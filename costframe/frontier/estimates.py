@@ -13,8 +13,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError
-from costframe.core.influence import influence, standard_error
-from costframe.core.scoring import score_named
+from costframe.training.influence import influence, standard_error
+from costframe.training.scoring import score_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from costframe.frontier.trial import optional
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from costframe.core.predictor import Predictor
+    from costframe.core.predictors.predictor import Predictor
     from costframe.frontier.folds import Fold
     from costframe.frontier.rows import Rows
     from costframe.frontier.trial import Fitted, Progress, Trial
@@ -29,7 +29,7 @@ class PathPoint(Protocol):
     A point may also have `error`, the standard error of its score. Where that is not None, `score` and `cost` are the
     algorithm's own estimates for rows that its models did not see, and believed: they are not measured again on valid,
     on which such models may well have been trained. It may have `influence` too, float64 (rows of train and then of
-    valid,): how far each row moves that score, as `costframe.core.influence` says.
+    valid,): how far each row moves that score, as `costframe.training.influence` says.
     """
 
     @property

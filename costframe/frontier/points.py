@@ -84,7 +84,7 @@ class Frontier:
     ----------
     points : tuple of Point
     score_name : str
-        As in `costframe.core.scoring.SCORES`.
+        As in `costframe.training.scoring.SCORES`.
     unit : str
         What costs count.
     full_cost : float
@@ -92,7 +92,7 @@ class Frontier:
     models : tuple
         The fitted estimator of each point; may be empty.
     influences : tuple of float64 (rows,) or None
-        How far each row moves the score of each point (`costframe.core.influence`); may be empty.
+        How far each row moves the score of each point (`costframe.training.influence`); may be empty.
     """
 
     points: tuple[Point, ...]
@@ -239,7 +239,7 @@ class Frontier:
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the points as CSV, floats to the last bit, and write it to `path` if given, wholly or not at all."""
-        from costframe.report.points_csv import points_csv
+        from costframe.frontier.points_csv import points_csv
 
         text = points_csv(self)
         if path is not None:
@@ -269,7 +269,7 @@ class Frontier:
         dict
             The picture as "png" and "svg".
         """
-        from costframe.report.plot import plot_frontier
+        from costframe.frontier.plot import plot_frontier
 
         pictures = plot_frontier(self, chosen=chosen, title=title)
         wanted = ((path_png, pictures["png"]), (path_svg, pictures["svg"]))

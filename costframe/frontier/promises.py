@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from costframe.core.estimator import CostAwareEstimator
-from costframe.core.influence import influence, standard_error
-from costframe.core.links import apply_link
-from costframe.core.scoring import score_named
+from costframe.core.learners.links import apply_link
 from costframe.core.threads import thread_count
 from costframe.sets.search import search_quickly
 from costframe.sets.spread import spread
+from costframe.training.estimator import CostAwareEstimator
+from costframe.training.influence import influence, standard_error
+from costframe.training.scoring import score_named
 
 if TYPE_CHECKING:
     from costframe.frontier.trial import Fitted, Progress, Trial

@@ -12,13 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
-from costframe.core.scoring import default_score, score_named
 from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
 from costframe.frontier.folds import folds_of
 from costframe.frontier.rows import Rows
 from costframe.frontier.sweep import fit_all, frontier_of
 from costframe.frontier.trial import Trial, silent
 from costframe.frontier.useful import UselessBudgetWarning, nothing_useful
+from costframe.training.scoring import default_score, score_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.expected import CostReport
-    from costframe.core.predictor import Predictor
+    from costframe.core.cost.expected import CostReport
+    from costframe.core.predictors.predictor import Predictor
 
 __all__ = ["BudgetSearch"]
 
@@ -57,7 +57,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         with, 12 by default. From given tradeoffs and grids a bisection then comes close to the budget; and up to two
         fits within sets of features are added where these promise more within it.
     scoring : str, optional
-        A score of `costframe.core.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+        A score of `costframe.training.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
     folds : int, optional
         How many folds of all rows scores are estimated on, as for `Frontier.sweep`; 0: on validation rows alone.
     validation_fraction : float

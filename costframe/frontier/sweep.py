@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.checks import check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError
-from costframe.core.registry import estimator
-from costframe.core.scoring import default_score, score_named
-from costframe.core.training import check_number
+from costframe.core.plugins.registry import estimator
 from costframe.frontier.blame import blaming, nothing_left
 from costframe.frontier.checks import check_amounts, check_fits
 from costframe.frontier.counting import Count, counted
@@ -23,6 +22,7 @@ from costframe.frontier.promises import Promises, fit_promising
 from costframe.frontier.refine import REFINEMENTS, fill, refine
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import Trial, fit_at, silent
+from costframe.training.scoring import default_score, score_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

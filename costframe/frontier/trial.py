@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.expected import ExpectedCost
-from costframe.core.planned import PlannedPredictor
-from costframe.core.stage_tree import StageTree
-from costframe.core.tables import as_rows
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.tables.rows import as_rows
 from costframe.frontier.estimates import model_variance, on_rows, over_folds
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.expected import CostReport
+    from costframe.core.cost.expected import CostReport
     from costframe.frontier.estimates import Estimate
     from costframe.frontier.folds import Fold
     from costframe.frontier.rows import Rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from costframe.core.registry import two_classes_only
+from costframe.core.plugins.registry import two_classes_only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from costframe.core.costs import CostModel
-    from costframe.core.expected import CostReport
+    from costframe.core.cost.expected import CostReport
+    from costframe.core.prices.costs import CostModel
 
 __all__ = ["Payment", "payments"]
 

@@ -14,8 +14,8 @@ from costframe.report.paid import payments
 from costframe.report.terminal import narrowed
 
 if TYPE_CHECKING:
-    from costframe.core.costs import CostModel
-    from costframe.core.expected import CostReport
+    from costframe.core.cost.expected import CostReport
+    from costframe.core.prices.costs import CostModel
     from costframe.report.paid import Payment
 
 __all__ = ["paid_table"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.stages import Route
+from costframe.core.stages.stages import Route
 from costframe.datasets.wording import counted
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.stages import Stage
+    from costframe.core.stages.stages import Stage
     from costframe.report.stages_seen import Acquired, StageSeen
 
 __all__ = ["Line", "StageBox", "acquired_lines", "boxes_of", "learners_line", "money", "percent"]

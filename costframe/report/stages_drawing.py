@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.stages import Route
+from costframe.core.stages.stages import Route
 from costframe.report.fitting_text import fitted, width_of, wrapped
 from costframe.report.pictures import COLORS, INK, PALE, STYLE, both_files
 from costframe.report.stages_panels import PANEL_HEIGHT

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.stages import Route
+from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.stages import Stage
+    from costframe.core.stages.stages import Stage
 
 __all__ = ["place_stages"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.stages import Answer, Route
+from costframe.core.stages.stages import Answer, Route
 from costframe.report.pictures import COLORS, INK, PALE
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from costframe.core.stages import Stage
+    from costframe.core.stages.stages import Stage
     from costframe.report.stages_seen import StageSeen
 
 __all__ = ["PANEL_HEIGHT", "Panels"]

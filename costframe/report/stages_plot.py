@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.costs import CostModel
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.planned import PlannedPredictor
-from costframe.core.reading import check_acquisition
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Route
-from costframe.core.tables import as_rows
-from costframe.core.training import check_target
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.reading import check_acquisition
+from costframe.core.stages.stages import Route
+from costframe.core.tables.labels import check_target
+from costframe.core.tables.rows import as_rows
 from costframe.report.stages_boxes import boxes_of
 from costframe.report.stages_drawing import GAP, Way, height_of, picture
 from costframe.report.stages_layout import place_stages

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.bits import bits_of
-from costframe.core.evaluate import StageRunner, over_chunks
-from costframe.core.reading import marks_for
-from costframe.core.stages import Answer, Route
+from costframe.core.learners.bits import bits_of
+from costframe.core.stages.evaluate import StageRunner, over_chunks
+from costframe.core.stages.reading import marks_for
+from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.price_arrays import PriceArrays
-    from costframe.core.stage_tree import StageTree
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.price_arrays import PriceArrays
 
 __all__ = ["Acquired", "StageSeen", "by_price", "see_stages", "seen_without_rows"]
 

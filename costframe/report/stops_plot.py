@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
-    from costframe.core.planned import PlannedPredictor
+    from costframe.core.predictors.planned import PlannedPredictor
+    from costframe.core.prices.costs import CostModel
     from costframe.report.stages_seen import StageSeen
     from costframe.report.stops_seen import StopsSeen
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.bits import members
+from costframe.core.learners.bits import members
 from costframe.report.stages_seen import StageSeen, by_price
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.planned import PlannedPredictor
-    from costframe.core.planned_walk import Walked
-    from costframe.core.price_arrays import PriceArrays
-    from costframe.core.stop_prices import StopPrices
+    from costframe.core.predictors.planned import PlannedPredictor
+    from costframe.core.predictors.planned_walk import Walked
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.stop_prices import StopPrices
 
 __all__ = ["StopsSeen", "see_stops", "stops_without_rows"]
 

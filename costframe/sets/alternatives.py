@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.threads import run_parallel
-from costframe.trees.folds import TreeShape
-from costframe.trees.many import regress_many
+from costframe.trees.boosting.folds import TreeShape
+from costframe.trees.boosting.many import regress_many
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,17 +17,17 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.trees.folds import TreeShape, boost_folds
+from costframe.trees.boosting.folds import TreeShape, boost_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows
     from costframe.sets.prices import SetPrices
-    from costframe.trees.binning import BinnedData
-    from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+    from costframe.training.data import Rows
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 __all__ = ["FeatureSet", "SetArchive"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.linear.held_out import row_numbers
+from costframe.training.held_out import row_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows, TrainingData
+    from costframe.training.data import Rows, TrainingData
 
 __all__ = ["deal"]
 

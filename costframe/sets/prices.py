@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.prices.price_arrays import PriceArrays
 
 __all__ = ["SetPrices"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from costframe.sets.archive import SetArchive
 from costframe.sets.dealing import deal
 from costframe.sets.prices import SetPrices
-from costframe.trees.binning import BinMapper
-from costframe.trees.folds import TreeShape
-from costframe.trees.losses import loss_for
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.folds import TreeShape
+from costframe.trees.boosting.losses import loss_for
 
 if TYPE_CHECKING:
-    from costframe.core.training import TrainingData
+    from costframe.training.data import TrainingData
 
 __all__ = ["search_quickly"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.costs import CostModel
-from costframe.core.limits import names_of
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import names_of
 from costframe.sources.local import many_rows, one_row
 from costframe.sources.replies import annotated, checked_replies, checked_reply, listed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-    from costframe.core.inquiry import Inquiry, Prediction
-    from costframe.core.predictor import Known, Predictor
+    from costframe.core.predictors.inquiry import Inquiry, Prediction
+    from costframe.core.predictors.predictor import Known, Predictor
 
 __all__ = ["predict_many", "predict_one", "predict_one_async"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError, InquiryError, ParameterError
-from costframe.core.tables import as_rows
+from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
-    from costframe.core.categories import Categories
+    from costframe.core.tables.categories import Categories
 
 __all__ = ["FetchMany", "FetchOne", "many_rows", "one_row"]
 

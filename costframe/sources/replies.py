@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import InquiryError
-from costframe.core.inquiry import number
+from costframe.core.predictors.inquiry import number
 
 if TYPE_CHECKING:
-    from costframe.core.categories import Categories
-    from costframe.core.inquiry import Inquiry
+    from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.tables.categories import Categories
 
 __all__ = ["annotated", "checked_replies", "checked_reply", "listed"]
 

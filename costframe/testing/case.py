@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.errors import PluginError
-from costframe.core.registry import TASKS, registry, two_classes_only
+from costframe.core.plugins.registry import TASKS, registry, two_classes_only
 from costframe.hooks import Algorithm
 from costframe.testing.data import COSTS, Table, make_table
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
+    from costframe.core.prices.costs import CostModel
 
 __all__ = ["Case", "Kind", "cases", "expect", "not_for", "same_bits"]
 
@@ -145,7 +145,7 @@ def same_bits(a: object, b: object) -> bool:
 
 def priced(costs: CostModel, **changes: Any) -> CostModel:
     """Return a cost model with other entries, as `from_dict` takes them; features and resources are merged."""
-    from costframe.core.costs import CostModel as Model
+    from costframe.core.prices.costs import CostModel as Model
 
     table = costs.to_dict()
     for key, value in changes.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from costframe.core.costs import CostModel
+    from costframe.core.prices.costs import CostModel
 
 __all__ = ["CountingSource"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.costs import CostModel
+from costframe.core.prices.costs import CostModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import CostframeError, CostModelError, StorageError
-from costframe.core.planned import PlannedPredictor
-from costframe.core.stage_tree import StageTree
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.stage_tree import StageTree
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.data import COSTS
 from costframe.testing.laws import law
@@ -19,7 +19,7 @@ from costframe.testing.stepping import inquire
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from costframe.core.costs import CostModel
+    from costframe.core.prices.costs import CostModel
     from costframe.testing.case import Case
 
 __all__ = ["all_prices_for", "expect_close"]
@@ -196,7 +196,7 @@ def saved_is_loaded(case: Case) -> None:
     import tempfile
     from pathlib import Path
 
-    from costframe.core.storage import load, save
+    from costframe.core.storage.saving import load, save
 
     predictor, rows = case.fitted().predictor_, case.table.fresh
     with tempfile.TemporaryDirectory() as folder:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
-    from costframe.core.inquiry import Prediction
+    from costframe.core.predictors.inquiry import Prediction
+    from costframe.core.prices.costs import CostModel
     from costframe.testing.case import Case
 
 __all__: list[str] = []

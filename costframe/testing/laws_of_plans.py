@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.costs import CostModel
-from costframe.core.planned import PlannedPredictor
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.prices.costs import CostModel
 from costframe.testing.case import expect, same_bits
 from costframe.testing.data import COSTS
 from costframe.testing.laws import law

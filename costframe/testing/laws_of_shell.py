@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.registry import two_classes_only
+from costframe.core.plugins.registry import two_classes_only
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.data import COSTS, make_table
 from costframe.testing.laws import law

@@ -39,7 +39,7 @@ def learns(case: Case) -> None:
 
 
 def _ndcg_by_chance(table: Table) -> float:
-    from costframe.core.scoring import ndcg_at_5
+    from costframe.training.scoring import ndcg_at_5
 
     rng = np.random.default_rng(0)
     drawn = [ndcg_at_5(table.y_fresh, rng.random(len(table.y_fresh)), None, table.qid_fresh) for _ in range(5)]

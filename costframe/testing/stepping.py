@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
-    from costframe.core.inquiry import Prediction
+    from costframe.core.predictors.inquiry import Prediction
+    from costframe.core.prices.costs import CostModel
 
 __all__ = ["inquire"]
 

@@ -15,21 +15,21 @@ try:
 except ImportError as error:
     raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[test]'") from error
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.core.links import LINKS
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.planned import PlannedPredictor, Stop
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer, Route
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.links import LINKS
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.stages import Stage
+    from costframe.core.stages.stages import Stage
 
 __all__ = ["banks", "cost_models", "feature_names", "planned_predictors", "rows", "stage_trees", "tree_tables"]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import costframe as cf
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
-from costframe.core.training import check_number
-from costframe.core.tree_table import TreeTable
+from costframe.core.checks import check_number
+from costframe.core.learners.tree_table import TreeTable
+from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe_stumps.boosting import Labels, Stump, boost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows, TrainingData
+    from costframe.training.data import Rows, TrainingData
 
 __all__ = ["StumpsClassifier", "StumpsRanker", "StumpsRegressor"]
 

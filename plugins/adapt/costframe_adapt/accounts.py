@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.expected import ExpectedCost
+from costframe.core.cost.expected import ExpectedCost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
-    from costframe.core.prefix import PrefixCost
-    from costframe.core.price_arrays import PriceArrays
-    from costframe.core.stage_tree import StageTree
+    from costframe.core.cost.prefix import PrefixCost
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.prices.price_arrays import PriceArrays
 
 __all__ = ["Account"]
 

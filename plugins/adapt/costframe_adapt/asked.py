@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.checks import check_flag, check_number, resolve
 from costframe.core.errors import ParameterError
 from costframe.core.threads import thread_count
-from costframe.core.training import check_flag, check_number, given_or
 from costframe_adapt.settings import ALTERNATIONS, KINDS, USUAL_KINDS, VARIANTS, AdaptSettings, TreeSettings
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.training import TrainingData
+    from costframe.training.data import TrainingData
 
 __all__ = ["adapt_settings", "asked_grid"]
 
@@ -38,7 +38,7 @@ def adapt_settings(asked: Any, data: TrainingData) -> AdaptSettings:
         If one is out of its range, or would have no effect.
     """
     variant = _one_of("variant", asked.variant, VARIANTS)
-    full_share = given_or("full_share", asked.full_share, None, high=1)
+    full_share = resolve("full_share", asked.full_share, None, high=1)
     if variant == "gbrt":
         _refuse(asked, ("standardize",), "on boosted trees")
     else:
@@ -52,9 +52,9 @@ def adapt_settings(asked: Any, data: TrainingData) -> AdaptSettings:
         full_share=None if full_share is None else float(full_share),
         variant=variant,
         trees=_trees(asked, data, alone=full_share == 0) if variant == "gbrt" else (),
-        n_stages=given_or("n_stages", asked.n_stages, 1, low=1, whole=True),
+        n_stages=resolve("n_stages", asked.n_stages, 1, low=1, whole=True),
         alternations=_alternations(asked),
-        max_rounds=given_or("max_rounds", asked.max_rounds, 10 if variant == "gbrt" else 50, low=1, whole=True),
+        max_rounds=resolve("max_rounds", asked.max_rounds, 10 if variant == "gbrt" else 50, low=1, whole=True),
         charge_all=_one_of("charge", asked.charge, CHARGES) == "all",
         zero_threshold=_one_of("threshold", asked.threshold, THRESHOLDS) == "zero",
         standardize=asked.standardize is not None and check_flag("standardize", asked.standardize),
@@ -68,7 +68,7 @@ def asked_grid(
 ) -> tuple[NDArray[np.float64] | None, tuple[float | None, ...]]:
     """Check what a grid is to be made of: its tradeoffs, descending, and shares."""
     shares = (asked.full_share,) if full_shares is None else _several("full_shares", full_shares)
-    found = tuple(given_or("full_shares", share, None, high=1) for share in shares)
+    found = tuple(resolve("full_shares", share, None, high=1) for share in shares)
     if tradeoffs is None:
         return None, found
     levels = [float(check_number("tradeoffs", tradeoff)) for tradeoff in _several("tradeoffs", tradeoffs)]
@@ -115,7 +115,7 @@ def _trees(asked: Any, data: TrainingData, *, alone: bool) -> tuple[TreeSettings
 def _tree_settings(asked: Any, data: TrainingData, kind: str, *, alone: bool) -> TreeSettings:
     first = kind == "miser"
     rounds = (_ROUNDS_ALONE if alone else _ROUNDS) if first else _ROUNDS_SECOND_ORDER
-    leaf = given_or("min_samples_leaf", asked.min_samples_leaf, 10 if first else 20, low=1, whole=True)
+    leaf = resolve("min_samples_leaf", asked.min_samples_leaf, 10 if first else 20, low=1, whole=True)
     if data.train.total_weight < 2 * leaf <= len(data.train):
         raise ParameterError(
             f"min_samples_leaf: two leaves of {leaf} need a total sample weight of {2 * leaf}, got "
@@ -123,11 +123,11 @@ def _tree_settings(asked: Any, data: TrainingData, kind: str, *, alone: bool) ->
         )
     return TreeSettings(
         kind=kind,
-        n_estimators=given_or("n_estimators", asked.n_estimators, rounds, low=1, whole=True),
-        learning_rate=given_or("learning_rate", asked.learning_rate, 0.3 if first else 0.2, strict=True, high=1),
-        max_depth=given_or("max_depth", asked.max_depth, 3 if first else None, low=1, whole=True),
-        max_leaves=given_or("max_leaves", asked.max_leaves, None if first else 31, low=2, whole=True),
+        n_estimators=resolve("n_estimators", asked.n_estimators, rounds, low=1, whole=True),
+        learning_rate=resolve("learning_rate", asked.learning_rate, 0.3 if first else 0.2, strict=True, high=1),
+        max_depth=resolve("max_depth", asked.max_depth, 3 if first else None, low=1, whole=True),
+        max_leaves=resolve("max_leaves", asked.max_leaves, None if first else 31, low=2, whole=True),
         min_samples_leaf=leaf,
-        l2_regularization=given_or("l2_regularization", asked.l2_regularization, 0.0 if first else 1.0),
-        max_bins=given_or("max_bins", asked.max_bins, 255, low=2, high=255, whole=True),
+        l2_regularization=resolve("l2_regularization", asked.l2_regularization, 0.0 if first else 1.0),
+        max_bins=resolve("max_bins", asked.max_bins, 255, low=2, high=255, whole=True),
     )

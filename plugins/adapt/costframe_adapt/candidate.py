@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.links import apply_link
-from costframe.core.report import squeezed
+from costframe.core.cost.report import squeezed
+from costframe.core.learners.links import apply_link
 from costframe_adapt.expensive.full import Full, FullOn, log_losses
 from costframe_adapt.sides import BOTH, CHEAP, FULL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import Rows, TrainingData
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import Rows, TrainingData
     from costframe_adapt.accounts import Account
     from costframe_adapt.front import Front
     from costframe_adapt.sides import Placed, Sides

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
+from costframe.core.checks import check_number
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.estimator import CostAwareClassifier
-from costframe.core.links import log_odds
-from costframe.core.stage_tree import StageTree
-from costframe.core.training import check_number, check_weights
-from costframe.trees.monitor import scorer
-from costframe.trees.scaling import check_sizes
+from costframe.core.learners.links import log_odds
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.tables.labels import check_weights
+from costframe.training.estimator import CostAwareClassifier
+from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.boosting.monitor import scorer
 from costframe_adapt.asked import adapt_settings, asked_grid
 from costframe_adapt.expensive.finding import Expensive, Finding, find_expensive
 from costframe_adapt.expensive.foreign import check_sums
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.training import TrainingData
+    from costframe.training.data import TrainingData
     from costframe_adapt.path import AdaptPath
     from costframe_adapt.settings import AdaptSettings
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer, Route
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer, Route
 from costframe_adapt.accounts import Account
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
-    from costframe.core.stages import Stage
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.stages.stages import Stage
 
 __all__ = ["Front", "behind"]
 

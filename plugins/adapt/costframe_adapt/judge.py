@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows, TrainingData
+    from costframe.training.data import Rows, TrainingData
     from costframe_adapt.accounts import Account
     from costframe_adapt.expensive.full import Full
     from costframe_adapt.front import Front

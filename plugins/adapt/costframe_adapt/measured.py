@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows
+    from costframe.training.data import Rows
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.expensive.full import Full
     from costframe_adapt.sides import Placed

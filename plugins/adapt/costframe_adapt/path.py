@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.core.model_path import MeasuredPath
-from costframe.core.progress import track
+from costframe.training.model_path import MeasuredPath
+from costframe.training.progress import track
 from costframe_adapt.boosted.alone import without_gate
 from costframe_adapt.boosted.annealed import anneal_cheap
 from costframe_adapt.candidate import composed, stacked
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.costs import CostModel
-    from costframe.core.stage_tree import StageTree
-    from costframe.trees.boosting import Ensemble
-    from costframe.trees.monitor import Predicted
-    from costframe.trees.path import AnnealedPath
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.costs import CostModel
+    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.trees.boosting.boost import Ensemble
+    from costframe.trees.boosting.monitor import Predicted
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.expensive.full import Full
     from costframe_adapt.front import Front

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.linear.held_out import held_out
+from costframe.training.held_out import held_out
 from costframe_adapt.accounts import Account
 from costframe_adapt.boosted.binning import Binning
 from costframe_adapt.expensive.full import Full, FullOn, log_losses
@@ -15,7 +15,7 @@ from costframe_adapt.expensive.full import Full, FullOn, log_losses
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows, TrainingData
+    from costframe.training.data import Rows, TrainingData
     from costframe_adapt.expensive.finding import Expensive
 
 __all__ = ["Prepared"]

@@ -10,7 +10,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows
+    from costframe.training.data import Rows
 
 __all__ = ["SURE", "Problem", "cheap_losses"]
 

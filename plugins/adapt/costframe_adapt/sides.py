@@ -10,7 +10,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.price_arrays import PriceArrays
+    from costframe.core.prices.price_arrays import PriceArrays
     from costframe_adapt.accounts import Account
     from costframe_adapt.expensive.full import FullOn
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import TrainingData
-    from costframe.trees.boosting import Ensemble
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
+    from costframe.trees.boosting.boost import Ensemble
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.linear.models import Linear
     from costframe_adapt.prepared import Prepared

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from costframe.core.groups import PricedGroups
+from costframe.core.cost.groups import PricedGroups
 
 
 def priced(groups, n_columns):

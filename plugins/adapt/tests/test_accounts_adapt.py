@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.prefix import PrefixCost
+from costframe.core.cost.prefix import PrefixCost
 from costframe.testing import CountingSource
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe_adapt import AdaptClassifier

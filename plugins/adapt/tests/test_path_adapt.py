@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
 from costframe.core.errors import CostframeError, ParameterError
-from costframe.core.scoring import score_named
 from costframe.datasets import Dataset
+from costframe.training.scoring import score_named
 from costframe_adapt import AdaptClassifier
 
 QUICK = {"n_estimators": 10, "max_rounds": 2, "cv": 2}

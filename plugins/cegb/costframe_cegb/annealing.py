@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from costframe.core.threads import thread_count
-from costframe.trees.annealed import Start, anneal
-from costframe.trees.lazy_prices import LazyPrices
-from costframe.trees.prices import once_prices
+from costframe.trees.annealing.annealed import Start, anneal
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.prices import once_prices
 from costframe_cegb.cegb import tree_grower
 from costframe_cegb.state import bins_of
 
 if TYPE_CHECKING:
-    from costframe.core.training import TrainingData
-    from costframe.trees.annealed import Annealing
-    from costframe.trees.losses import Loss
-    from costframe.trees.path import AnnealedPath
+    from costframe.training.data import TrainingData
+    from costframe.trees.annealing.annealed import Annealing
+    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.trees.boosting.losses import Loss
     from costframe_cegb.cegb import CEGBSettings
 
 __all__ = ["anneal_cegb"]

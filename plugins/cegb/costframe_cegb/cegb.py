@@ -8,23 +8,23 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import thread_count
-from costframe.trees.boosting import boost
-from costframe.trees.draws import draw_columns, draw_rows
-from costframe.trees.grow import grow_tree
+from costframe.trees.boosting.boost import boost
+from costframe.trees.growing.draws import draw_columns, draw_rows
+from costframe.trees.growing.grow import grow_tree
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import TrainingData
-    from costframe.trees.binning import BinnedData
-    from costframe.trees.boosting import Ensemble
-    from costframe.trees.grow import GrownTree
-    from costframe.trees.line import GrowAt, LinePrices
-    from costframe.trees.losses import Loss
-    from costframe.trees.monitor import Watcher
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
+    from costframe.trees.annealing.line import GrowAt, LinePrices
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.boosting.boost import Ensemble
+    from costframe.trees.boosting.losses import Loss
+    from costframe.trees.boosting.monitor import Watcher
+    from costframe.trees.growing.grow import GrownTree
     from costframe_cegb.state import State
 
 __all__ = ["CEGBSettings", "Trained", "train_cegb", "tree_grower"]

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
+from costframe.core.checks import check_flag, check_number, resolve
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.core.training import check_flag, check_number, given_or
-from costframe.trees.annealed import AnnealingEstimator
-from costframe.trees.losses import loss_for
-from costframe.trees.monitor import monitor_for
-from costframe.trees.monotone import read_signs
-from costframe.trees.ranking import ranking_loss
-from costframe.trees.scaling import check_sizes
+from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.trees.annealing.annealed import AnnealingEstimator
+from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boosting.monitor import monitor_for
+from costframe.trees.boosting.ranking import ranking_loss
+from costframe.trees.growing.monotone import read_signs
 from costframe_cegb.annealing import anneal_cegb
 from costframe_cegb.cegb import CEGBSettings, train_cegb
 from costframe_cegb.state import Kept, State
 
 if TYPE_CHECKING:
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import Rows, TrainingData
-    from costframe.trees.annealed import Annealing
-    from costframe.trees.losses import Loss
-    from costframe.trees.path import AnnealedPath
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.annealing.annealed import Annealing
+    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.trees.boosting.losses import Loss
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
@@ -109,17 +109,17 @@ class _CEGB(AnnealingEstimator):
             raise ParameterError(f"growth: expected 'best' or 'breadth', got {self.growth!r}")
         return CEGBSettings(
             tradeoff=float(self.tradeoff),
-            n_estimators=given_or("n_estimators", self.n_estimators, 100, low=1, whole=True),
-            learning_rate=given_or("learning_rate", self.learning_rate, 0.1, strict=True, high=1),
-            max_leaves=given_or("max_leaves", self.max_leaves, 31, low=2, whole=True),
-            max_depth=given_or("max_depth", self.max_depth, None, low=1, whole=True),
+            n_estimators=resolve("n_estimators", self.n_estimators, 100, low=1, whole=True),
+            learning_rate=resolve("learning_rate", self.learning_rate, 0.1, strict=True, high=1),
+            max_leaves=resolve("max_leaves", self.max_leaves, 31, low=2, whole=True),
+            max_depth=resolve("max_depth", self.max_depth, None, low=1, whole=True),
             growth="breadth" if self.growth == "breadth" else "best",
-            min_samples_leaf=given_or("min_samples_leaf", self.min_samples_leaf, 20, low=1, whole=True),
-            min_hessian_leaf=given_or("min_hessian_leaf", self.min_hessian_leaf, 1e-3),
-            l2_regularization=given_or("l2_regularization", self.l2_regularization, 0.0),
-            max_bins=given_or("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
-            subsample=given_or("subsample", self.subsample, 1.0, strict=True, high=1),
-            column_share=given_or("column_share", self.column_share, 1.0, strict=True, high=1),
+            min_samples_leaf=resolve("min_samples_leaf", self.min_samples_leaf, 20, low=1, whole=True),
+            min_hessian_leaf=resolve("min_hessian_leaf", self.min_hessian_leaf, 1e-3),
+            l2_regularization=resolve("l2_regularization", self.l2_regularization, 0.0),
+            max_bins=resolve("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
+            subsample=resolve("subsample", self.subsample, 1.0, strict=True, high=1),
+            column_share=resolve("column_share", self.column_share, 1.0, strict=True, high=1),
             monotone_constraints=self._signs(data),
             random_state=check_number(
                 "random_state", 0 if self.random_state is None else self.random_state, whole=True
@@ -213,7 +213,7 @@ class CEGBRanker(CostAwareRanker, _CEGB):
     ----------
     objective : {"lambdarank", "pairwise", "squared"}, optional
         LambdaRank for NDCG (the default), whose tradeoff is NDCG at 30 given up per unit of cost per row; or logistic
-        loss of pairs, mean by query; or squared loss of grades. See `costframe.trees.ranking`. What is watched on
+        loss of pairs, mean by query; or squared loss of grades. See `costframe.trees.boosting.ranking`. What is watched on
         validation data is this loss (LambdaRank: what NDCG at 30 lacks to one) + tradeoff * cost.
     """
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.threads import thread_count
-from costframe.trees.binning import BinMapper
-from costframe.trees.boosting import Boosted
-from costframe.trees.lazy_prices import LazyPrices
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.boost import Boosted
+from costframe.trees.growing.lazy_prices import LazyPrices
 
 if TYPE_CHECKING:
-    from costframe.core.training import Rows, TrainingData
-    from costframe.trees.losses import Loss
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.boosting.losses import Loss
     from costframe_cegb.cegb import CEGBSettings
 
 __all__ = ["Kept", "State", "bins_of"]

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.trees.binning import BinMapper
-from costframe.trees.grow import grow_tree
-from costframe.trees.lazy_prices import LazyPrices
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 
 ALL_KINDS = {

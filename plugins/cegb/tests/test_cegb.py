@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from price_cases import priced
 
 import costframe as cf
-from costframe.trees.binning import BinMapper
-from costframe.trees.grow import grow_tree
-from costframe.trees.lazy_prices import LazyPrices
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 
 NAMES = tuple(f"x{f}" for f in range(4))
@@ -194,7 +194,7 @@ def test_weights_that_are_not_whole_say_nothing_about_the_number_of_rows():
     [([1.0, 1.0], None), ([1.0, 2.0], [1, 2]), ([2.0, 2.0], [2, 2]), ([1.0, 1.5], None), ([1.0, 1e6], None)],
 )
 def test_weights_count_rows_where_they_are_whole_and_not_huge(weight, expected):
-    from costframe.core.training import Rows
+    from costframe.training.data import Rows
 
     counts = Rows(np.zeros((2, 1)), np.zeros(2), np.array(weight)).counts
     assert (counts if counts is None else counts.tolist()) == expected

@@ -6,9 +6,9 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees.binning import BinMapper
-from costframe.trees.grow import grow_tree
-from costframe.trees.lazy_prices import LazyPrices
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe_cegb import CEGBRanker, CEGBRegressor
 
 QUICK = {"n_estimators": 3, "max_leaves": 4, "min_samples_leaf": 2}

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.trees.binning import BinMapper
-from costframe.trees.grow import grow_tree
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
 from costframe_cegb import CEGBClassifier, CEGBRanker, CEGBRegressor
 
 

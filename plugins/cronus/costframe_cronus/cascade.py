@@ -8,12 +8,12 @@ import numpy as np
 from attrs import frozen
 from scipy.special import expit
 
-from costframe.core.progress import track
-from costframe.core.relaxed import RelaxedCost
-from costframe.linear.forward import take_up
-from costframe.linear.relaxing import STRENGTHS, Reweighting, relaxed_supports, scale_of
-from costframe.linear.single_stage import USUAL_RIDGE, fit_best, fit_ridge, hopeless, in_loss
-from costframe.linear.weighted_sums import WeightedSums
+from costframe.stagewise.forward import take_up
+from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.relaxing import STRENGTHS, Reweighting, relaxed_supports, scale_of
+from costframe.stagewise.single_stage import USUAL_RIDGE, fit_best, fit_ridge, hopeless, in_loss
+from costframe.stagewise.weighted_sums import WeightedSums
+from costframe.training.progress import track
 from costframe_cronus.chain import Chain
 from costframe_cronus.thresholds import threshold_for
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.groups import PricedGroups
-    from costframe.core.outputs import BankOutputs
-    from costframe.core.sampled_prices import SampledPrices
-    from costframe.linear.normal import NormalEquations
-    from costframe.linear.seen import SeenRows
+    from costframe.core.cost.groups import PricedGroups
+    from costframe.core.cost.sampled_prices import SampledPrices
+    from costframe.core.learners.outputs import BankOutputs
+    from costframe.stagewise.normal import NormalEquations
+    from costframe.stagewise.seen import SeenRows
 
 __all__ = ["CascadeSettings", "Started", "initialize"]
 

@@ -10,7 +10,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.linear.seen import SeenRows
+    from costframe.stagewise.seen import SeenRows
 
 __all__ = ["Chain"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.core.progress import track
-from costframe.linear.normal import NormalEquations
-from costframe.linear.single_stage import fit_ridge
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.single_stage import fit_ridge
+from costframe.training.progress import track
 from costframe_cronus.cascade import initialize
 
 if TYPE_CHECKING:

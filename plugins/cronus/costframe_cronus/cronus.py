@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.linear.banks import outputs_on
-from costframe.linear.held_out import halves
-from costframe.linear.pricing import Pricing
-from costframe.linear.seen import SeenRows
+from costframe.stagewise.banks import outputs_on
+from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.seen import SeenRows
+from costframe.training.held_out import halves
 from costframe_cronus.cascade import initialize
 from costframe_cronus.choose import MOST_LEARNERS, MOST_ROWS, choose
 from costframe_cronus.judge import Judge
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import Rows, TrainingData
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import Rows, TrainingData
     from costframe_cronus.cascade import CascadeSettings
     from costframe_cronus.chain import Chain
     from costframe_cronus.optimize import Step

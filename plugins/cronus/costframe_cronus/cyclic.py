@@ -13,8 +13,8 @@ import numpy as np
 from attrs import frozen
 from scipy.optimize import minimize
 
-from costframe.core.relaxed import auxiliary, floored_root
-from costframe.linear.systems import scipy_blas_alone
+from costframe.stagewise.relaxed import auxiliary, floored_root
+from costframe.stagewise.systems import scipy_blas_alone
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.relaxed import RelaxedCost
-    from costframe.linear.seen import SeenRows
+    from costframe.stagewise.relaxed import RelaxedCost
+    from costframe.stagewise.seen import SeenRows
 
 __all__ = ["Auxiliaries", "RelaxedObjective", "cycle"]
 

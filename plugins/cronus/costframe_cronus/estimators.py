@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
+from costframe.core.checks import resolve
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.core.training import given_or
-from costframe.linear.banks import own_weights
-from costframe.linear.estimator import OverBank
-from costframe.linear.held_out import split_off
-from costframe.linear.relaxing import Reweighting
-from costframe.linear.reweighted import train_reweighted
-from costframe.linear.single_stage import USUAL_RIDGE
-from costframe.linear.systems import blas_for
+from costframe.stagewise.banks import own_weights
+from costframe.stagewise.estimator import OverBank
+from costframe.stagewise.relaxing import Reweighting
+from costframe.stagewise.reweighted import train_reweighted
+from costframe.stagewise.single_stage import USUAL_RIDGE
+from costframe.stagewise.systems import blas_for
+from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.training.held_out import split_off
 from costframe_cronus.cascade import CascadeSettings
 from costframe_cronus.choose import CHOICES, PAPER_CHOICES
 from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
 from costframe_cronus.grades import with_targets
 
 if TYPE_CHECKING:
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import TrainingData
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
 
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
 
@@ -33,9 +33,9 @@ class _Reweighted(OverBank):
 
     def _train(self, data: TrainingData) -> StageTree:
         settings = Reweighting(
-            tradeoff=float(self.tradeoff), l1=given_or("l1", self.l1, 0.0), paper_scale=self.scale == "paper"
+            tradeoff=float(self.tradeoff), l1=resolve("l1", self.l1, 0.0), paper_scale=self.scale == "paper"
         )
-        ridge = given_or("ridge", self.ridge, None, strict=True)
+        ridge = resolve("ridge", self.ridge, None, strict=True)
         acquisition = self._acquisition()
         bank = self._bank(data)
         with blas_for(len(data.train), int(bank.widths.sum())):
@@ -60,8 +60,8 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
         other rows than these: on its own training rows a bank looks better than it is.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share
         For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
-        ones most (`costframe.trees.priced_banks`); for "cart" and "xgboost", whose trees read a tenth of the columns,
-        or three, by default, see `costframe.trees.banks.train_bank`.
+        ones most (`costframe.trees.boosting.priced_banks`); for "cart" and "xgboost", whose trees read a tenth of the columns,
+        or three, by default, see `costframe.stagewise.train_bank.train_bank`.
     l1 : float, optional
         rho, 0 by default.
     ridge : float, optional
@@ -113,15 +113,15 @@ class _Cascade(OverBank):
     def _train(self, data: TrainingData) -> StageTree:
         settings = CascadeSettings(
             tradeoff=float(self.tradeoff),
-            n_stages=given_or("n_stages", self.n_stages, 10, low=1, whole=True),
-            rejected=given_or("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
-            inflation=given_or("inflation", self.inflation, 1.3, low=1),
-            steepness=given_or("steepness", self.steepness, 50.0, strict=True),
-            l1=given_or("l1", self.l1, 0.0),
-            l1_last=given_or("l1_last", self.l1_last, 0.0),
-            ridge=given_or("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            n_stages=resolve("n_stages", self.n_stages, 10, low=1, whole=True),
+            rejected=resolve("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
+            inflation=resolve("inflation", self.inflation, 1.3, low=1),
+            steepness=resolve("steepness", self.steepness, 50.0, strict=True),
+            l1=resolve("l1", self.l1, 0.0),
+            l1_last=resolve("l1_last", self.l1_last, 0.0),
+            ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
             paper_scale=self.scale == "paper",
-            positive_weight=given_or("positive_weight", self.positive_weight, 3.5, strict=True),
+            positive_weight=resolve("positive_weight", self.positive_weight, 3.5, strict=True),
             acquisition=self._acquisition(),
             verbose=self.verbose,
         )
@@ -224,4 +224,4 @@ class CronusRanker(CostAwareRanker, _Cascade):
     relevant: float | None = field(default=None, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
-        return super()._train(with_targets(data, given_or("relevant", self.relevant, None, strict=True)))
+        return super()._train(with_targets(data, resolve("relevant", self.relevant, None, strict=True)))

@@ -12,7 +12,7 @@ from costframe.core.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows, TrainingData
+    from costframe.training.data import Rows, TrainingData
 
 __all__ = ["with_targets"]
 

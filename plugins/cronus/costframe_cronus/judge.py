@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.stage_visits import stage_costs
-from costframe.linear.calibration import as_counts, calibrate_two
-from costframe.linear.measured import Measured
+from costframe.core.cost.stage_visits import stage_costs
+from costframe.stagewise.calibration import as_counts, calibrate_two
+from costframe.stagewise.measured import Measured
 from costframe_cronus.flow import Flow
 from costframe_cronus.thresholds import best_thresholds, hard_objective
 from costframe_cronus.tree import as_stage_tree
@@ -17,8 +17,8 @@ from costframe_cronus.tree import as_stage_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.linear.pricing import Pricing
-    from costframe.linear.seen import SeenRows
+    from costframe.stagewise.pricing import Pricing
+    from costframe.stagewise.seen import SeenRows
     from costframe_cronus.chain import Chain
 
 __all__ = ["Judge"]

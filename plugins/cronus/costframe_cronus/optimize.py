@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.relaxed import RelaxedCost
-from costframe.linear.single_stage import in_loss
+from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.single_stage import in_loss
 from costframe_cronus.chain import Chain
 from costframe_cronus.cyclic import RelaxedObjective, cycle
 from costframe_cronus.flow import Flow

@@ -11,8 +11,8 @@ from costframe_cronus.chain import Chain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.sampled_prices import SampledPrices
-    from costframe.linear.seen import SeenRows
+    from costframe.core.cost.sampled_prices import SampledPrices
+    from costframe.stagewise.seen import SeenRows
 
 __all__ = ["in_own_order"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.linear.normal import NormalEquations
-from costframe.linear.single_stage import fit_ridge
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.single_stage import fit_ridge
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
 from costframe_cronus.thresholds import threshold_for
@@ -15,7 +15,7 @@ from costframe_cronus.thresholds import threshold_for
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.linear.seen import SeenRows
+    from costframe.stagewise.seen import SeenRows
 
 __all__ = ["dropped", "refit"]
 

@@ -14,14 +14,14 @@ import numpy as np
 from attrs import frozen
 from scipy.optimize import minimize
 
-from costframe.linear.systems import scipy_blas_alone
+from costframe.stagewise.systems import scipy_blas_alone
 from costframe_cronus.chain import Chain
 from costframe_cronus.flow import Flow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.linear.seen import SeenRows
+    from costframe.stagewise.seen import SeenRows
 
 __all__ = ["SupportObjective", "descend"]
 

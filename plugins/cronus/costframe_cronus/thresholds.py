@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from costframe.linear.cuts import best_cut
+from costframe.stagewise.cuts import best_cut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer, Route
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.stages import Stage
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.stages.stages import Stage
     from costframe_cronus.chain import Chain
 
 __all__ = ["as_stage_tree"]

@@ -5,12 +5,12 @@ from bank_cases import COSTS, EVERY_PRICE, NAMES, boosted, table  # noqa: F401 -
 from scipy import sparse
 
 import costframe as cf
-from costframe.core.groups import PricedGroups
-from costframe.core.outputs import BankOutputs
-from costframe.core.sampled_prices import SampledPrices
-from costframe.core.training import Rows
-from costframe.linear.pricing import Pricing
-from costframe.linear.seen import SeenRows
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.cost.sampled_prices import SampledPrices
+from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.seen import SeenRows
+from costframe.training.data import Rows
 from costframe_cronus.chain import Chain
 from costframe_cronus.judge import Judge
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 import costframe as cf
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.errors import CostframeError
-from costframe.core.groups import PricedGroups
-from costframe.core.outputs import BankOutputs
-from costframe.core.relaxed import RelaxedCost
-from costframe.core.sampled_prices import SampledPrices
-from costframe.linear.normal import NormalEquations
-from costframe.linear.relaxing import Reweighting, relax
-from costframe.linear.single_stage import reweight
+from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.relaxing import Reweighting, relax
+from costframe.stagewise.single_stage import reweight
 from costframe_cronus import CronusClassifier
 from costframe_cronus.cascade import CascadeSettings, initialize
 from costframe_cronus.flow import Flow

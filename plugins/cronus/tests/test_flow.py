@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.relaxed import RelaxedCost
+from costframe.stagewise.relaxed import RelaxedCost
 from costframe_cronus.chain import Chain
 from costframe_cronus.cyclic import Auxiliaries, RelaxedObjective, cycle
 from costframe_cronus.flow import Flow

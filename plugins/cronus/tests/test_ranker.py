@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError
-from costframe.core.stages import Answer
+from costframe.core.stages.stages import Answer
 from costframe.datasets import Dataset
 from costframe.testing import CountingSource
 from costframe_cronus import CronusClassifier, CronusRanker

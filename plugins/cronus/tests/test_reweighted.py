@@ -9,12 +9,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
+from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import CostframeError
-from costframe.core.groups import PricedGroups
-from costframe.core.outputs import BankOutputs
-from costframe.core.registry import Registry
-from costframe.core.relaxed import RelaxedCost
-from costframe.linear.banks import dearer_copies, usual_share
+from costframe.core.learners.outputs import BankOutputs
+from costframe.core.plugins.registry import Registry
+from costframe.stagewise.banks import dearer_copies, usual_share
+from costframe.stagewise.relaxed import RelaxedCost
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import costframe as cf
-from costframe.core.groups import PricedGroups
-from costframe.core.outputs import BankOutputs
-from costframe.core.relaxed import RelaxedCost
-from costframe.core.sampled_prices import SampledPrices
-from costframe.linear import relaxing, single_stage
-from costframe.linear.normal import NormalEquations
-from costframe.linear.pruning import prune
-from costframe.linear.relaxing import Reweighting, relax
-from costframe.linear.single_stage import reweight
-from costframe.linear.weighted_sums import WeightedSums
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.cost.sampled_prices import SampledPrices
+from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise import relaxing, single_stage
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.pruning import prune
+from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.relaxing import Reweighting, relax
+from costframe.stagewise.single_stage import reweight
+from costframe.stagewise.weighted_sums import WeightedSums
 from costframe_cronus import cascade as cascade_module
 from costframe_cronus.cascade import CascadeSettings, initialize
 

@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.groups import PricedGroups
-from costframe.core.relaxed import RelaxedCost
-from costframe.core.training import Rows, TrainingData
-from costframe.linear.banks import own_weights
+from costframe.core.cost.groups import PricedGroups
+from costframe.stagewise.banks import own_weights
+from costframe.stagewise.relaxed import RelaxedCost
 from costframe.testing import CountingSource
+from costframe.training.data import Rows, TrainingData
 from costframe_cronus import ReweightedClassifier, cronus
 from costframe_cronus.cascade import CascadeSettings
 from costframe_cronus.chain import Chain

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.groups import PricedGroups
-from costframe.core.outputs import BankOutputs
-from costframe.linear.normal import NormalEquations
-from costframe.linear.weighted_sums import WeightedSums
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.weighted_sums import WeightedSums
 from costframe_cronus.cascade import CascadeSettings, initialize
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.linear.normal import NormalEquations
+from costframe.stagewise.normal import NormalEquations
 from costframe_cstc.fits import fit_at_price, refine
 from costframe_cstc.losses import Squared
 from costframe_cstc.tree import WeightedSum
@@ -16,8 +16,8 @@ from costframe_cstc.tree import WeightedSum
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.outputs import BankOutputs
-    from costframe.core.sampled_prices import SampledPrices
+    from costframe.core.cost.sampled_prices import SampledPrices
+    from costframe.core.learners.outputs import BankOutputs
     from costframe_cstc.judge import Judge
 
 __all__ = ["Fitter", "NodeFit"]

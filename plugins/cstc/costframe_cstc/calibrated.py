@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.linear.calibration import as_counts, calibrate, calibrate_two
+from costframe.stagewise.calibration import as_counts, calibrate, calibrate_two
 from costframe_cstc.losses import Squared
 
 if TYPE_CHECKING:

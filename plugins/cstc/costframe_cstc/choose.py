@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, evolve, frozen
 
-from costframe.core.progress import track
+from costframe.training.progress import track
 from costframe_cstc.answers import Fitter
 from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.optimize import minimize
 
-from costframe.linear.systems import scipy_blas_alone
+from costframe.stagewise.systems import scipy_blas_alone
 from costframe_cstc.node_view import NodeView
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.linear.cuts import halving_threshold
-from costframe.linear.single_stage import in_loss
+from costframe.stagewise.cuts import halving_threshold
+from costframe.stagewise.single_stage import in_loss
 from costframe_cstc.refit import path_models
 
 if TYPE_CHECKING:

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
+from costframe.core.checks import resolve
 from costframe.core.errors import ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.core.training import given_or
-from costframe.linear.estimator import OverBank
-from costframe.linear.held_out import split_off
-from costframe.linear.relaxing import Reweighting
-from costframe.linear.reweighted import train_reweighted
-from costframe.linear.systems import blas_alone, blas_for
+from costframe.stagewise.estimator import OverBank
+from costframe.stagewise.relaxing import Reweighting
+from costframe.stagewise.reweighted import train_reweighted
+from costframe.stagewise.systems import blas_alone, blas_for
+from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.training.held_out import split_off
 from costframe_cstc.choose import CHOICES
 from costframe_cstc.cstc import OPTIMIZATIONS, train_cstc
 from costframe_cstc.settings import TreeSettings
 
 if TYPE_CHECKING:
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import TrainingData
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
 
 __all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]
 
@@ -59,13 +59,13 @@ class _Tree(OverBank):
             raise ParameterError(f"optimize: expected one of {', '.join(OPTIMIZATIONS)}, got {self.optimize!r}")
         settings = TreeSettings(
             tradeoff=float(self.tradeoff),
-            depth=given_or("depth", self.depth, 3, low=1, high=10, whole=True),
+            depth=resolve("depth", self.depth, 3, low=1, high=10, whole=True),
             loss=self._loss,
-            inflation=given_or("inflation", self.inflation, 1.0, strict=True),
-            ridge=given_or("ridge", self.ridge, 1.0, strict=True),
-            steepness=given_or("steepness", self.steepness, 20.0, strict=True),
-            routing_loss=given_or("routing_loss", self.routing_loss, 0.0, high=1),
-            l1=given_or("l1", self.l1, 0.0),
+            inflation=resolve("inflation", self.inflation, 1.0, strict=True),
+            ridge=resolve("ridge", self.ridge, 1.0, strict=True),
+            steepness=resolve("steepness", self.steepness, 20.0, strict=True),
+            routing_loss=resolve("routing_loss", self.routing_loss, 0.0, high=1),
+            l1=resolve("l1", self.l1, 0.0),
             paper_scale=self.scale == "paper",
             acquisition=self._acquisition(),
             verbose=self.verbose,
@@ -86,7 +86,7 @@ class _Tree(OverBank):
 
     def _single_stage(self, data: TrainingData, settings: TreeSettings) -> StageTree:
         reweighting = Reweighting(settings.tradeoff, settings.l1, paper_scale=settings.paper_scale)
-        ridge = given_or("ridge", self.ridge, None, strict=True)
+        ridge = resolve("ridge", self.ridge, None, strict=True)
         bank = self._bank(data)
         self.steps_ = ()
         with blas_for(len(data.train), int(bank.widths.sum())):
@@ -130,7 +130,7 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         What to choose from. By default trees are boosted on the training rows.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share
         For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
-        ones most (`costframe.trees.priced_banks`); for "cart" and "xgboost" see `costframe.trees.banks.train_bank`.
+        ones most (`costframe.trees.boosting.priced_banks`); for "cart" and "xgboost" see `costframe.stagewise.train_bank.train_bank`.
     acquisition : {"path", "learner"}, optional
         Whether trees are to acquire features split by split, the default, or all of them before they are evaluated.
     class_weight : dict or "balanced", optional

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 
-from costframe.linear.forward import take_up
-from costframe.linear.single_stage import fit_best, hopeless, in_loss
-from costframe.linear.systems import scipy_blas_alone
+from costframe.stagewise.forward import take_up
+from costframe.stagewise.single_stage import fit_best, hopeless, in_loss
+from costframe.stagewise.systems import scipy_blas_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.sampled_prices import SampledPrices
-    from costframe.linear.normal import NormalEquations
+    from costframe.core.cost.sampled_prices import SampledPrices
+    from costframe.stagewise.normal import NormalEquations
     from costframe_cstc.losses import Loss
 
 __all__ = ["fit_at_price", "refine"]

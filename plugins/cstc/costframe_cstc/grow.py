@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.linear.cuts import halving_threshold
+from costframe.stagewise.cuts import halving_threshold
 from costframe_cstc.topology import Topology
 from costframe_cstc.tree import Tree, WeightedSum
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.stage_visits import stage_costs
-from costframe.linear.calibration import as_counts
-from costframe.linear.measured import Measured
+from costframe.core.cost.stage_visits import stage_costs
+from costframe.stagewise.calibration import as_counts
+from costframe.stagewise.measured import Measured
 from costframe_cstc.flow import Flow
 from costframe_cstc.tree import as_stage_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.sampled_prices import SampledPrices
-    from costframe.linear.pricing import Pricing
-    from costframe.linear.seen import SeenRows
+    from costframe.core.cost.sampled_prices import SampledPrices
+    from costframe.stagewise.pricing import Pricing
+    from costframe.stagewise.seen import SeenRows
     from costframe_cstc.losses import Loss
     from costframe_cstc.tree import Tree
 

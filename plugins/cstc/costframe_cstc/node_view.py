@@ -19,7 +19,7 @@ from costframe_cstc.sides import Side
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.linear.seen import SeenRows
+    from costframe.stagewise.seen import SeenRows
     from costframe_cstc.classifiers import Classifiers
     from costframe_cstc.objective import Auxiliaries, RelaxedObjective
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.relaxed import RelaxedCost, auxiliary, floored_root
+from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
 from costframe_cstc.flow import Flow
 from costframe_cstc.outcome import Outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.groups import PricedGroups
-    from costframe.linear.seen import SeenRows
+    from costframe.core.cost.groups import PricedGroups
+    from costframe.stagewise.seen import SeenRows
     from costframe_cstc.classifiers import Classifiers
     from costframe_cstc.losses import Loss
     from costframe_cstc.topology import Topology

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.linear.normal import NormalEquations
-from costframe.linear.relaxing import STRENGTHS, scale_of
-from costframe.linear.single_stage import USUAL_RIDGE, fit_ridge, in_loss
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.relaxing import STRENGTHS, scale_of
+from costframe.stagewise.single_stage import USUAL_RIDGE, fit_ridge, in_loss
 from costframe_cstc.classifiers import Classifiers
 from costframe_cstc.cyclic import cycle
 from costframe_cstc.objective import RelaxedObjective
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.groups import PricedGroups
-    from costframe.linear.seen import SeenRows
+    from costframe.core.cost.groups import PricedGroups
+    from costframe.stagewise.seen import SeenRows
     from costframe_cstc.answers import Fitter
     from costframe_cstc.grow import Grown
     from costframe_cstc.settings import TreeSettings

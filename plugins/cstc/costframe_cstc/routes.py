@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.linear.cuts import best_cut, just_below
-from costframe.linear.normal import NormalEquations
+from costframe.stagewise.cuts import best_cut, just_below
+from costframe.stagewise.normal import NormalEquations
 from costframe_cstc.fits import fit_at_price, refine
 from costframe_cstc.flow import Flow
 from costframe_cstc.losses import Logistic

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer, Route
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.outputs import BankOutputs
-    from costframe.core.stages import Stage
-    from costframe.linear.seen import SeenRows
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.learners.outputs import BankOutputs
+    from costframe.core.stages.stages import Stage
+    from costframe.stagewise.seen import SeenRows
     from costframe_cstc.topology import Topology
 
 __all__ = ["Tree", "WeightedSum", "as_stage_tree"]

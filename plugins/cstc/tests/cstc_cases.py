@@ -5,11 +5,11 @@ from bank_cases import COSTS, NAMES
 from scipy import sparse
 
 import costframe as cf
-from costframe.core.groups import PricedGroups
-from costframe.core.outputs import BankOutputs
-from costframe.core.training import Rows
-from costframe.linear.pricing import Pricing
-from costframe.linear.seen import SeenRows
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.seen import SeenRows
+from costframe.training.data import Rows
 from costframe_cstc.answers import Fitter
 from costframe_cstc.classifiers import Classifiers
 from costframe_cstc.grow import grow

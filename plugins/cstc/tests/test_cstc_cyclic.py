@@ -7,10 +7,10 @@ from attrs import evolve
 from cstc_cases import LOSSES, classifiers, problem, seen
 from scipy import sparse
 
-from costframe.core.groups import PricedGroups
-from costframe.core.relaxed import RelaxedCost
-from costframe.linear.normal import NormalEquations
-from costframe.linear.relaxing import Reweighting, relax
+from costframe.core.cost.groups import PricedGroups
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.relaxing import Reweighting, relax
 from costframe_cstc.cyclic import cycle
 from costframe_cstc.objective import RelaxedObjective
 from costframe_cstc.topology import Topology

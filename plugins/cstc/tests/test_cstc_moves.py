@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.linear.cuts import halving_cut
+from costframe.stagewise.cuts import halving_cut
 from costframe_cstc import CSTCRegressor
 from costframe_cstc.answers import Fitter
 from costframe_cstc.divide import divide

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.groups import PricedGroups
-from costframe.core.relaxed import RelaxedCost
+from costframe.core.cost.groups import PricedGroups
+from costframe.stagewise.relaxed import RelaxedCost
 from costframe_cstc.classifiers import Classifiers
 from costframe_cstc.node_view import NodeView
 from costframe_cstc.objective import Auxiliaries, RelaxedObjective

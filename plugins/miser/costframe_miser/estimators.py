@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
+from costframe.core.checks import check_flag, check_number, resolve
 from costframe.core.errors import ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.core.training import check_flag, check_number, given_or
-from costframe.trees.annealed import AnnealingEstimator
-from costframe.trees.losses import loss_for
-from costframe.trees.monitor import monitor_for
-from costframe.trees.scaling import check_sizes
+from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.trees.annealing.annealed import AnnealingEstimator
+from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boosting.monitor import monitor_for
 from costframe_miser.miser import MiserSettings, anneal_miser, train_miser
 
 if TYPE_CHECKING:
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import TrainingData
-    from costframe.trees.annealed import Annealing
-    from costframe.trees.path import AnnealedPath
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
+    from costframe.trees.annealing.annealed import Annealing
+    from costframe.trees.annealing.path import AnnealedPath
 
 __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 
@@ -60,7 +60,7 @@ class _Miser(AnnealingEstimator):
         prices = data.prices
         if self.shrink_recurring and not (prices.learner or prices.reuse or prices.split.any()):
             raise ParameterError("shrink_recurring: has no effect, the costs have no learner, split or reuse price")
-        leaf = given_or("min_samples_leaf", self.min_samples_leaf, 10, low=1, whole=True)
+        leaf = resolve("min_samples_leaf", self.min_samples_leaf, 10, low=1, whole=True)
         if data.train.total_weight < 2 * leaf <= len(data.train):
             raise ParameterError(
                 f"min_samples_leaf: two leaves of {leaf} need a total sample weight of {2 * leaf}, got "
@@ -68,13 +68,13 @@ class _Miser(AnnealingEstimator):
             )
         return MiserSettings(
             tradeoff=float(self.tradeoff),
-            n_estimators=given_or("n_estimators", self.n_estimators, 300, low=1, whole=True),
-            learning_rate=given_or("learning_rate", self.learning_rate, self._usual_step, strict=True, high=1),
-            max_depth=given_or("max_depth", self.max_depth, 3, low=1, whole=True),
-            max_leaves=given_or("max_leaves", self.max_leaves, None, low=2, whole=True),
+            n_estimators=resolve("n_estimators", self.n_estimators, 300, low=1, whole=True),
+            learning_rate=resolve("learning_rate", self.learning_rate, self._usual_step, strict=True, high=1),
+            max_depth=resolve("max_depth", self.max_depth, 3, low=1, whole=True),
+            max_leaves=resolve("max_leaves", self.max_leaves, None, low=2, whole=True),
             min_samples_leaf=leaf,
-            l2_regularization=given_or("l2_regularization", self.l2_regularization, 0.0),
-            max_bins=given_or("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
+            l2_regularization=resolve("l2_regularization", self.l2_regularization, 0.0),
+            max_bins=resolve("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
             shrink_recurring=self.shrink_recurring is not None
             and check_flag("shrink_recurring", self.shrink_recurring),
             n_threads=None if self.n_jobs is None else check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True),

@@ -8,24 +8,24 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import thread_count
-from costframe.trees.annealed import Start, anneal
-from costframe.trees.binning import BinMapper
-from costframe.trees.boosting import boost
-from costframe.trees.grow import grow_tree
-from costframe.trees.prices import once_prices
+from costframe.trees.annealing.annealed import Start, anneal
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.boost import boost
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.prices import once_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import TrainingData
-    from costframe.trees.annealed import Annealing
-    from costframe.trees.grow import GrownTree
-    from costframe.trees.line import GrowAt, LinePrices
-    from costframe.trees.losses import Loss
-    from costframe.trees.monitor import Monitor
-    from costframe.trees.path import AnnealedPath
-    from costframe.trees.prices import OncePrices
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
+    from costframe.trees.annealing.annealed import Annealing
+    from costframe.trees.annealing.line import GrowAt, LinePrices
+    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.trees.boosting.losses import Loss
+    from costframe.trees.boosting.monitor import Monitor
+    from costframe.trees.growing.grow import GrownTree
+    from costframe.trees.growing.prices import OncePrices
 
 __all__ = ["MiserSettings", "anneal_miser", "train_miser", "tree_grower"]
 

@@ -9,13 +9,13 @@ from attrs import frozen
 from sklearn.base import clone, is_classifier, is_regressor
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictor import Predictor
-from costframe.core.refitting import ModelOutputs, describe, is_unfitted, refit
+from costframe.core.predictors.predictor import Predictor
+from costframe.training.refitting import ModelOutputs, describe, is_unfitted, refit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows, TrainingData
+    from costframe.training.data import Rows, TrainingData
 
 __all__ = ["Base"]
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
+from costframe.core.checks import check_number, resolve
 from costframe.core.errors import ParameterError
-from costframe.core.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
-from costframe.core.progress import track_share
 from costframe.core.threads import thread_count
-from costframe.core.training import check_number, given_or
-from costframe.trees.anneal import check_limits
-from costframe.trees.monitor import scorer
+from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.training.progress import track_share
+from costframe.trees.annealing.anneal import check_limits
+from costframe.trees.boosting.monitor import scorer
 from costframe_planner.base import Base
 from costframe_planner.path import better_plan, measure_path
 from costframe_planner.planner import train_plain, train_planner
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from costframe.core.planned import PlannedPredictor
-    from costframe.core.training import TrainingData
+    from costframe.core.predictors.planned import PlannedPredictor
+    from costframe.training.data import TrainingData
     from costframe_planner.path import PlannedPath
 
 __all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
@@ -125,14 +125,14 @@ class _Planner(CostAwareEstimator):
         if self.max_leaves is not None:
             check_number("max_leaves", self.max_leaves, low=2, whole=True)
         return Settings(
-            n_sets=given_or("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
-            max_tries=given_or("max_tries", self.max_tries, 150, low=1, whole=True),
-            n_estimators=given_or("n_estimators", self.n_estimators, 300, low=1, whole=True),
+            n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
+            max_tries=resolve("max_tries", self.max_tries, 150, low=1, whole=True),
+            n_estimators=resolve("n_estimators", self.n_estimators, 300, low=1, whole=True),
             learning_rate=self.learning_rate,
             max_leaves=self.max_leaves,
-            min_samples_leaf=given_or("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
-            l2=given_or("l2_regularization", self.l2_regularization, 1.0),
-            max_bins=given_or("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
+            min_samples_leaf=resolve("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
+            l2=resolve("l2_regularization", self.l2_regularization, 1.0),
+            max_bins=resolve("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
         )
 
 

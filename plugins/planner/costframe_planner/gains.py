@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.trees.binning import BinMapper
-from costframe.trees.folds import TreeShape
-from costframe.trees.many import regress_many
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.folds import TreeShape
+from costframe.trees.boosting.many import regress_many
 from costframe_planner.problem import COARSE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.trees.binning import BinnedData
-    from costframe.trees.many import ManyFolds
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.boosting.many import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 

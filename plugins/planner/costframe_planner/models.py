@@ -8,17 +8,17 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import DataError
-from costframe.core.stages import Answer
+from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
-from costframe.trees.folds import boost_folds
+from costframe.trees.boosting.folds import boost_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.tree_table import TreeTable
-    from costframe.trees.folds import TreeShape
+    from costframe.core.learners.tree_table import TreeTable
+    from costframe.trees.boosting.folds import TreeShape
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 

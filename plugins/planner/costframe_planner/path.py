@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-from costframe.core.influence import influence, standard_error
-from costframe.core.links import apply_link
-from costframe.core.model_path import MeasuredPath, best_first
-from costframe.core.training import check_number
+from costframe.core.learners.links import apply_link
+from costframe.training.influence import influence, standard_error
+from costframe.training.model_path import MeasuredPath, best_first
 from costframe_planner.planner import induce
 from costframe_planner.plans import follow
 from costframe_planner.predictor import alone, planned
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.planned import PlannedPredictor
-    from costframe.core.training import Rows, TrainingData
-    from costframe.trees.many import ManyFolds
-    from costframe.trees.monitor import Predicted
+    from costframe.core.predictors.planned import PlannedPredictor
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.boosting.many import ManyFolds
+    from costframe.trees.boosting.monitor import Predicted
     from costframe_planner.planner import Trained
     from costframe_planner.problem import Problem
 
@@ -56,7 +56,7 @@ class PlanPoint:
     error : float or None
         Standard error of the score; None where the score has none that is known.
     influence : float64 (n,) or None
-        How far each row of train and then of valid moves the score; see `costframe.core.influence`.
+        How far each row of train and then of valid moves the score; see `costframe.training.influence`.
     n_rounds : int
         Stops that it has.
     """

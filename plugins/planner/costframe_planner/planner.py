@@ -18,8 +18,8 @@ from costframe_planner.plans import Routes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from costframe.trees.binning import BinnedData
-    from costframe.trees.many import ManyFolds
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.boosting.many import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.planned import PlannedPredictor
-from costframe.core.stages import Answer
-from costframe.core.stops import Stop
-from costframe.core.tree_table import TreeTable
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.stages.stages import Answer
+from costframe.core.stages.stops import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.training import TrainingData
-    from costframe.trees.many import ManyFolds
+    from costframe.training.data import TrainingData
+    from costframe.trees.boosting.many import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
 

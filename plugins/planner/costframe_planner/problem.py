@@ -8,20 +8,20 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import CostModelError, DataError
-from costframe.core.training import Rows
 from costframe.sets.dealing import deal
 from costframe.sets.prices import SetPrices
-from costframe.trees.binning import BinMapper
-from costframe.trees.folds import TreeShape
-from costframe.trees.losses import SquaredLoss, loss_for
-from costframe.trees.scaling import check_sizes
+from costframe.training.data import Rows
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.boosting.folds import TreeShape
+from costframe.trees.boosting.losses import SquaredLoss, loss_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.price_arrays import PriceArrays
-    from costframe.core.training import TrainingData
-    from costframe.trees.binning import BinnedData
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.training.data import TrainingData
+    from costframe.trees.binning.bin_mapper import BinnedData
     from costframe_planner.base import Base
     from costframe_planner.settings import Settings
 

@@ -7,13 +7,13 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.training import Rows
 from costframe.sets.archive import SetArchive
 from costframe.sets.prices import SetPrices
-from costframe.trees.binning import BinMapper
-from costframe.trees.folds import TreeShape, boost_folds
-from costframe.trees.losses import LogisticLoss, SquaredLoss
-from costframe.trees.many import regress_many
+from costframe.training.data import Rows
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.folds import TreeShape, boost_folds
+from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss
+from costframe.trees.boosting.many import regress_many
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError, StorageError
-from costframe.core.registry import registry
+from costframe.core.plugins.registry import registry
 from costframe.hooks import Algorithm
 from costframe.testing import parametrize_algorithm
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor

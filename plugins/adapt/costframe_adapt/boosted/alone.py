@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.stages import Answer
-from costframe.trees.boosting import Boosted, boost
-from costframe.trees.losses import loss_for
-from costframe.trees.monitor import Monitor
+from costframe.core.stages.stages import Answer
+from costframe.trees.boosting.boost import Boosted, boost
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boosting.monitor import Monitor
 from costframe_adapt.boosted.growing import Watched
 from costframe_adapt.boosted.tree_prices import Payers, price_table
 from costframe_adapt.candidate import Scores
@@ -20,9 +20,9 @@ from costframe_adapt.front import Front
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import Rows, TrainingData
-    from costframe.trees.boosting import Ensemble
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.boosting.boost import Ensemble
     from costframe_adapt.boosted.binning import Binning
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge

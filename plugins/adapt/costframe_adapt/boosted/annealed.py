@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from costframe.trees.anneal import Annealer
-from costframe.trees.annealed import Annealing, Start, anneal
-from costframe.trees.lazy_prices import LazyPrices
-from costframe.trees.losses import loss_for
-from costframe.trees.prices import once_prices
+from costframe.trees.annealing.anneal import Annealer
+from costframe.trees.annealing.annealed import Annealing, Start, anneal
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.prices import once_prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.trees.grow import GrownTree
-    from costframe.trees.line import LinePrices
-    from costframe.trees.monitor import Predicted
-    from costframe.trees.path import AnnealedPath
+    from costframe.trees.annealing.line import LinePrices
+    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.trees.boosting.monitor import Predicted
+    from costframe.trees.growing.grow import GrownTree
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import TreeSettings
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from costframe.trees.binning import BinMapper
-from costframe.trees.grow import grow_tree
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.training import Rows, TrainingData
-    from costframe.trees.binning import BinnedData
-    from costframe.trees.grow import GrownTree
-    from costframe.trees.line import LinePrices
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.annealing.line import LinePrices
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.growing.grow import GrownTree
     from costframe_adapt.boosted.growing import GrowPriced
     from costframe_adapt.settings import TreeSettings
 

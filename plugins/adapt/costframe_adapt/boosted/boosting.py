@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.progress import track
+from costframe.training.progress import track
 from costframe_adapt.boosted.alone import Alone
 from costframe_adapt.boosted.growing import Growing
 from costframe_adapt.boosted.tree_prices import Payers, price_table
@@ -16,7 +16,7 @@ from costframe_adapt.candidate import Scores
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.trees.boosting import Ensemble
+    from costframe.trees.boosting.boost import Ensemble
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import TreeSettings

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.bank import WeakLearnerBank
-from costframe.core.prefix import PrefixCost
-from costframe.core.tree_table import TreeTable
-from costframe.trees.boosting import Boosted, Ensemble
-from costframe.trees.losses import loss_for
+from costframe.core.cost.prefix import PrefixCost
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.tree_table import TreeTable
+from costframe.trees.boosting.boost import Boosted, Ensemble
+from costframe.trees.boosting.losses import loss_for
 from costframe_adapt.accounts import Account
 from costframe_adapt.boosted.side_losses import GateLoss, StayingLoss
 from costframe_adapt.candidate import Scores
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.price_arrays import PriceArrays
-    from costframe.core.training import Rows, TrainingData
-    from costframe.trees.grow import GrownTree
-    from costframe.trees.line import LinePrices
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.annealing.line import LinePrices
+    from costframe.trees.growing.grow import GrownTree
     from costframe_adapt.boosted.binning import Binning
     from costframe_adapt.boosted.tree_prices import PriceTable
     from costframe_adapt.settings import TreeSettings

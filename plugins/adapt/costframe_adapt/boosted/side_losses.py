@@ -13,7 +13,7 @@ from costframe_adapt.shares import divergence
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.trees.losses import RowLoss
+    from costframe.trees.boosting.losses import RowLoss
 
 __all__ = ["GateLoss", "StayingLoss"]
 

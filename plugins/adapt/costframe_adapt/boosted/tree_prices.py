@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from attrs import define, frozen
 
-from costframe.trees.lazy_prices import LazyPrices
-from costframe.trees.prices import OncePrices, in_loss
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.prices import OncePrices, in_loss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.price_arrays import PriceArrays
-    from costframe.trees.line import LinePrices
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.trees.annealing.line import LinePrices
 
 __all__ = ["Payers", "PriceTable", "price_table"]
 

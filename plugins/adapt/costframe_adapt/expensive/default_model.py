@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from costframe.core.threads import thread_count
-from costframe.linear.banks import dearer_copies
-from costframe.trees.binning import BinMapper
-from costframe.trees.boosting import boost
-from costframe.trees.grow import grow_tree
-from costframe.trees.losses import loss_for
-from costframe.trees.monitor import Monitor
+from costframe.stagewise.banks import dearer_copies
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.boost import boost
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boosting.monitor import Monitor
+from costframe.trees.growing.grow import grow_tree
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import Rows, TrainingData
-    from costframe.trees.finish import GrownTree
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.growing.finish import GrownTree
 
 __all__ = ["boost_plainly"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictor import Predictor
-from costframe.core.refitting import is_unfitted, refit
-from costframe.linear.held_out import split_off
+from costframe.core.predictors.predictor import Predictor
+from costframe.training.held_out import split_off
+from costframe.training.refitting import is_unfitted, refit
 from costframe_adapt.expensive.default_model import boost_plainly
 from costframe_adapt.expensive.foreign import Columns, as_tree, check_outputs
 from costframe_adapt.expensive.out_of_fold import out_of_fold
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import Rows, TrainingData
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import Rows, TrainingData
 
 __all__ = ["Expensive", "Finding", "PrefittedWarning", "find_expensive"]
 

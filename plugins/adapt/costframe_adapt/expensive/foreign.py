@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.bank import WeakLearnerBank
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError
-from costframe.core.opaque import OpaqueLearner
-from costframe.core.predictor import Predictor
-from costframe.core.refitting import ModelOutputs
-from costframe.core.registry import registry
-from costframe.core.stage_tree import StageTree
-from costframe.core.stages import Answer, Route
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.plugins.registry import registry
+from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer, Route
+from costframe.training.refitting import ModelOutputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.stages import Stage
+    from costframe.core.stages.stages import Stage
 
 __all__ = ["NAME", "Columns", "as_tree", "check_outputs", "check_sums"]
 

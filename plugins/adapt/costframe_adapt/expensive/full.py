@@ -12,7 +12,7 @@ from costframe_adapt.problem import SURE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
+    from costframe.core.predictors.stage_tree import StageTree
     from costframe_adapt.accounts import Account
 
 __all__ = ["Full", "FullOn", "log_losses"]

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.errors import DataError
-from costframe.linear.held_out import row_numbers
+from costframe.training.held_out import row_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import Rows, TrainingData
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import Rows, TrainingData
 
     Fit = Callable[[Rows], StageTree]
 

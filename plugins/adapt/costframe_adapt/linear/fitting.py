@@ -14,8 +14,8 @@ from costframe_adapt.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.stage_tree import StageTree
-    from costframe.core.training import TrainingData
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptSettings

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from costframe.core.groups import PricedGroups
-from costframe.linear.banks import find_bank, outputs_on
+from costframe.core.cost.groups import PricedGroups
+from costframe.stagewise.banks import find_bank, outputs_on
 from costframe_adapt.candidate import Scores
 from costframe_adapt.front import Front
 from costframe_adapt.problem import Problem
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.bank import WeakLearnerBank
-    from costframe.core.training import TrainingData
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.training.data import TrainingData
     from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.linear.models import Linear

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve
 from scipy import sparse
 
-from costframe.core.groups import PricedGroups
+from costframe.core.cost.groups import PricedGroups
 from costframe_adapt.linear.fitting import PENALTIES
 from costframe_adapt.linear.judged_columns import JudgedColumns
 from costframe_adapt.linear.models import Linear, fit_linear, refit

@@ -18,7 +18,7 @@ from costframe_adapt.problem import SURE, Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.groups import PricedGroups
+    from costframe.core.cost.groups import PricedGroups
 
     F8 = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.groups import PricedGroups
+    from costframe.core.cost.groups import PricedGroups
 
 __all__ = ["GroupPenalty"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.sampled_prices import drawn_rows
+from costframe.core.cost.sampled_prices import drawn_rows
 from costframe_adapt.linear.alternation import Turns, alternate, begin
 from costframe_adapt.linear.newton import ROUGH
 

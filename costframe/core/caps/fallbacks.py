@@ -1,0 +1,180 @@
+"""What to expect of learners and stages that a row cannot finish within its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import StageError
+from costframe.core.learners.bank import COLUMN, TREE
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.stages.stages import Stage
+
+__all__ = ["ExpectedOutputs", "FallbackRows", "Fallbacks"]
+
+MOST_ROWS = 1000
+
+
+def _floats(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.array(values, np.float64)
+    array.setflags(write=False)
+    return array
+
+
+@frozen(eq=False)
+class Fallbacks:
+    """Expectations learned from rows without labels.
+
+    A learner that is given up counts with its expected outputs: those of a tree at the node where it was left. A stage
+    that is not finished has a partial score p of those; q is the score of the route before it, 0 at the root. The final
+    score expected is a + b p + c q, where a, b and c change linearly with the share of the stage's learners that are
+    finished, between `knots`. It is pulled towards `mean` until it lies between `low` and `high`.
+
+    The final score of an answer is its score. That of a route is the score of the answer that is reached, if all
+    answers have one link and level; else, where they are ranked, the prediction; else the log odds.
+
+    Parameters
+    ----------
+    node_values : float64 (outputs of all inner nodes of trees,)
+        Node by node: as many outputs as the tree has.
+    column_values : float64 (columns,)
+    opaque_values : float64 (outputs of all opaque learners,)
+    knots : float64 (J,)
+        Ascending from 0 to 1, J > 1.
+    offset, slope, carry : float64 (stages * J, K)
+        a, b and c, stage by stage.
+    mean, low, high : float64 (stages, K)
+        Of final scores; `low` and `high` may be infinite.
+    """
+
+    node_values: NDArray[np.float64] = field(converter=_floats)
+    column_values: NDArray[np.float64] = field(converter=_floats)
+    opaque_values: NDArray[np.float64] = field(converter=_floats)
+    knots: NDArray[np.float64] = field(converter=_floats)
+    offset: NDArray[np.float64] = field(converter=_floats)
+    slope: NDArray[np.float64] = field(converter=_floats)
+    carry: NDArray[np.float64] = field(converter=_floats)
+    mean: NDArray[np.float64] = field(converter=_floats)
+    low: NDArray[np.float64] = field(converter=_floats)
+    high: NDArray[np.float64] = field(converter=_floats)
+
+    def check(self, bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> None:
+        """Refuse fallbacks of another model, or that are no numbers.
+
+        Raises
+        ------
+        StageError
+            Naming the array, with what was expected and what came.
+        """
+        trees, knots = bank.trees, len(self.knots)
+        inner = int(trees.width[trees.tree_of_node[trees.feature >= 0]].sum())
+        outputs = max(len(stage.intercept) for stage in stages)
+        by_knot, by_stage = (len(stages) * knots, outputs), (len(stages), outputs)
+        shapes = {
+            "node_values": (inner,),
+            "column_values": (len(bank.column_feature),),
+            "opaque_values": (sum(learner.width for learner in bank.opaques),),
+            "knots": (knots,),
+            **dict.fromkeys(("offset", "slope", "carry"), by_knot),
+            **dict.fromkeys(("mean", "low", "high"), by_stage),
+        }
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape:
+                raise StageError(f"fallbacks: {name}: expected the shape {shape}, got {array.shape}")
+            bad = np.isnan(array) if name in {"low", "high"} else ~np.isfinite(array)
+            if bad.any():
+                raise StageError(f"fallbacks: {name}: expected finite numbers, got {array[bad][0]}")
+        if knots < 2 or self.knots[0] != 0 or self.knots[-1] != 1 or (np.diff(self.knots) <= 0).any():
+            raise StageError(f"fallbacks: knots: expected numbers that ascend from 0 to 1, got {self.knots.tolist()}")
+        if not ((self.low <= self.mean) & (self.mean <= self.high)).all():
+            raise StageError("fallbacks: mean: expected numbers between low and high")
+
+    def scores(
+        self,
+        stages: NDArray[np.int64],
+        share: NDArray[np.float64],
+        partial: NDArray[np.float64],
+        route_score: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Expect the final scores of rows that were cut: float64 (rows, K).
+
+        Parameters
+        ----------
+        stages : int64 (rows,)
+            Where they were cut.
+        share : float64 (rows,)
+            Of the stage's learners that are finished.
+        partial : float64 (rows, K), or (rows, 1) at routes
+        route_score : float64 (rows,)
+            Of the route before, 0 at the root.
+        """
+        knots = self.knots
+        left = np.clip(np.searchsorted(knots, share, side="right") - 1, 0, len(knots) - 2)
+        right_weight = ((share - knots[left]) / (knots[left + 1] - knots[left]))[:, None]
+        row = stages * len(knots) + left
+
+        def between(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(values[row] * (1.0 - right_weight) + values[row + 1] * right_weight)
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = between(self.offset) + between(self.slope) * partial + between(self.carry) * route_score[:, None]
+        mean = self.mean[stages]
+        gap = np.where(np.isfinite(found), found, mean) - mean
+        room = np.where(gap > 0, self.high[stages] - mean, self.low[stages] - mean)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.where(np.abs(gap) > np.abs(room), room / gap, 1.0).min(axis=1)
+        return np.asarray(mean + factor[:, None] * gap)
+
+
+@frozen(eq=False)
+class FallbackRows:
+    """Rows that fallbacks are learned from when they are first needed.
+
+    Attributes
+    ----------
+    X : float64 (rows, d)
+    weight : float64 (rows,)
+    """
+
+    X: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> FallbackRows:
+        """Take a thousand rows at most, evenly spaced."""
+        some = np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.int64)
+        taken = np.array(X[some], np.float64, order="C")
+        return cls(taken, np.ones(len(taken)) if weight is None else np.array(weight[some]))
+
+
+class ExpectedOutputs:
+    """Looks up the outputs that `Fallbacks` expect of a learner that was left at a node."""
+
+    def __init__(self, bank: WeakLearnerBank, fallbacks: Fallbacks) -> None:
+        self.bank, self.fallbacks = bank, fallbacks
+        trees = bank.trees
+        inner = np.where(trees.feature >= 0, trees.width[trees.tree_of_node], 0)
+        first = np.cumsum(inner) - inner + len(trees.values)
+        self.value = np.where(inner > 0, first, trees.value)  # as in the tree table, for inner nodes too
+        self.values = np.concatenate([trees.values, fallbacks.node_values])
+        self._opaque_first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
+
+    def of(self, t: int, node: int) -> list[float]:
+        """Return the outputs of learner t, left at a node of the tree table; -1 is the root."""
+        bank, index = self.bank, int(self.bank.index[t])
+        if bank.kind[t] == TREE:
+            first = int(self.value[bank.trees.first[index] if node < 0 else node])
+            values = self.values
+        elif bank.kind[t] == COLUMN:
+            first, values = index, self.fallbacks.column_values
+        else:
+            first, values = int(self._opaque_first[index]), self.fallbacks.opaque_values
+        outputs: list[float] = values[first : first + int(bank.widths[t])].tolist()
+        return outputs

@@ -1,0 +1,290 @@
+"""Learn from rows, without labels, what to expect where rows cannot go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve
+from scipy.special import logsumexp
+
+from costframe.core.caps.capped import walk_under_limits
+from costframe.core.caps.fallbacks import Fallbacks
+from costframe.core.learners.bank import OPAQUE
+from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import Limits
+from costframe.core.stages.evaluate import StageRunner, predict_rows, tree_leaves
+from costframe.core.stages.stages import Answer, Route
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.caps.capped import CappedRows
+    from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.stage_tree import StageTree
+
+__all__ = ["fit_fallbacks"]
+
+COPIES = 2  # caps that are tried on each row
+KNOTS = (0.0, 0.2, 0.5, 1.0)
+PRIOR = 1.0  # rows that speak for a map that changes nothing
+MOST_STEPS = 60
+_LARGEST = 1e100  # scores beyond it, whose squares are no numbers, teach nothing
+
+
+def fit_fallbacks(tree: StageTree, rows: FallbackRows) -> Fallbacks:
+    """Fit what final predictions follow from partial scores, on rows cut at caps of many sizes.
+
+    The tree's prices say how far a cap leads; where all are zero, every feature counts as one.
+    """
+    X, weight = rows.X, rows.weight
+    final, exits = predict_rows(tree.bank, tree.layout, X, 1)
+    expecting = evolve(tree, fallbacks=_without_maps(tree, X, weight, final, exits))
+    cut, which = _cut_rows(expecting, X)
+    return _Maps(expecting, cut, final[which], exits[which], weight[which]).fitted()
+
+
+def _without_maps(
+    tree: StageTree,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    final: NDArray[np.float64],
+    exits: NDArray[np.int64],
+) -> Fallbacks:
+    """Fill in the outputs expected of learners, and the range of final scores; a partial score is taken as final."""
+    bank, n_stages, width = tree.bank, len(tree.stages), tree.n_outputs
+    slope = np.zeros((n_stages, len(KNOTS), width))
+    mean, low, high = np.zeros((n_stages, width)), *np.full((2, n_stages, width), np.inf)
+    low *= -1
+    ends = _ends(tree)
+    for number, stage in enumerate(tree.stages):
+        slope[number] = isinstance(stage, Answer)
+        here = ends[number][exits]
+        target = final_of(tree, number, final, exits)[here]
+        target, mass = target[ok := (np.abs(target) < _LARGEST).all(axis=1)], weight[here][ok]
+        if mass.sum() > 0:
+            low[number], high[number] = target.min(axis=0), target.max(axis=0)
+            link = link_of(tree, number)
+            middle = mass @ apply_link(link, target) / mass.sum()
+            middle = middle if link == "identity" else log_odds(middle[None])[0]
+            mean[number] = np.clip(middle, low[number], high[number])
+    zeros = np.zeros((n_stages * len(KNOTS), width))
+    columns, opaques = _means(bank, X, weight, tree)
+    return Fallbacks(
+        _node_values(bank, X, weight),
+        columns,
+        opaques,
+        KNOTS,
+        zeros,
+        slope.reshape(zeros.shape),
+        zeros,
+        mean,
+        low,
+        high,
+    )
+
+
+def _ends(tree: StageTree) -> NDArray[np.bool_]:
+    """Bool (stages, stages): whether a row that ends at one stage, second index, came through another, first index."""
+    ends = np.eye(len(tree.stages), dtype=np.bool_)
+    for number in range(len(tree.stages) - 1, -1, -1):
+        stage = tree.stages[number]
+        if isinstance(stage, Route):
+            ends[number] |= ends[stage.below] | ends[stage.above]
+    return ends
+
+
+def link_of(tree: StageTree, number: int) -> str:
+    """Return the link that turns final scores at a stage into predictions; scores of ranked answers stay scores."""
+    stage = tree.stages[number]
+    if (answer := stage if isinstance(stage, Answer) else tree.only_answer) is not None:
+        return "identity" if answer.link == "ranked" else answer.link
+    if tree.links == ("ranked",):
+        return "identity"
+    return "sigmoid" if tree.n_outputs == 1 else "softmax"
+
+
+def final_of(tree: StageTree, number: int, final: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return final scores as `Fallbacks` means them at a stage: float64 (rows, K)."""
+    if tree.only_answer is not None or isinstance(tree.stages[number], Answer):
+        return final
+    values = tree.linked(final, exits)
+    return values if tree.links == ("ranked",) else log_odds(values)
+
+
+def _node_values(bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average the outputs of the leaves below each inner node over the rows that come there: float64 (any,)."""
+    trees = bank.trees
+    inner = trees.feature >= 0
+    if not inner.any():
+        return np.empty(0)
+    leaf = trees.first[:-1] + tree_leaves(trees, X, 1)
+    # A touch of each leaf, for nodes where no row comes.
+    mass = np.bincount(leaf.ravel(), np.repeat(weight, len(trees)), trees.n_nodes) + 1e-6
+    mass[inner] = 0.0
+    widest = int(trees.width.max())
+    total = np.zeros((trees.n_nodes, widest))
+    owner = trees.tree_of_node
+    for k in range(widest):
+        has = ~inner & (trees.width[owner] > k)
+        total[has, k] = mass[has] * trees.values[trees.value[has] + k]
+    base, level = trees.first[owner], trees.node_levels()
+    for depth in range(int(level[inner].max()), -1, -1):
+        nodes = np.flatnonzero(inner & (level == depth))
+        left, right = base[nodes] + trees.left[nodes], base[nodes] + trees.right[nodes]
+        mass[nodes] = mass[left] + mass[right]
+        total[nodes] = total[left] + total[right]
+    means = total[inner] / mass[inner][:, None]
+    return np.asarray(means[np.arange(widest) < trees.width[owner[inner]][:, None]])
+
+
+def _means(
+    bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64], tree: StageTree
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average the outputs of columns and of opaque learners in use: float64 (columns,), (outputs,)."""
+    columns = [
+        _mean(np.where(np.isnan(X[:, f]), fill, X[:, f]), weight)
+        for f, fill in zip(bank.column_feature, bank.column_fill, strict=True)
+    ]
+    runner, opaques = StageRunner(bank, tree.layout, X), np.zeros(sum(learner.width for learner in bank.opaques))
+    if tree.layout.n_opaque:
+        for _ in runner.routed():  # calls opaque learners for the rows that come to them
+            pass
+    first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
+    for use in np.flatnonzero(tree.layout.kind == OPAQUE):
+        begin, place = first[bank.index[tree.layout.learner[use]]], tree.layout.place[use]
+        for k in range(tree.layout.width[use]):
+            opaques[begin + k] = _mean(runner.opaque[:, place + k], weight)
+    return np.array(columns, np.float64), opaques
+
+
+def _mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    ok = np.isfinite(values) & (weight > 0)
+    return float(np.average(values[ok], weights=weight[ok])) if ok.any() else 0.0
+
+
+def _cut_rows(tree: StageTree, X: NDArray[np.float64]) -> tuple[CappedRows, NDArray[np.int64]]:
+    """Walk rows at caps between nothing and the most that any pays: where they were cut, and which rows they are."""
+    model = CostModel.of(tree.costs, tree.feature_names)
+    if not (paid := tree.cost(X, model).per_row).any():
+        model = CostModel.uniform(tree.feature_names)
+        paid = tree.cost(X, model).per_row
+    rows = np.tile(np.arange(len(X)), COPIES)
+    spread = (np.arange(len(rows)) * 0.6180339887498949) % 1.0
+    caps = paid.max(initial=0.0) * spread**2  # more of the small ones
+    prices = model.select(tree.feature_names)
+    walked = walk_under_limits(tree, prices, Limits(), X[rows], by_path=True, n_jobs=1, caps=caps)
+    found = np.flatnonzero(walked.cut)
+    return walked.rows(found), rows[found]
+
+
+def _fit_map(
+    link: str,
+    hats: NDArray[np.float64],
+    base: NDArray[np.float64],
+    gap: NDArray[np.float64],
+    route: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Fit base + a + b gap + c route to what the link makes of `target`: a (J, K), b (J, 1) or (J, K), c (J, K).
+
+    The loss is the cross entropy, or the squared error where the link is the identity. With as many gaps as outputs, of
+    several, all have the same slope, so that probabilities still add up to one.
+    """
+    from scipy.optimize import minimize
+
+    n_knots, n_outputs = hats.shape[1], target.shape[1]
+    n_slopes = 1 if gap.shape[1] == n_outputs else n_outputs
+    wanted, cuts = apply_link(link, target), n_knots * np.cumsum([n_outputs, n_slopes])
+
+    def parts(flat: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        return [part.reshape(n_knots, -1) for part in np.split(flat, cuts)]
+
+    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        offset, slope, carry = parts(flat)
+        scores = base + hats @ offset + (hats @ slope) * gap + (hats @ carry) * route
+        off = weight * (apply_link(link, scores) - wanted)
+        by_gap = off * gap
+        if n_slopes < n_outputs:
+            by_gap = by_gap.sum(axis=1, keepdims=True)
+        gradient = np.concatenate([(hats.T @ each).ravel() for each in (off, by_gap, off * route)])
+        total = float((weight * _potential(link, scores) - weight * (scores * wanted)).sum())
+        return total + 0.5 * PRIOR * float(flat @ flat), gradient + PRIOR * flat
+
+    size = int(cuts[-1]) + n_knots * n_outputs
+    found = minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS})
+    offset, slope, carry = parts(found.x)
+    return offset, slope, carry
+
+
+def _potential(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what has the link as its gradient, float64 (rows, K); the sum over outputs counts."""
+    if link == "identity":
+        return 0.5 * scores * scores
+    if link == "sigmoid":
+        return np.logaddexp(0.0, scores)
+    return np.asarray(logsumexp(scores, axis=1, keepdims=True) / scores.shape[1] + 0.0 * scores)
+
+
+def _hats(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 (rows, J): the weight of each knot for each row, as `Fallbacks.scores` has it."""
+    return np.stack([np.interp(share, KNOTS, one) for one in np.eye(len(KNOTS))], axis=1)
+
+
+class _Maps:
+    """Fits maps, stage by stage."""
+
+    def __init__(
+        self,
+        tree: StageTree,
+        cut: CappedRows,
+        final: NDArray[np.float64],
+        exits: NDArray[np.int64],
+        weight: NDArray[np.float64],
+    ) -> None:
+        assert tree.fallbacks is not None  # noqa: S101 - made just before
+        self.tree, self.plain, self.cut = tree, tree.fallbacks, cut
+        self.final, self.exits, self.weight = final, exits, weight
+
+    def fitted(self) -> Fallbacks:
+        """Return fallbacks with maps."""
+        knots = len(KNOTS)
+        maps = [np.array(getattr(self.plain, name)) for name in ("offset", "slope", "carry")]
+        values = np.hstack([self.final, self.cut.scores, self.cut.route_scores[:, None]])
+        finite = (np.abs(values) < _LARGEST).all(axis=1)  # not of NaN
+        for number in np.unique(self.cut.exits[finite]).tolist():
+            rows = np.flatnonzero(finite & (self.cut.exits == number))
+            for into, values in zip(maps, self._fit(number, rows), strict=True):
+                into[number * knots : (number + 1) * knots] = values
+        offset, slope, carry = maps
+        return evolve(self.plain, offset=offset, slope=slope, carry=carry)
+
+    def _fit(self, number: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+        """Fit offset, slope and carry of a stage: float64 (J, K) each, or what can stand for it."""
+        tree, mean = self.tree, self.plain.mean[number]
+        target = final_of(tree, number, self.final[rows], self.exits[rows])
+        partial, route = self.cut.scores[rows], self.cut.route_scores[rows][:, None]
+        is_answer, link = isinstance(tree.stages[number], Answer), link_of(tree, number)
+        unit = _scale(target - mean) if link == "identity" else 1.0
+        base = partial if is_answer else np.broadcast_to(mean, target.shape)
+        partial = partial if is_answer else partial[:, :1]
+        center = mean if is_answer else partial.mean(axis=0)
+        width, start = _scale(partial - center), float(route.mean())
+        reach = _scale(route - start)
+        offset, slope, carry = _fit_map(
+            link, _hats(self.cut.share[rows]), base / unit, (partial - center) / width, (route - start) / reach,
+            target / unit, self.weight[rows][:, None],
+        )  # fmt: skip
+        slope, carry = slope * unit / width, carry * unit / reach
+        offset = offset * unit - slope * center - carry * start
+        return (offset, slope + 1.0, carry) if is_answer else (offset + mean, slope, carry)
+
+
+def _scale(values: NDArray[np.float64]) -> float:
+    """Return the root of the mean square; one where there is nothing to scale."""
+    with np.errstate(over="ignore"):
+        size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
+    return size if size > 0 and np.isfinite(size) else 1.0

@@ -1,0 +1,46 @@
+"""Refuse settings that are no numbers in their range, by name."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from costframe.core.errors import ParameterError
+
+__all__ = ["check_flag", "check_number", "resolve"]
+
+
+def check_number(
+    name: str, value: Any, *, low: float = 0.0, strict: bool = False, high: float = np.inf, whole: bool = False
+) -> Any:
+    """Return the setting if it is a number in its range, or refuse it by name."""
+    kind = "a whole number" if whole else "a number"
+    right = isinstance(value, int | np.integer) if whole else isinstance(value, int | float | np.integer | np.floating)
+    above = f"> {low}" if strict else f">= {low}"
+    upto = "" if high == np.inf else f" and <= {high}"
+    if isinstance(value, bool) or not right or not (low < value if strict else low <= value) or not value <= high:
+        raise ParameterError(f"{name}: expected {kind} {above}{upto}, got {value!r}")
+    if not (whole or _is_finite(value)):
+        raise ParameterError(f"{name}: expected a finite number, got {value!r}")
+    return value
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number beyond all doubles
+        return False
+
+
+def resolve(name: str, value: Any, default: Any, **limits: Any) -> Any:
+    """Return the algorithm's default for None, else the value if it is in its range; limits as for `check_number`."""
+    return default if value is None else check_number(name, value, **limits)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return the setting if it is true or false, or refuse it by name."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)

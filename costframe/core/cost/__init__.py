@@ -1,0 +1,1 @@
+"""What predictions cost: hard, soft, of every prefix; the report."""

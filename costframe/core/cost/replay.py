@@ -1,0 +1,86 @@
+"""Costs and rounds by replaying rows one by one: slow, and true of any predictor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.cost.report import Charges
+from costframe.core.prices.limits import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.inquiry import Prediction
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.prices.costs import CostModel
+
+__all__ = ["replay", "replay_charges", "replay_rounds"]
+
+
+def replay(
+    predictor: Predictor,
+    row: NDArray[np.float64],
+    costs: CostModel,
+    acquisition: str,
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
+) -> Prediction:
+    """Predict one row, float64 (d,), by an inquiry."""
+    column = {name: f for f, name in enumerate(predictor.feature_names)}
+    inquiry = predictor.inquire(costs, acquisition, max_cost=max_cost, unavailable=unavailable)
+    while needs := inquiry.needs:
+        inquiry.supply({name: float(row[column[name]]) for name in needs})
+    return inquiry.answer
+
+
+def replay_rounds(
+    predictor: Predictor,
+    X: NDArray[np.float64],
+    costs: CostModel,
+    acquisition: str,
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
+) -> NDArray[np.int64]:
+    """int64 (rows,): trips to the sources that each row takes."""
+    ends = (replay(predictor, row, costs, acquisition, max_cost, unavailable) for row in X)
+    return np.array([end.rounds for end in ends], np.int64)
+
+
+def replay_charges(
+    predictor: Predictor,
+    X: NDArray[np.float64],
+    costs: CostModel,
+    weight: NDArray[np.float64],
+    acquisition: str,
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
+) -> Charges:
+    """Charge rows of a predictor that can only be stepped; it is one stage, and prices acquisition alone."""
+    prices = costs.select(predictor.feature_names)
+    column = {name: f for f, name in enumerate(predictor.feature_names)}
+    acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
+    cost, values = np.zeros(len(X)), []
+    for i, row in enumerate(X):
+        end = replay(predictor, row, costs, acquisition, max_cost, unavailable)
+        cut[i] = end.reason != "complete"
+        acquired[i, [column[name] for name in end.acquired]] = True
+        cost[i] = end.cost
+        values.append(np.atleast_1d(end.value))
+    resources = acquired @ prices.needs
+    none = np.zeros(len(X))
+    return Charges(
+        acquired,
+        cost,
+        none,
+        none,
+        none,
+        weight @ acquired,
+        weight @ resources,
+        np.array([float(weight.sum())]),
+        np.array(values) if values else np.empty((0, 1)),
+        None if max_cost is None and not names_of(unavailable) else cut,
+    )

@@ -1,0 +1,178 @@
+"""What predicting rows costs, and its parts, which add up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.price_arrays import PriceArrays
+
+__all__ = ["Charges", "CostReport", "Evaluation", "squeezed", "sum_charges", "weighted_sum"]
+
+
+@frozen
+class Evaluation:
+    """Mean cost per row of computing, by kind."""
+
+    learners: float
+    comparisons: float
+    reuse: float
+
+    @property
+    def total(self) -> float:
+        """All three together."""
+        return self.learners + self.comparisons + self.reuse
+
+
+@frozen(eq=False)
+class Charges:
+    """What some rows were charged, before means are taken. Sums over rows carry their weights."""
+
+    acquired: NDArray[np.bool_] | NDArray[np.float64]  # (rows, d): 0/1, or probabilities
+    acquisition: NDArray[np.float64]  # (rows,): features and resources
+    learners: NDArray[np.float64]  # (rows,)
+    comparisons: NDArray[np.float64]  # (rows,)
+    reuse: NDArray[np.float64]  # (rows,)
+    feature_weight: NDArray[np.float64]  # (d,): weight of the rows that acquired each feature
+    resource_weight: NDArray[np.float64]  # (R,)
+    stage_weight: NDArray[np.float64]  # (stages,)
+    predictions: NDArray[np.float64] | None = None  # (rows, K), where rows have one way each
+    cut: NDArray[np.bool_] | None = None  # (rows,): answered early; None without limits
+    rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where only a replay would tell
+
+
+def sum_charges(parts: Sequence[Charges]) -> Charges:
+    """Put the charges of consecutive rows together."""
+
+    def rows(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def total(name: str) -> NDArray[np.float64]:
+        return np.asarray(np.sum([getattr(part, name) for part in parts], axis=0))
+
+    return Charges(
+        acquired=rows("acquired"),
+        acquisition=rows("acquisition"),
+        learners=rows("learners"),
+        comparisons=rows("comparisons"),
+        reuse=rows("reuse"),
+        feature_weight=total("feature_weight"),
+        resource_weight=total("resource_weight"),
+        stage_weight=total("stage_weight"),
+        predictions=None if parts[0].predictions is None else rows("predictions"),
+        cut=None if parts[0].cut is None else rows("cut"),
+        rounds=None if parts[0].rounds is None else rows("rounds"),
+    )
+
+
+@frozen(eq=False)
+class CostReport:
+    """The exact cost of predicting some rows, in the cost model's unit.
+
+    Attributes
+    ----------
+    per_row : float64 (rows,)
+        What each row is charged; once-per-batch prices are not in it.
+    mean : float
+        Weighted mean of `per_row`; 0 for no rows.
+    fixed : float
+        Once-per-batch prices of the features that any row acquired (soft routing: expected).
+    by_feature, by_resource : dict of str to float
+        Mean contribution of each; with `evaluation.total` they add up to `mean`.
+    evaluation : Evaluation
+        Mean contributions of learners, comparisons and reuse.
+    acquired : bool (rows, d), or float64 with soft routing
+        Which features each row acquired, or with which probability.
+    by_stage : float64 (stages,)
+        Share of rows that reach each stage.
+    rounds : int64 (rows,) or None
+        Trips to the sources, if they were asked for.
+    predictions : float64 (rows,) or (rows, K), or None
+        What `predict` gives, at no further expense; None with soft routing.
+    unit : str
+    feature_names : tuple of str (d,)
+    cut : bool (rows,), or None
+        Rows that a cap, or what was unavailable, made answer early; None where neither was given.
+    """
+
+    per_row: NDArray[np.float64]
+    mean: float
+    fixed: float
+    by_feature: dict[str, float]
+    by_resource: dict[str, float]
+    evaluation: Evaluation
+    acquired: NDArray[np.bool_] | NDArray[np.float64]
+    by_stage: NDArray[np.float64]
+    rounds: NDArray[np.int64] | None
+    predictions: NDArray[np.float64] | None
+    unit: str
+    feature_names: tuple[str, ...]
+    cut: NDArray[np.bool_] | None = None
+
+    def __repr__(self) -> str:
+        """Say the mean; the arrays would be pages."""
+        cut = "" if self.cut is None else f", cut={np.count_nonzero(self.cut)}"
+        return (
+            f"CostReport(mean={self.mean:g} {self.unit} per row, fixed={self.fixed:g}, rows={len(self.per_row)}{cut})"
+        )
+
+    @classmethod
+    def of(
+        cls,
+        prices: PriceArrays,
+        charges: Charges,
+        weight: NDArray[np.float64],
+        rounds: NDArray[np.int64] | None = None,
+        max_cost: float | None = None,
+    ) -> CostReport:
+        """Take the weighted means of what rows were charged; under a cap, what rounding adds to it is left out."""
+        scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0  # evaluate() keeps this finite
+        per_row = charges.acquisition + charges.learners + charges.comparisons + charges.reuse
+        if max_cost is not None:
+            per_row = np.minimum(per_row, max_cost)
+        features = prices.cost * charges.feature_weight * scale
+        resources = prices.resource_cost * charges.resource_weight * scale
+        evaluation = Evaluation(
+            *(weighted_sum(part, weight) * scale for part in (charges.learners, charges.comparisons, charges.reuse))
+        )
+        return cls(
+            per_row=per_row,
+            mean=weighted_sum(per_row, weight) * scale,
+            fixed=float(_bought_by_any(charges.acquired, weight) @ prices.once) if prices.once.any() else 0.0,
+            by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
+            by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
+            evaluation=evaluation,
+            acquired=charges.acquired,
+            by_stage=charges.stage_weight * scale,
+            rounds=rounds,
+            predictions=None if charges.predictions is None else squeezed(charges.predictions),
+            unit=prices.unit,
+            feature_names=prices.names,
+            cut=charges.cut,
+        )
+
+
+def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the sum of values times weights: on one thread, and of the same digits on any machine, unlike `@`."""
+    return float((values * weight).sum())
+
+
+def squeezed(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop the second dimension of (rows, 1)."""
+    return table[:, 0] if table.shape[1] == 1 else table
+
+
+def _bought_by_any(
+    acquired: NDArray[np.bool_] | NDArray[np.float64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """float64 (d,): probability that any row acquires a feature; rows are independent, weight w is w rows."""
+    if acquired.dtype == np.bool_:
+        return np.asarray(acquired[weight > 0].any(axis=0), np.float64)
+    return np.asarray(1.0 - np.prod((1.0 - acquired) ** weight[:, None], axis=0))

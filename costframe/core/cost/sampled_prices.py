@@ -1,0 +1,228 @@
+"""What evaluating learners would really buy, on a sample of rows: trees read along paths, and share what they read."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, frozen
+from scipy import sparse
+
+from costframe.core.cost.groups import PricedGroups
+from costframe.core.errors import BankError
+from costframe.core.learners.bank import TREE
+from costframe.core.learners.bits import word_count
+from costframe.core.learners.node_layout import lay_out_nodes
+from costframe.core.stages.evaluate import layout_leaves
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+
+__all__ = ["SampledPrices", "drawn_rows"]
+
+MOST_ROWS = 2048
+
+
+def drawn_rows(weight: NDArray[np.float64], most: int = MOST_ROWS) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows, ascending, and their weights, which sum to one: all if they are few, else some drawn by weight."""
+    if len(weight) <= most:
+        return np.arange(len(weight)), weight / weight.sum()
+    ends = np.cumsum(weight)
+    drawn = np.searchsorted(ends / ends[-1], (np.arange(most) + 0.5) / most)
+    rows, times = np.unique(np.minimum(drawn, len(weight) - 1), return_counts=True)
+    return rows, times / most
+
+
+@frozen(eq=False)
+class SampledPrices:
+    """Prices of groups of outputs, and on which of some rows an output needs a group to be paid for.
+
+    Attributes
+    ----------
+    groups : PricedGroups
+        Of C outputs, as of a row that reads everything.
+    reads : uint64 (entries of `groups.member`, W)
+        Bits: the rows on which that output needs that group.
+    paid : uint64 (G, W)
+        The rows on which a group is paid for already.
+    mass : float64 (8 W, 256)
+        What the rows of a byte weigh together, by its place among the bytes of a set, and its value.
+    """
+
+    groups: PricedGroups
+    reads: NDArray[np.uint64]
+    paid: NDArray[np.uint64]
+    mass: NDArray[np.float64]
+
+    @classmethod
+    def of_bank(
+        cls,
+        bank: WeakLearnerBank,
+        groups: PricedGroups,
+        needs: NDArray[np.bool_],
+        X: NDArray[np.float64],
+        weight: NDArray[np.float64],
+    ) -> SampledPrices:
+        """See what a bank reads on its ways through trees.
+
+        Parameters
+        ----------
+        bank : WeakLearnerBank
+        groups : PricedGroups
+            Those that `PricedGroups.of_bank` made of it.
+        needs : bool (d, R)
+            Which resources the features need.
+        X : float64 (n, d)
+            At least one row.
+        weight : float64 (n,)
+            Sums to one.
+        """
+        if not len(X):
+            raise BankError("rows: expected at least one to see what is read on it")
+        group, learner, reads = _readings(bank, needs, np.ascontiguousarray(X, np.float64))
+        numbers: Any = sparse.coo_array(
+            (np.arange(1, len(group) + 1), (group, learner)), shape=(len(groups.price), len(bank))
+        )
+        table = sparse.csr_array(numbers.tocsr()[:, np.repeat(np.arange(len(bank)), bank.widths)])
+        member = sparse.csr_array((np.ones(table.nnz), table.indices, table.indptr), shape=table.shape)
+        paid = np.zeros((len(groups.price), reads.shape[1]), np.uint64)
+        return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _mass(weight))
+
+    @classmethod
+    def whole(cls, groups: PricedGroups, weight: NDArray[np.float64] | None = None) -> SampledPrices:
+        """Let every output need all of its groups on every row, as when learners acquire before they are evaluated.
+
+        Rows are alike, and so one stands for all unless their weights (n,), which sum to one, are given.
+        """
+        weight = np.ones(1) if weight is None else weight
+        words = _packed(np.ones((len(weight), 1), np.bool_))
+        paid = np.zeros((groups.member.shape[0], words.shape[1]), np.uint64)
+        return cls(groups, np.repeat(words, groups.member.nnz, axis=0), paid, _mass(weight))
+
+    def weighing(self, weight: NDArray[np.float64]) -> SampledPrices:
+        """Give the same rows other weights, float64 (n,), which sum to one."""
+        return evolve(self, mass=_mass(weight))
+
+    def restrict(self, outputs: NDArray[np.int64]) -> SampledPrices:
+        """Keep some outputs, in the given order."""
+        chosen = sparse.csr_array(_numbered(self.groups.member)[:, outputs])
+        member = sparse.csr_array((np.ones(chosen.nnz), chosen.indices, chosen.indptr), shape=chosen.shape)
+        return evolve(self, groups=PricedGroups(member, self.groups.price), reads=self.reads[chosen.data - 1])
+
+    def after(self, used: NDArray[np.bool_], among: NDArray[np.bool_] | None = None) -> SampledPrices:
+        """Take what some outputs, bool (C,), buy as paid for; if told among which rows, bool (n,), for these only."""
+        bought = self._union(used)
+        if among is not None:
+            bought &= _packed(among[:, np.newaxis])
+        return evolve(self, paid=self.paid | bought)
+
+    def shares(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return on which share of the rows each group is yet to be paid for some outputs: float64 (G,)."""
+        return self.weigh(self._union(used) & ~self.paid)
+
+    def priced(self, used: NDArray[np.bool_]) -> PricedGroups:
+        """Price groups so that together they cost what some outputs, bool (C,), cost a row."""
+        return PricedGroups(self.groups.member, self.groups.price * self.shares(used))
+
+    def each(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return what some outputs, bool (C,), cost each of the rows: float64, zeros after them up to whole words."""
+        sets = self._union(used) & ~self.paid
+        paid = np.flatnonzero(sets.any(axis=1) & (self.groups.price > 0))
+        bits = np.unpackbits(
+            np.ascontiguousarray(sets[paid].astype("<u8", copy=False)).view(np.uint8), axis=1, bitorder="little"
+        )
+        return np.asarray(self.groups.price[paid] @ bits)
+
+    def cost(self, used: NDArray[np.bool_]) -> float:
+        """Return the mean cost of some outputs, bool (C,)."""
+        return float(self.groups.price @ self.shares(used))
+
+    def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
+        from costframe.core.stages.reading_kernels import weigh_sets
+
+        found = np.empty(len(sets))
+        weigh_sets(sets, self.mass, found)
+        return found
+
+    @cached_property
+    def offers(self) -> NDArray[np.float64]:
+        """What each output alone would cost: float64 (C,), read-only."""
+        from costframe.core.stages.reading_kernels import price_offers
+
+        member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
+        first, output = member.indptr.astype(np.int64), member.indices.astype(np.int64)
+        price_offers(first, output, self.groups.price, self.reads, self.paid, self.mass, found)
+        found.setflags(write=False)
+        return found
+
+    def one_by_one(self) -> NDArray[np.float64]:
+        """Return what each output costs beyond what those before it have bought: float64 (C,)."""
+        member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
+        for g in np.flatnonzero(self.groups.price):
+            outputs = member.indices[member.indptr[g] : member.indptr[g + 1]]
+            order = np.argsort(outputs)
+            reads = self.reads[member.indptr[g] + order]
+            bought = np.bitwise_or.accumulate(np.vstack([self.paid[g], reads]), axis=0)
+            found[outputs[order]] += self.groups.price[g] * self.weigh(reads & ~bought[:-1])
+        return found
+
+    def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        member = self.groups.member
+        found = np.zeros(self.paid.shape, np.uint64)
+        entries = np.flatnonzero(used[member.indices])
+        group = np.repeat(np.arange(len(found)), np.diff(member.indptr))[entries]
+        if len(entries):
+            first = np.flatnonzero(np.append(True, np.diff(group) > 0))
+            found[group[first]] = np.bitwise_or.reduceat(self.reads[entries], first, axis=0)
+        return found
+
+
+def _numbered(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Give the entries numbers from 1, in their order."""
+    return sparse.csr_array((np.arange(1, member.nnz + 1), member.indices, member.indptr), shape=member.shape)
+
+
+def _readings(
+    bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+    """Return group, learner and rows, as bits, of all that learners need: themselves, features, and resources."""
+    from costframe.core.stages.reading_kernels import note_reads
+
+    n_learners, n_features = len(bank), len(bank.feature_names)
+    nodes = lay_out_nodes(bank.trees, n_features)
+    leaves = np.empty((len(X), len(bank.trees)), np.int32)
+    layout_leaves(nodes, X, leaves)
+    F = bank.F.astype(np.float64)
+    of_learner: Any = sparse.vstack(
+        [sparse.eye_array(n_learners), F, sparse.csr_array(needs.T.astype(np.float64)) @ F], format="csc"
+    )
+    of_learner.sort_indices()
+    first, group = of_learner.indptr.astype(np.int64), of_learner.indices.astype(np.int64)
+    learner = np.repeat(np.arange(n_learners), np.diff(first))
+    is_tree = bank.kind == TREE
+    by_path = is_tree[learner] & (group >= n_learners)
+    reads = np.where(by_path[:, np.newaxis], np.uint64(0), _packed(np.ones((len(X), 1), np.bool_)))
+    ends, tree = np.append(nodes.root, len(nodes.word)), np.where(is_tree, bank.index, -1).astype(np.int64)
+    note_reads(leaves, ends, nodes.parent, nodes.feature, tree, first, group, needs, reads)
+    return group, learner, reads
+
+
+def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Pack bool (n, M) into words over the rows: uint64 (M, W)."""
+    n_words = word_count(len(bits))
+    bytes_ = np.zeros((bits.shape[1], 8 * n_words), np.uint8)
+    packed = np.packbits(bits, axis=0, bitorder="little").T
+    bytes_[:, : packed.shape[1]] = packed
+    return bytes_.view("<u8").astype(np.uint64, copy=False)
+
+
+def _mass(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Tabulate the weight of each byte's rows: float64 (8 W, 256) for weights (n,)."""
+    padded = np.zeros(64 * word_count(len(weight)))
+    padded[: len(weight)] = weight
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little")
+    return np.asarray(padded.reshape(-1, 8) @ bits.T.astype(np.float64))

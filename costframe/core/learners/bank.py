@@ -1,0 +1,284 @@
+"""An ordered set of weak learners: trees, columns and opaque functions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve, field
+from scipy import sparse
+
+from costframe.core.errors import BankError
+from costframe.core.learners.opaque import OpaqueLearner, as_columns
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.tables.categories import as_categories, check_features
+from costframe.core.tables.rows import as_names, as_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["COLUMN", "OPAQUE", "TREE", "WeakLearnerBank"]
+
+TREE, COLUMN, OPAQUE = 0, 1, 2
+
+
+def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]:
+    return tuple(learners)
+
+
+@define(eq=False, frozen=True)
+class WeakLearnerBank:
+    """Weak learners h_1..h_T in a fixed order, with what they read and what evaluating them weighs.
+
+    Make one with `from_trees`, `columns`, `opaque` or `train`; join with `concatenate`, pick with `restrict`.
+
+    Attributes
+    ----------
+    feature_names : tuple of str (d,)
+    kind : uint8 (T,)
+        TREE, COLUMN or OPAQUE.
+    index : int32 (T,)
+        Position of each learner among those of its kind.
+    evaluation : float64 (T,)
+        e_t: a cost model's `learner` price is multiplied by it.
+    trees : TreeTable
+    column_feature, column_fill : int32 (C,), float64 (C,)
+        Column read, and the value that stands in for NaN (NaN: stays NaN).
+    opaques : tuple of OpaqueLearner
+    categories : mapping of str to tuple of str
+        For features whose categories are texts, the labels: the number of a label in X is its position.
+    """
+
+    feature_names: tuple[str, ...] = field(converter=as_names)
+    kind: NDArray[np.uint8]
+    index: NDArray[np.int32]
+    evaluation: NDArray[np.float64]
+    trees: TreeTable = field(factory=TreeTable.empty)
+    column_feature: NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
+    column_fill: NDArray[np.float64] = field(factory=lambda: np.empty(0, np.float64))
+    opaques: tuple[OpaqueLearner, ...] = field(default=(), converter=_as_learners)
+    categories: Categories = field(factory=dict, converter=as_categories)
+
+    def __attrs_post_init__(self) -> None:
+        _check_bank(self)
+        for array in (self.kind, self.index, self.evaluation, self.column_feature, self.column_fill):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        """Count the learners."""
+        return len(self.kind)
+
+    def __add__(self, other: WeakLearnerBank) -> WeakLearnerBank:
+        """Concatenate two banks."""
+        return WeakLearnerBank.concatenate([self, other])
+
+    @classmethod
+    def from_trees(
+        cls, trees: TreeTable, feature_names: Sequence[str], *, evaluation: ArrayLike = 1.0
+    ) -> WeakLearnerBank:
+        """Make a bank of trees; `evaluation` is e_t, one number or one a tree."""
+        return cls(feature_names, *_of_one_kind(TREE, len(trees), evaluation), trees=trees)
+
+    @classmethod
+    def columns(
+        cls,
+        feature_names: Sequence[str],
+        features: Sequence[int] | None = None,
+        *,
+        fill: ArrayLike = 0.0,
+        evaluation: ArrayLike = 1.0,
+    ) -> WeakLearnerBank:
+        """Make a bank of columns, phi(x) = x; `fill` stands in for NaN, one number or one a column."""
+        read = as_columns(np.arange(len(feature_names)) if features is None else features, "columns")
+        return cls(
+            feature_names,
+            *_of_one_kind(COLUMN, len(read), evaluation),
+            column_feature=read,
+            column_fill=_one_each(fill, len(read), "fill"),
+        )
+
+    @classmethod
+    def opaque(
+        cls, feature_names: Sequence[str], learners: Sequence[OpaqueLearner], *, evaluation: ArrayLike = 1.0
+    ) -> WeakLearnerBank:
+        """Make a bank of opaque learners."""
+        return cls(feature_names, *_of_one_kind(OPAQUE, len(learners), evaluation), opaques=learners)
+
+    @classmethod
+    def train(cls, X: Any, y: ArrayLike, *, engine: str = "xgboost", **settings: Any) -> WeakLearnerBank:
+        """Train a bank of boosted trees without prices; see `costframe.stagewise.train_bank.train_bank` for the settings."""
+        from costframe.stagewise.train_bank import train_bank
+
+        return train_bank(X, y, engine=engine, **settings)
+
+    @classmethod
+    def concatenate(cls, banks: Sequence[WeakLearnerBank]) -> WeakLearnerBank:
+        """Put the learners of several banks in one, in order; features are matched by name, new ones go to the end."""
+        if not banks:
+            raise BankError("concatenate: expected at least one bank, got none")
+        names = tuple(dict.fromkeys(name for bank in banks for name in bank.feature_names))
+        aligned = [bank.with_features(names) for bank in banks]
+        counts = np.array([[len(bank.trees), len(bank.column_feature), len(bank.opaques)] for bank in aligned])
+        before = (np.cumsum(counts, axis=0) - counts).astype(np.int32)
+        return cls(
+            names,
+            np.concatenate([bank.kind for bank in aligned]),
+            np.concatenate([bank.index + shift[bank.kind] for bank, shift in zip(aligned, before, strict=True)]),
+            np.concatenate([bank.evaluation for bank in aligned]),
+            TreeTable.concatenate([bank.trees for bank in aligned]),
+            np.concatenate([bank.column_feature for bank in aligned]),
+            np.concatenate([bank.column_fill for bank in aligned]),
+            tuple(learner for bank in aligned for learner in bank.opaques),
+            _joined(banks),
+        )
+
+    def with_features(self, names: Sequence[str]) -> WeakLearnerBank:
+        """Read the same features from rows whose columns are `names`, which must hold all features that are read."""
+        names = tuple(names)
+        if names == self.feature_names:
+            return self
+        place = {name: column for column, name in enumerate(names)}
+        columns = np.array([place.get(name, -1) for name in self.feature_names], np.int32)
+        read = np.flatnonzero(np.diff(self.F.indptr))
+        if (columns[read] < 0).any():
+            raise BankError(
+                f"features: the bank reads {self.feature_names[read[columns[read] < 0][0]]!r}, not in {names}"
+            )
+        moved = tuple(evolve(learner, features=columns[list(learner.features)]) for learner in self.opaques)
+        return evolve(
+            self,
+            feature_names=names,
+            trees=self.trees.remap_features(columns),
+            column_feature=columns[self.column_feature],
+            opaques=moved,
+            categories={name: labels for name, labels in self.categories.items() if name in place},
+        )
+
+    def restrict(self, learners: ArrayLike) -> WeakLearnerBank:
+        """Keep the given learners, in the given order.
+
+        Raises
+        ------
+        BankError
+            If an index is out of range or stands twice.
+        """
+        chosen = np.asarray(learners)
+        chosen = chosen.astype(np.int64) if chosen.size == 0 else chosen
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise BankError(f"restrict: expected a list of indices, got {learners!r}")
+        if ((chosen < 0) | (chosen >= len(self))).any() or len(np.unique(chosen)) < len(chosen):
+            raise BankError(f"restrict: expected distinct indices below {len(self)}, got {chosen.tolist()}")
+        kind = self.kind[chosen]
+        old = [self.index[chosen[kind == which]] for which in (TREE, COLUMN, OPAQUE)]
+        index = np.empty(len(chosen), np.int32)
+        for which in (TREE, COLUMN, OPAQUE):
+            index[kind == which] = np.arange(len(old[which]))
+        return WeakLearnerBank(
+            self.feature_names,
+            kind,
+            index,
+            self.evaluation[chosen],
+            self.trees.restrict(old[TREE]),
+            self.column_feature[old[COLUMN]],
+            self.column_fill[old[COLUMN]],
+            tuple(self.opaques[i] for i in old[OPAQUE]),
+            self.categories,
+        )
+
+    def weighted(self, evaluation: ArrayLike) -> WeakLearnerBank:
+        """Return the same learners with other evaluation weights e_t, one number or one a learner."""
+        return evolve(self, evaluation=_one_each(evaluation, len(self), "evaluation"))
+
+    @cached_property
+    def widths(self) -> NDArray[np.int32]:
+        """int32 (T,): number of outputs K_t of each learner."""
+        widths = np.ones(len(self), np.int32)
+        widths[self.kind == TREE] = self.trees.width[self.index[self.kind == TREE]]
+        for t in np.flatnonzero(self.kind == OPAQUE):
+            widths[t] = self.opaques[self.index[t]].width
+        return widths
+
+    @cached_property
+    def F(self) -> sparse.csr_array:  # noqa: N802 - the papers' name
+        """0/1 matrix, uint8 csr (d, T): which features each learner may read."""
+        learner_of_tree = np.flatnonzero(self.kind == TREE)[np.argsort(self.index[self.kind == TREE])]
+        inner = self.trees.feature >= 0
+        features = [self.trees.feature[inner], self.column_feature[self.index[self.kind == COLUMN]]]
+        learners = [learner_of_tree[self.trees.tree_of_node[inner]], np.flatnonzero(self.kind == COLUMN)]
+        for t in np.flatnonzero(self.kind == OPAQUE):
+            read = self.opaques[self.index[t]].features
+            features.append(np.array(read, np.int32))
+            learners.append(np.full(len(read), t))
+        pairs = np.unique(np.stack([np.concatenate(features), np.concatenate(learners)]), axis=1)
+        ones = np.ones(pairs.shape[1], np.uint8)
+        return sparse.csr_array((ones, (pairs[0], pairs[1])), shape=(len(self.feature_names), len(self)))
+
+    def outputs(self, X: Any) -> NDArray[np.float64]:
+        """Evaluate all learners: H(x), float64 (rows, sum of K_t), columns in learner order."""
+        from costframe.core.stages.evaluate import bank_outputs
+
+        return bank_outputs(self, as_rows(X, self.feature_names, self.categories))
+
+    def leaves(self, X: Any) -> NDArray[np.int32]:
+        """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
+        from costframe.core.stages.evaluate import tree_leaves
+
+        return tree_leaves(self.trees, as_rows(X, self.feature_names, self.categories))
+
+
+def _joined(banks: Sequence[WeakLearnerBank]) -> Categories:
+    """Return the labels of all banks; one that reads a feature must know the labels that another has for it."""
+    joined = {name: labels for bank in banks for name, labels in bank.categories.items()}
+    for bank in banks:
+        for f in np.flatnonzero(np.diff(bank.F.indptr)):
+            name = bank.feature_names[f]
+            if bank.categories.get(name) != joined.get(name):
+                raise BankError(
+                    f"concatenate: feature {name!r} has the labels {joined[name]} in one bank, "
+                    f"{bank.categories.get(name)} in another"
+                )
+    return joined
+
+
+def _of_one_kind(
+    kind: int, count: int, evaluation: ArrayLike
+) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]]:
+    weights = _one_each(evaluation, count, "evaluation")
+    return np.full(count, kind, np.uint8), np.arange(count, dtype=np.int32), weights
+
+
+def _one_each(values: ArrayLike, count: int, name: str) -> NDArray[np.float64]:
+    array = np.asarray(values, np.float64)
+    if array.shape not in {(), (count,)}:
+        raise BankError(f"{name}: expected one number, or one a learner ({count}), got shape {array.shape}")
+    return np.array(np.broadcast_to(array, (count,)))
+
+
+def _check_bank(bank: WeakLearnerBank) -> None:
+    names, d = bank.feature_names, len(bank.feature_names)
+    if len(set(names)) < d or not all(isinstance(name, str) for name in names):
+        raise BankError(f"feature_names: expected distinct strings, got {names}")
+    check_features(bank.categories, names)
+    if not (bank.kind.shape == bank.index.shape == bank.evaluation.shape == (len(bank),)):
+        raise BankError("kind, index, evaluation: expected one entry a learner")
+    if not np.isfinite(bank.evaluation).all() or (bank.evaluation < 0).any():
+        raise BankError(f"evaluation: expected finite weights >= 0, got {bank.evaluation}")
+    if (bank.kind > OPAQUE).any():
+        raise BankError(f"kind: expected {TREE}, {COLUMN} or {OPAQUE} for each learner, got {bank.kind}")
+    for which, count in ((TREE, len(bank.trees)), (COLUMN, len(bank.column_feature)), (OPAQUE, len(bank.opaques))):
+        if not np.array_equal(np.sort(bank.index[bank.kind == which]), np.arange(count)):
+            raise BankError(f"index: learners of kind {which} must name each of their {count} entries once")
+    if bank.column_fill.shape != bank.column_feature.shape:
+        raise BankError(f"column_fill: expected {bank.column_feature.shape}, got {bank.column_fill.shape}")
+    tested = [bank.trees.feature, bank.column_feature, [f for learner in bank.opaques for f in learner.features]]
+    read = np.concatenate([np.asarray(part, np.int64) for part in tested])
+    if (read >= d).any() or (np.concatenate([read[len(bank.trees.feature) :], [0]]) < 0).any():
+        raise BankError(f"features: a learner reads column {read.max() if read.size else -1}, there are {d}")
+    titles = [learner.name for learner in bank.opaques]
+    if len(set(titles)) < len(titles):
+        raise BankError(f"opaque learners: names must be distinct, got {titles}")

@@ -1,0 +1,268 @@
+"""All trees of a bank in one flat struct of fixed-width arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import Factory, evolve, field, fields, frozen
+
+from costframe.core.learners.tree_checks import check_trees, check_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["TreeTable"]
+
+
+def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
+    array = np.array(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
+
+
+def _int32(values: ArrayLike) -> NDArray[np.int32]:
+    return _frozen(values, np.int32)
+
+
+def _int64(values: ArrayLike) -> NDArray[np.int64]:
+    return _frozen(values, np.int64)
+
+
+def _float64(values: ArrayLike) -> NDArray[np.float64]:
+    return _frozen(values, np.float64)
+
+
+def _bool(values: ArrayLike) -> NDArray[np.bool_]:
+    return _frozen(values, np.bool_)
+
+
+@frozen(eq=False)
+class TreeTable:
+    """Binary decision trees: a row goes left iff its value is at most the threshold, NaN where `missing_left` says.
+
+    A node that has categories tests for them instead: a value equal to one of them goes against the missing way, and
+    whatever else it may be, a category never seen or NaN, the missing way.
+
+    Parameters
+    ----------
+    first : int64 (trees + 1,)
+        Where each tree's nodes begin in the node arrays. A tree's first node is its root.
+    feature : int32 (nodes,)
+        Column that an inner node tests; -1 at a leaf.
+    threshold : float64 (nodes,)
+        `x <= threshold` goes left. NaN: no value passes; so it must be at a node with categories. Ignored at leaves.
+    missing_left : bool (nodes,)
+        Whether NaN goes left. Ignored at leaves.
+    left, right : int32 (nodes,)
+        Children, counted from the tree's first node and larger than their parent; -1 at leaves.
+    width : int32 (trees,)
+        Number of outputs K_t of each tree.
+    value : int64 (nodes,)
+        Where a leaf's `width` outputs begin in `values`; -1 at inner nodes.
+    values : float64 (any,)
+        Outputs of all leaves.
+    category_count : int32 (nodes,)
+        How many categories a node has; zero by default, at leaves and where numbers are compared.
+    categories : float64 (sum of category_count,)
+        Those of all nodes, node by node: finite, and ascending within a node.
+
+    Raises
+    ------
+    BankError
+        If the arrays do not describe trees; the first offending tree and node are named.
+    """
+
+    first: NDArray[np.int64] = field(converter=_int64)
+    feature: NDArray[np.int32] = field(converter=_int32)
+    threshold: NDArray[np.float64] = field(converter=_float64)
+    missing_left: NDArray[np.bool_] = field(converter=_bool)
+    left: NDArray[np.int32] = field(converter=_int32)
+    right: NDArray[np.int32] = field(converter=_int32)
+    width: NDArray[np.int32] = field(converter=_int32)
+    value: NDArray[np.int64] = field(converter=_int64)
+    values: NDArray[np.float64] = field(converter=_float64)
+    category_count: NDArray[np.int32] = field(
+        converter=_int32, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True)
+    )
+    categories: NDArray[np.float64] = field(converter=_float64, default=())
+
+    def __attrs_post_init__(self) -> None:
+        check_trees(self)
+
+    def __len__(self) -> int:
+        """Count the trees."""
+        return len(self.first) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of all trees together."""
+        return len(self.feature)
+
+    @property
+    def tree_of_node(self) -> NDArray[np.int64]:
+        """int64 (nodes,): the tree that each node belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    @property
+    def category_first(self) -> NDArray[np.int64]:
+        """int64 (nodes + 1,): where each node's categories begin in `categories`."""
+        return np.concatenate([[0], np.cumsum(self.category_count, dtype=np.int64)])
+
+    @classmethod
+    def empty(cls) -> TreeTable:
+        """No trees."""
+        none = np.empty(0)
+        return cls([0], none, none, none, none, none, none, none, none)
+
+    @classmethod
+    def single(
+        cls,
+        feature: Sequence[int] | NDArray[np.int32],
+        threshold: Sequence[float] | NDArray[np.float64],
+        missing_left: Sequence[bool] | NDArray[np.bool_],
+        left: Sequence[int] | NDArray[np.int32],
+        right: Sequence[int] | NDArray[np.int32],
+        outputs: NDArray[np.float64],
+        categories: Mapping[int, ArrayLike] | None = None,
+    ) -> TreeTable:
+        """Make the table of one tree.
+
+        `outputs` is float64 (nodes,) or (nodes, K), read at the leaves; `categories` those of each node that has any.
+        """
+        return cls(**_single(feature, threshold, missing_left, left, right, outputs, categories))
+
+    @classmethod
+    def grown(
+        cls,
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        missing_left: NDArray[np.bool_],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        outputs: NDArray[np.float64],
+        categories: Mapping[int, ArrayLike] | None = None,
+    ) -> TreeTable:
+        """Make the table of one tree that has just been grown, and is known to be one; only outputs are checked."""
+        table = cls.__new__(cls)
+        arrays = _single(feature, threshold, missing_left, left, right, outputs, categories)
+        for each in fields(cls):
+            object.__setattr__(table, each.name, each.converter(arrays[each.name]))
+        check_values(table)
+        return table
+
+    @classmethod
+    def concatenate(cls, tables: Sequence[TreeTable]) -> TreeTable:
+        """Put the trees of several tables in one, in order."""
+        if not tables:
+            return cls.empty()
+        nodes = np.cumsum([0, *(table.n_nodes for table in tables)])
+        outputs = np.cumsum([0, *(len(table.values) for table in tables)])
+        return cls(
+            np.concatenate([[0], *(table.first[1:] + at for table, at in zip(tables, nodes, strict=False))]),
+            np.concatenate([table.feature for table in tables]),
+            np.concatenate([table.threshold for table in tables]),
+            np.concatenate([table.missing_left for table in tables]),
+            np.concatenate([table.left for table in tables]),
+            np.concatenate([table.right for table in tables]),
+            np.concatenate([table.width for table in tables]),
+            np.concatenate(
+                [np.where(table.value < 0, -1, table.value + at) for table, at in zip(tables, outputs, strict=False)]
+            ),
+            np.concatenate([table.values for table in tables]),
+            np.concatenate([table.category_count for table in tables]),
+            np.concatenate([table.categories for table in tables]),
+        )
+
+    def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
+        """Keep the given trees, in the given order."""
+        trees = np.asarray(trees, np.int64)
+        sizes = np.diff(self.first)[trees]
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        nodes = np.repeat(self.first[trees] - first[:-1], sizes) + np.arange(first[-1])
+        leaf = self.feature[nodes] < 0
+        widths = np.repeat(self.width[trees], sizes)
+        begin = np.cumsum(np.where(leaf, widths, 0)) - widths
+        counts = self.category_count[nodes]
+        return TreeTable(
+            first,
+            self.feature[nodes],
+            self.threshold[nodes],
+            self.missing_left[nodes],
+            self.left[nodes],
+            self.right[nodes],
+            self.width[trees],
+            np.where(leaf, begin, -1),
+            self.values[_ranges(self.value[nodes][leaf], widths[leaf])],
+            counts,
+            self.categories[_ranges(self.category_first[:-1][nodes], counts)],
+        )
+
+    def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
+        """Read column `columns[f]` wherever column f was read."""
+        feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
+        return evolve(self, feature=feature)
+
+    def depths(self) -> NDArray[np.int32]:
+        """int32 (trees,): comparisons on the longest path of each tree."""
+        level = self.node_levels()
+        return np.maximum.reduceat(level, self.first[:-1]).astype(np.int32) if len(self) else np.empty(0, np.int32)
+
+    def node_levels(self) -> NDArray[np.int32]:
+        """int32 (nodes,): comparisons made before each node."""
+        level = np.zeros(self.n_nodes, np.int32)
+        current, positions = self.first[:-1], self.node_positions
+        while len(current):  # one step per level of the deepest tree
+            current = current[self.feature[current] >= 0]
+            base = current - positions[current]
+            level_here = level[current] + 1
+            below, above = base + self.left[current], base + self.right[current]
+            level[below] = level_here
+            level[above] = level_here
+            current = np.concatenate([below, above])
+        return level
+
+    @property
+    def node_positions(self) -> NDArray[np.int64]:
+        """int64 (nodes,): each node's number within its tree."""
+        return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
+
+
+def _single(
+    feature: ArrayLike,
+    threshold: ArrayLike,
+    missing_left: ArrayLike,
+    left: ArrayLike,
+    right: ArrayLike,
+    outputs: NDArray[np.float64],
+    categories: Mapping[int, ArrayLike] | None,
+) -> dict[str, ArrayLike]:
+    """Return what the fields of one tree's table hold, by name."""
+    sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
+    table = np.asarray(outputs, np.float64)
+    table = table.reshape(len(table), -1)
+    leaf = np.asarray(feature) < 0
+    value = np.where(leaf, (np.cumsum(leaf) - 1) * table.shape[1], -1)
+    count = np.zeros(len(table), np.int32)
+    count[list(sets)] = [len(values) for values in sets.values()]
+    return {
+        "first": [0, len(table)],
+        "feature": feature,
+        "threshold": threshold,
+        "missing_left": missing_left,
+        "left": left,
+        "right": right,
+        "width": [table.shape[1]],
+        "value": value,
+        "values": table[leaf].ravel(),
+        "category_count": count,
+        "categories": np.concatenate([np.empty(0), *sets.values()]),
+    }
+
+
+def _ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
+    """int64 (sum of count,): first[0], first[0] + 1, ..., `count[0]` of them, then those of the next."""
+    before = np.cumsum(count, dtype=np.int64) - count
+    return np.repeat(first - before, count) + np.arange(int(count.sum()))

@@ -1,0 +1,1 @@
+"""The algorithms that are installed, by name."""

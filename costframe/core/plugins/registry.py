@@ -1,0 +1,256 @@
+"""Finds plugins, calls their hooks one by one, and keeps the broken ones from taking others down."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pluggy
+from attrs import field, frozen
+
+from costframe import hooks
+from costframe.core.errors import CostframeError, PluginError
+from costframe.hooks import Algorithm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint
+
+    from pluggy import HookImpl
+
+    from costframe.core.predictors.predictor import Predictor
+
+__all__ = ["Registry", "algorithms", "estimator", "registry", "two_classes_only"]
+
+Entry = TypeVar("Entry")
+
+GROUP = "costframe"
+TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
+NEEDED = ("fit", "predict", "get_params", "set_params")  # what every estimator class has
+
+
+@frozen
+class Registry:
+    """What plugins bring, by name, and what is wrong with those that bring nothing.
+
+    Attributes
+    ----------
+    algorithms, datasets, sources : dict
+        Usable entries by name.
+    broken : dict of str to str
+        By entry point for a plugin that failed, and by name for what two plugins claim: what is wrong, naming them.
+    """
+
+    manager: pluggy.PluginManager
+    algorithms: dict[str, Algorithm] = field(factory=dict)
+    datasets: dict[str, Callable[[], Any]] = field(factory=dict)
+    sources: dict[str, Callable[..., Any]] = field(factory=dict)
+    broken: dict[str, str] = field(factory=dict)
+
+    @classmethod
+    def load(cls, found: Iterable[EntryPoint]) -> Registry:
+        """Load plugins from entry points; none of them can fail it."""
+        registry = cls(pluggy.PluginManager(GROUP))
+        registry.manager.add_hookspecs(hooks)
+        for point in found:
+            registry._register(point)
+        registry._collect("costframe_algorithms", registry.algorithms, _named_algorithms)
+        registry._collect("costframe_datasets", registry.datasets, _named_functions)
+        registry._collect("costframe_sources", registry.sources, _named_functions)
+        return registry
+
+    def algorithm(self, name: str) -> Algorithm:
+        """Return an algorithm by name.
+
+        Raises
+        ------
+        PluginError
+            If there is none of that name, its plugin is broken, or two plugins claim the name.
+        """
+        return self._named(self.algorithms, name, "algorithm")
+
+    def dataset(self, name: str) -> Callable[[], Any]:
+        """Return a data set's loader by name; errors as for `algorithm`."""
+        return self._named(self.datasets, name, "data set")
+
+    def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
+        """Return what the first plugin makes of a foreign model, or None.
+
+        Raises
+        ------
+        CostframeError
+            What a plugin says of a model of its kind that it cannot adopt.
+        PluginError
+            If none adopts it and some plugins failed on it; they are named.
+        """
+        from costframe.core.predictors.predictor import Predictor
+
+        offered = {"model": model, "feature_names": feature_names}
+        failed: list[str] = []
+        for plugin, implementation in self._implementations("costframe_adopt"):
+            try:
+                predictor = implementation.function(*(offered[name] for name in implementation.argnames))
+            except CostframeError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a broken plugin must not keep the next from trying
+                failed.append(f"plugin {plugin}: costframe_adopt failed: {_shown(error)}")
+                continue
+            if isinstance(predictor, Predictor):
+                return predictor
+            if predictor is not None:
+                failed.append(f"plugin {plugin}: costframe_adopt returned no Predictor but {type(predictor).__name__}")
+        if failed:
+            raise PluginError("; ".join(failed))
+        return None
+
+    def _register(self, point: EntryPoint) -> None:
+        title = _title(point)
+        if self.manager.has_plugin(title):
+            self._blame(point.name, f"plugin {title} is installed twice; the first found is used")
+            return
+        plugin = None
+        try:
+            plugin = point.load()
+            self.manager.register(plugin, title)
+            self.manager.check_pending()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's import raises is its fault alone
+            if plugin is not None and self.manager.get_plugin(title) is plugin:
+                self.manager.unregister(plugin)
+            self._blame(point.name, f"plugin {title} cannot be loaded: {_shown(error)}")
+
+    def _implementations(self, hook: str) -> Iterator[tuple[str, HookImpl]]:
+        for implementation in reversed(getattr(self.manager.hook, hook).get_hookimpls()):
+            yield implementation.plugin_name, implementation
+
+    def _collect(self, hook: str, into: dict[str, Any], read: Callable[[Any], Mapping[str, Any]]) -> None:
+        owners: dict[str, list[str]] = {}
+        for plugin, implementation in self._implementations(hook):
+            try:
+                entries = read(implementation.function())
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+                self._blame(_entry_point(plugin), f"plugin {plugin}: {hook} failed: {_shown(error)}")
+                continue
+            for name, entry in entries.items():
+                owners.setdefault(name, []).append(plugin)
+                into[name] = entry
+        for name, plugins in owners.items():
+            if len(plugins) > 1:
+                del into[name]
+                claimed = " and ".join(sorted(plugins))
+                self._blame(name, f"{name!r} is claimed by {claimed}; neither is loaded, uninstall one of them")
+
+    def _blame(self, name: str, reason: str) -> None:
+        self.broken[name] = f"{self.broken[name]}; {reason}" if name in self.broken else reason
+
+    def _named(self, table: Mapping[str, Entry], name: str, what: str) -> Entry:
+        if name in table:
+            return table[name]
+        if name in self.broken:
+            raise PluginError(f"{what} {name!r}: {self.broken[name]}")
+        failed = "".join(f"; {reason}" for reason in self.broken.values())
+        expected = ", ".join(sorted(table)) or "none"
+        raise PluginError(f"{what} {name!r}: expected one of {expected}{_suggestion(name, table)}{failed}")
+
+
+@functools.cache
+def registry() -> Registry:
+    """Return the plugins installed beside costframe, loaded on first use."""
+    return Registry.load(entry_points(group=GROUP))
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """Return the usable algorithms by name."""
+    return dict(sorted(registry().algorithms.items()))
+
+
+def estimator(name: str, task: str = "classification", **parameters: Any) -> Any:
+    """Make an unfitted estimator of an algorithm.
+
+    Parameters
+    ----------
+    name : str
+        As in `algorithms()`.
+    task : {"classification", "regression", "ranking"}
+    **parameters
+        The estimator's own, such as `costs` and `tradeoff`.
+
+    Raises
+    ------
+    PluginError
+        If there is no such algorithm, it does not have that task, or it has no such parameter.
+    """
+    algorithm = registry().algorithm(name)
+    if task not in TASKS:
+        raise PluginError(f"task: expected one of {', '.join(TASKS)}, got {task!r}")
+    kind = getattr(algorithm, TASKS[task])
+    if kind is None:
+        has = [task for task, role in TASKS.items() if getattr(algorithm, role) is not None]
+        raise PluginError(f"algorithm {name!r} has no {task}; it has {', '.join(has)}")
+    known = list(inspect.signature(kind).parameters)
+    for parameter in parameters:
+        if parameter not in known:
+            hint = _suggestion(parameter, known)
+            raise PluginError(f"algorithm {name!r} has no parameter {parameter!r}{hint}; it has {', '.join(known)}")
+    return kind(**parameters)
+
+
+def two_classes_only(kind: Any) -> bool:
+    """Tell whether an estimator class says that it is a classifier for two classes, by the scikit-learn tag for it."""
+    try:
+        return not kind().__sklearn_tags__().classifier_tags.multi_class
+    except Exception:  # noqa: BLE001 - a stranger's class may have no such tag, or fail; it has said nothing then
+        return False
+
+
+def _title(point: EntryPoint) -> str:
+    distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "no distribution"
+    return f"{point.name} ({distribution})"
+
+
+def _entry_point(title: str) -> str:
+    return title.partition(" (")[0]
+
+
+def _shown(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())  # one line, whatever a stranger writes
+
+
+def _suggestion(name: object, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(name), known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _named_algorithms(result: Iterable[Algorithm]) -> dict[str, Algorithm]:
+    entries: dict[str, Algorithm] = {}
+    for algorithm in result:
+        if not isinstance(algorithm, Algorithm):
+            raise TypeError(f"expected Algorithm objects, got {type(algorithm).__name__}")
+        if not isinstance(algorithm.name, str) or not algorithm.name or algorithm.name in entries:
+            raise TypeError(f"expected algorithms with distinct names, got {algorithm.name!r}")
+        _check_kinds(algorithm)
+        entries[algorithm.name] = algorithm
+    return entries
+
+
+def _check_kinds(algorithm: Algorithm) -> None:
+    kinds = {role: kind for role in TASKS.values() if (kind := getattr(algorithm, role)) is not None}
+    if not kinds:
+        raise TypeError(f"algorithm {algorithm.name!r}: expected at least one of {', '.join(TASKS.values())}")
+    for role, kind in kinds.items():
+        if not isinstance(kind, type):
+            raise TypeError(f"algorithm {algorithm.name!r}: expected an estimator class as {role}, got {kind!r}")
+        if lacking := [part for part in NEEDED if not callable(getattr(kind, part, None))]:
+            raise TypeError(f"algorithm {algorithm.name!r}: {role} {kind.__name__} lacks {', '.join(lacking)}")
+
+
+def _named_functions(result: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    entries = dict(result)
+    for name, function in entries.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"expected names, got {name!r}")
+        if not callable(function):
+            raise TypeError(f"{name!r}: expected a callable, got {type(function).__name__}")
+    return entries

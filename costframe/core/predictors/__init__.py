@@ -1,0 +1,1 @@
+"""Predictors: trees of stages and plans, one row at a time or many."""

@@ -1,0 +1,301 @@
+"""A predictor that plans, row by row, which set of features to buy next; prices are named when it predicts."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve, field
+
+from costframe.core.checks import check_number
+from costframe.core.cost.report import squeezed
+from costframe.core.errors import CostModelError, ParameterError, StageError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.bits import as_set
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.planned_charges import planned_charges
+from costframe.core.predictors.planned_terms import Terms
+from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
+from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import Limits
+from costframe.core.stages.reading import check_acquisition
+from costframe.core.stages.stop_prices import stop_prices
+from costframe.core.stages.stops import Stop, as_stops, check_stops
+from costframe.core.tables.rows import as_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.expected import CostReport
+    from costframe.core.cost.report import Charges
+    from costframe.core.predictors.inquiry import Ledger
+    from costframe.core.predictors.planned_walk import Walked
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["PlannedPredictor", "Stop"]
+
+
+@define(eq=False, frozen=True, repr=False)
+class PlannedPredictor(Predictor):
+    """A list of m stops, each with a set of features; where a row goes from each is planned as it is predicted.
+
+    A row begins at stop 0, or, where values are known beforehand, at the last stop that they make up. At stop k, with A
+    acquired, it goes on to the stop j >= k of least
+
+        G_kj(x) + tradeoff * price(A -> A + S_j),    G_kk = 0, and staying costs nothing,
+
+    the first of equals; there it is asked again, knowing more. Who stays is answered there. Nothing in the models
+    depends on prices: they, the tradeoff, caps and what cannot be had are named at prediction. With a cap only those j
+    count that leave the row within it, and those whose features can all be had. What cannot be had of stop 0 is missing
+    (NaN) there.
+
+    Parameters
+    ----------
+    bank : WeakLearnerBank
+        The learners of all answers.
+    gains_bank : WeakLearnerBank
+        The learners of all gains, over the same d features and, behind them, the K scores of the answer at the stop
+        where the row stands. No opaque ones.
+    stops : tuple of Stop
+    tradeoff : float
+        Loss accepted per unit of cost, where none is given.
+    costs : CostModel or None
+        Prices used where none are given.
+    batch : float or None
+        Rows that share what is paid once for a batch, where it is weighed what to buy; None leaves it out there.
+
+    Raises
+    ------
+    StageError
+        If stops do not fit the banks or each other.
+    CostModelError
+        If the prices are not for its features.
+    """
+
+    bank: WeakLearnerBank
+    gains_bank: WeakLearnerBank
+    stops: tuple[Stop, ...] = field(converter=as_stops)
+    tradeoff: float = 0.0
+    costs: CostModel | None = None
+    batch: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        check_number("tradeoff", self.tradeoff)
+        if self.batch is not None:
+            check_number("batch", self.batch, strict=True)
+        for name in ("bank", "gains_bank"):
+            if not isinstance(bank := getattr(self, name), WeakLearnerBank):
+                raise StageError(f"{name}: expected a WeakLearnerBank, got {type(bank).__name__}")
+        check_stops(self.stops, self.bank, self.gains_bank)
+        if self.costs is not None:
+            if not isinstance(self.costs, CostModel):
+                raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
+            self.costs.select(self.feature_names)
+
+    def __repr__(self) -> str:
+        """Say how large it is; the arrays would be pages."""
+        return (
+            f"PlannedPredictor({len(self.stops)} stops, {len(self.feature_names)} features, tradeoff={self.tradeoff:g})"
+        )
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.bank.feature_names
+
+    @property
+    def categories(self) -> Categories:
+        """The labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        return self.bank.categories
+
+    @property
+    def n_outputs(self) -> int:
+        """K, the number of outputs of every answer."""
+        return len(self.stops[0].answer.intercept)
+
+    @cached_property
+    def sets(self) -> tuple[int, ...]:
+        """Features of each stop, one bit a column."""
+        return tuple(as_set(stop.features.tolist()) for stop in self.stops)
+
+    @property
+    def grows(self) -> bool:
+        """Whether each stop has the features of the one before and more, and nothing is planned for certain prices."""
+        chain = all(a & ~b == 0 and a != b for a, b in pairwise(self.sets))
+        return chain and not self._plans
+
+    @cached_property
+    def models(self) -> tuple[StopModels, ...]:
+        """What is evaluated at each stop."""
+        banks = self.bank, self.gains_bank
+        return tuple(StopModels(*banks, stop.answer, stop.gains, stop.planned) for stop in self.stops)
+
+    def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
+        """Return the same model with other prices of its own; what was planned for the old ones is forgotten.
+
+        One that had none, as a trained model before it is kept, was planned for those that it is given.
+        """
+        same = self.costs is None or CostModel.of(costs, self.feature_names) == self._own
+        return self._shared(evolve(self, costs=costs, stops=self.stops if same else self._unplanned()))
+
+    def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
+        """Return the same model with another tradeoff of its own; what was planned for the old one is forgotten."""
+        same = tradeoff == self.tradeoff
+        return self._shared(evolve(self, tradeoff=tradeoff, stops=self.stops if same else self._unplanned()))
+
+    def with_categories(self, categories: Categories) -> PlannedPredictor:
+        """Return the same model with other labels of its features."""
+        return self._shared(evolve(self, bank=evolve(self.bank, categories=categories)))
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        costs: object = None,
+        tradeoff: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        n_jobs: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.
+
+        Parameters
+        ----------
+        X : float64 (rows, d), or data frame
+        costs : CostModel, or what makes one
+            None takes the predictor's own; so does `tradeoff`.
+        tradeoff : float, optional
+        max_cost : float, optional
+            What each row may be charged at most.
+        unavailable : iterable of str
+            Features and resources that cannot be had.
+        n_jobs : int, optional
+            Threads; None takes all there are. The result does not depend on it.
+        """
+        parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
+        return squeezed(np.concatenate([self.linked(part) for part in parts]))
+
+    def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
+        """Score rows on terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
+        parts = self.walk(X, self.terms(**terms), n_jobs)
+        ranked = self.stops[0].answer.link == "ranked"
+        return squeezed(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
+
+    def exits(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.int64]:
+        """Tell at which stop each row is answered, on terms as for `predict`: int64 (rows,)."""
+        parts = self.walk(X, self.terms(**terms), n_jobs)
+        return np.concatenate([part.exits for part in parts])
+
+    def inquire(
+        self,
+        costs: object = None,
+        acquisition: str = "path",
+        known: Known = (),
+        *,
+        tradeoff: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`. Sets are bought whole, whatever `acquisition`."""
+        check_acquisition(acquisition)
+        model = self._resolved(costs)
+        _, ledger, given = open_ledger(self, model, known)
+        terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, given)
+        walker = PlannedWalker(self.models, self.sets, terms, given)
+        cap = math.inf if max_cost is None else float(max_cost)
+        return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
+
+    def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
+        """Say exactly what predicting these rows costs; see `Predictor.cost`."""
+        predictor = self if tradeoff is None else self.with_tradeoff(tradeoff)
+        return super(PlannedPredictor, predictor).cost(X, costs, **how)
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        steepness: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows; see `Predictor.charges`."""
+        del steepness
+        check_acquisition(acquisition)
+        if routing == "soft":
+            raise ParameterError("routing: a plan has no thresholds to soften; use routing='hard'")
+        terms = self.terms(costs, None, max_cost, unavailable)
+        return planned_charges(self.walk(X, terms, n_jobs), terms, weight, self.linked)
+
+    def linked(self, walked: Walked) -> NDArray[np.float64]:
+        """Apply to scores the link of the answer that each row ended at: float64 (rows, K)."""
+        first = self.stops[0].answer
+        if first.link != "ranked":
+            return first.predictions(walked.scores)
+        values = np.empty_like(walked.scores)
+        for stop in np.unique(walked.exits):
+            rows = walked.exits == stop
+            values[rows] = self.stops[stop].answer.predictions(walked.scores[rows])
+        return values
+
+    def terms(
+        self,
+        costs: object = None,
+        tradeoff: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        ledger: Ledger | None = None,
+        given: Collection[int] = (),
+    ) -> Terms:
+        """Settle on which terms rows are predicted; `given` are columns whose values are known, paid or not."""
+        model = self._resolved(costs)
+        prices = model.select(self.feature_names)
+        limits = Limits.of(max_cost, unavailable, prices, given)
+        if tradeoff is not None:
+            check_number("tradeoff", tradeoff)
+        features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())
+        known = as_set(features) | as_set(resources) << len(prices.cost)
+        return Terms.of(
+            stop_prices(prices, self.sets, self.batch),
+            float(self.tradeoff if tradeoff is None else tradeoff),
+            limits,
+            known=known,
+            planned=not (limits and limits.unavailable) and not known and self._is_own(model, tradeoff),
+        )
+
+    def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[Walked]:
+        """Send rows from stop to stop on some terms: part by part, at least one."""
+        return walk_table(self.models, terms, as_rows(X, self.feature_names, self.categories), n_jobs)
+
+    @cached_property
+    def _own(self) -> CostModel:
+        return CostModel.of(self.costs, self.feature_names)
+
+    def _is_own(self, model: CostModel, tradeoff: float | None) -> bool:
+        """Whether something was planned for these prices and this tradeoff."""
+        return self._plans and tradeoff in {None, self.tradeoff} and model == self._own
+
+    @cached_property
+    def _plans(self) -> bool:
+        return any(stop.planned is not None for stop in self.stops)
+
+    def _resolved(self, costs: object) -> CostModel:
+        return self._own if costs is None else CostModel.of(costs, self.feature_names)
+
+    def _unplanned(self) -> tuple[Stop, ...]:
+        return tuple(evolve(stop, planned=None) for stop in self.stops)
+
+    def _shared(self, other: PlannedPredictor) -> PlannedPredictor:
+        """Let a predictor of the same answers and gains have the layouts of this one."""
+        object.__setattr__(other, "models", self.models)
+        return other

@@ -1,0 +1,156 @@
+"""The terms of a plan, prices, tradeoff, a cap, what cannot be had; and where a row goes on these terms."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.learners.bits import members
+from costframe.core.prices.limits import Limits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.stages.stop_prices import StopPrices
+
+__all__ = ["COMPLETE", "CUT", "REASONS", "UNAVAILABLE", "Terms"]
+
+COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
+REASONS = ("complete", "max_cost", "unavailable")
+
+
+@frozen(eq=False)
+class Terms:
+    """What decides where rows go, beside what is known of them.
+
+    Attributes
+    ----------
+    prices : StopPrices
+    tradeoff : float
+        Loss accepted per unit of cost.
+    limited : bool
+        Whether there is a cap, or something unavailable.
+    threshold : float
+        What one row may be charged at most, infinite without a cap.
+    known : int
+        Items that are paid for before the first stop.
+    reachable : bool (m,)
+        Stops all of whose features can be had.
+    first : frozenset of int
+        Features that a row has at stop 0: all of its set, but those that cannot be had or paid for.
+    missing : tuple of int
+        The others of its set.
+    begins_with : int
+        Items that a row has paid for at stop 0, known ones among them.
+    begun : {COMPLETE, CUT, UNAVAILABLE}
+        Why some of its features are missing.
+    planned : bool
+        Whether there are plans for these very terms, but for the cap.
+    """
+
+    prices: StopPrices
+    tradeoff: float
+    limited: bool
+    threshold: float
+    known: int
+    reachable: NDArray[np.bool_]
+    first: frozenset[int]
+    missing: tuple[int, ...]
+    begins_with: int
+    begun: int
+    planned: bool
+
+    @staticmethod
+    @lru_cache(maxsize=256)  # every inquiry asks
+    def of(
+        prices: StopPrices, tradeoff: float, limits: Limits | None = None, *, known: int = 0, planned: bool = False
+    ) -> Terms:
+        """Settle terms; `known` are items paid for."""
+        d, begun = len(prices.prices.cost), COMPLETE
+        limited, limits = limits is not None, limits or Limits()
+        first: list[int] = []
+        sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
+        for f in sorted(sets[0]):
+            if f in limits.unavailable:
+                begun = UNAVAILABLE
+            elif prices.total(prices.items([*first, f]) & ~known) > limits.threshold:
+                begun = max(begun, CUT)
+            else:
+                first.append(f)
+        return Terms(
+            prices,
+            tradeoff,
+            limited,
+            limits.threshold,
+            known,
+            reachable=np.array([not each & limits.unavailable for each in sets]),
+            first=frozenset(first),
+            missing=tuple(sorted(sets[0].difference(first))),
+            begins_with=known | prices.items(first),
+            begun=begun,
+            planned=planned,
+        )
+
+    @cached_property
+    def everything(self) -> bool:
+        """Whether every stop can be had."""
+        return bool(self.reachable.all())
+
+    def choose(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Choose where rows go on: to the stop j >= `stop` of least gain_j + tradeoff * price_j, the first of equals.
+
+        Staying has neither gain nor price. NaN is never chosen.
+
+        Parameters
+        ----------
+        stop : int
+            Where the rows stand.
+        paid : int
+            Items that they have paid for.
+        gains : float64 (n, m - 1 - stop)
+            Of each row, expected loss at each later stop minus that here.
+
+        Returns
+        -------
+        to : int64 (n,)
+            The stop chosen; `stop` itself is to answer there.
+        why : int64 (n,)
+            COMPLETE, or what kept a row from a better one: CUT, UNAVAILABLE.
+        """
+        totals = np.zeros((len(gains), gains.shape[1] + 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.add(gains, self.tradeoff * self.prices.to_later(paid, stop), out=totals[:, 1:])
+        if np.isnan(totals.min()):
+            totals[np.isnan(totals)] = np.inf
+        best = totals.argmin(axis=1)
+        why = np.zeros(len(gains), np.int64)
+        if not self.everything:
+            totals[:, 1:][:, ~self.reachable[stop + 1 :]] = np.inf
+            best, wanted = totals.argmin(axis=1), best
+            why[best != wanted] = UNAVAILABLE
+        if self.threshold < np.inf:
+            totals[:, 1:][:, ~self._affordable(stop, paid)] = np.inf
+            best, wanted = totals.argmin(axis=1), best
+            why[best != wanted] = np.maximum(why[best != wanted], CUT)
+        return stop + best, why
+
+    def choose_for_one(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[int, int]:
+        """Choose as `choose` does, for one row: gains are float64 (1, m - 1 - stop). Arrays of a few are slow."""
+        if self.limited:
+            to, why = self.choose(stop, paid, gains)
+            return int(to[0]), int(why[0])
+        best, chosen = 0.0, stop
+        prices = self.prices.to_later(paid, stop).tolist()
+        for j, (gain, price) in enumerate(zip(gains[0].tolist(), prices, strict=True), stop + 1):
+            total = gain + self.tradeoff * price
+            if total < best:
+                best, chosen = total, j
+        return chosen, COMPLETE
+
+    def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
+        """Bool (m - 1 - stop,): whether a row that went on to a later stop would still be within the cap."""
+        total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]
+        return np.array([total((paid | bundle) & ~self.known) <= self.threshold for bundle in bundles], np.bool_)

@@ -1,0 +1,295 @@
+"""A tree of stages over a bank of weak learners: the form of every built-in model."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve, field
+
+from costframe.core.caps.capped_layout import cannot_bind, lay_out_capped
+from costframe.core.caps.capped_walk import CappedWalker
+from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
+from costframe.core.cost.report import squeezed
+from costframe.core.errors import CostModelError, StageError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import Limits
+from costframe.core.stages.layout import lay_out
+from costframe.core.stages.plan import plan_stages
+from costframe.core.stages.reading import check_acquisition
+from costframe.core.stages.stages import Answer, Route, Stage, check_stages
+from costframe.core.stages.walk import StageWalker
+from costframe.core.tables.labels import check_weights
+from costframe.core.tables.rows import as_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.caps.capped_kernels import Model
+    from costframe.core.cost.report import Charges
+    from costframe.core.stages.layout import StageLayout
+    from costframe.core.stages.plan import StagePlan
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["StageTree"]
+
+
+def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    if isinstance(stages, Answer | Route):
+        raise StageError("stages: expected a list of stages, got one; put it in brackets")
+    return tuple(stages)
+
+
+@define(eq=False, frozen=True)
+class StageTree(Predictor):
+    """A tree of stages over a bank of weak learners; the form of every built-in model.
+
+    Parameters
+    ----------
+    bank : WeakLearnerBank
+    stages : tuple of Answer or Route
+        The first is the root; children come after their parents.
+    costs : CostModel or None
+        Prices used where none are given.
+    fallbacks : Fallbacks, FallbackRows or None
+        What to expect of learners and stages that a row cannot finish within its limits, or rows to learn it from when
+        it is first needed; see `with_fallbacks`. Without them a learner given up adds nothing, and a row goes on by
+        partial sums. A saved or pickled model holds no rows.
+
+    Raises
+    ------
+    StageError
+        If the stages are no tree or do not fit the bank, or the fallbacks do not fit both.
+    """
+
+    bank: WeakLearnerBank
+    stages: tuple[Stage, ...] = field(converter=_as_stages)
+    costs: CostModel | None = None
+    _fallbacks: Fallbacks | FallbackRows | None = field(default=None, kw_only=True, alias="fallbacks")
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.bank, WeakLearnerBank):
+            raise StageError(f"bank: expected a WeakLearnerBank, got {type(self.bank).__name__}")
+        check_stages(self.stages, self.bank.widths)
+        if isinstance(self._fallbacks, Fallbacks):
+            self._fallbacks.check(self.bank, self.stages)
+        if self.costs is not None:
+            if not isinstance(self.costs, CostModel):
+                raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
+            self.costs.select(self.feature_names)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.bank.feature_names
+
+    @property
+    def categories(self) -> Categories:
+        """The labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        return self.bank.categories
+
+    @property
+    def n_outputs(self) -> int:
+        """K, the number of outputs of every answer."""
+        return self.layout.n_outputs
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Distinct links of the answers."""
+        return tuple(sorted({stage.link for stage in self.stages if isinstance(stage, Answer)}))
+
+    @cached_property
+    def layout(self) -> StageLayout:
+        """The form that the kernels read."""
+        return lay_out(self.bank, self.stages)
+
+    @cached_property
+    def plan(self) -> StagePlan:
+        """The form that walkers read."""
+        return plan_stages(self.bank, self.stages)
+
+    @cached_property
+    def capped_model(self) -> Model:
+        """The form that the kernel reads which minds limits."""
+        return lay_out_capped(self)
+
+    @cached_property
+    def expected_outputs(self) -> ExpectedOutputs | None:
+        """What `fallbacks` expect of learners that are given up."""
+        return None if self.fallbacks is None else ExpectedOutputs(self.bank, self.fallbacks)
+
+    def with_costs(self, costs: CostModel | None) -> StageTree:
+        """Return the same model with other prices of its own."""
+        return evolve(self, costs=costs)
+
+    def with_categories(self, categories: Categories) -> StageTree:
+        """Return the same model with other labels of its features."""
+        return evolve(self, bank=evolve(self.bank, categories=categories))
+
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> StageTree:
+        """Return the same model that knows, from rows without labels, what to answer where limits cut a row.
+
+        A thousand rows at most are kept, and read when a row has limits for the first time, or the model is saved.
+        """
+        rows = as_rows(X, self.feature_names, self.categories)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
+        return evolve(self, fallbacks=FallbackRows.of(rows, weight))
+
+    def with_fallback_rows_of(self, other: StageTree) -> StageTree:
+        """Return the same model, to learn its fallbacks from the rows of another one of the same features."""
+        rows = other._fallbacks
+        return evolve(self, fallbacks=rows) if isinstance(rows, FallbackRows) else self
+
+    @cached_property
+    def fallbacks(self) -> Fallbacks | None:
+        """What to expect where limits cut a row; None if nothing is known."""
+        from costframe.core.caps.fit_fallbacks import fit_fallbacks
+
+        known = self._fallbacks
+        return fit_fallbacks(self, known) if isinstance(known, FallbackRows) else known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.bank, self.stages, self.costs, self.fallbacks)
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        n_jobs: int | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> NDArray[np.float64]:
+        """Predict rows: the link applied to the score of the answer that each row ends at.
+
+        Parameters
+        ----------
+        X : float64 (rows, d), or data frame
+        n_jobs : int, optional
+            Threads; None takes all there are. The result does not depend on it.
+        max_cost : float, optional
+            Hard cap of what each row may be charged, at the model's own prices, features split by split.
+        unavailable : iterable of str
+            Features and resources that cannot be had. Rows that limits stop are answered by what `fallbacks` expects.
+
+        Returns
+        -------
+        float64 (rows,), or (rows, K) for K > 1 outputs
+        """
+        scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
+        return squeezed(self.linked(scores, exits))
+
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        n_jobs: int | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> NDArray[np.float64]:
+        """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
+
+        Of ranked answers these are the predictions, as scores of different stages are in no order.
+        """
+        scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
+        if self.links == ("ranked",):
+            return squeezed(self.linked(scores, exits))
+        return squeezed(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
+
+    def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """Tell at which stage each row is answered: int64 (rows,)."""
+        return self._scores(X, n_jobs, None, ())[1]
+
+    def inquire(
+        self,
+        costs: object = None,
+        acquisition: str = "path",
+        known: Known = (),
+        *,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`."""
+        check_acquisition(acquisition)
+        prices, ledger, given = open_ledger(self, costs, known)
+        by_path, names = acquisition == "path", self.feature_names
+        limits = Limits.of(max_cost, unavailable, prices, given)
+        if limits is None or cannot_bind(limits, self, prices):
+            walker = StageWalker(self.plan, prices.split.tolist(), by_path=by_path, given=given)
+            return Inquiry(walker, names, ledger, self.categories)
+        capped = CappedWalker(self, prices, limits, by_path=by_path, given=given, paid=ledger.paid_before)
+        return Inquiry(capped, names, ledger, self.categories, limits.max_cost)
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        *,
+        acquisition: str = "path",
+        routing: str = "hard",
+        steepness: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows with the kernels; see `Predictor.charges`."""
+        from costframe.core.predictors.charging import charge_tree
+
+        prices = costs.select(self.feature_names)
+        limits = Limits.of(max_cost, unavailable, prices)
+        soft = routing == "soft"
+        return charge_tree(self, prices, X, weight, acquisition, limits, n_jobs, soft=soft, steepness=steepness)
+
+    def _scores(
+        self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        from costframe.core.caps.capped import capped_scores
+        from costframe.core.stages.evaluate import predict_rows
+
+        rows = as_rows(X, self.feature_names, self.categories)
+        prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
+        limits = Limits.of(max_cost, unavailable, prices)
+        if limits is None:
+            return predict_rows(self.bank, self.layout, rows, n_jobs)
+        return capped_scores(self, prices, limits, rows, n_jobs)
+
+    def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Apply to scores, float64 (rows, K), the link of the answer that each row ended at.
+
+        Where links or levels differ, the score of a row that ended at a route is a final score, see `Fallbacks`.
+        """
+        if (answer := self.only_answer) is not None:
+            return answer.predictions(scores)
+        values = np.empty_like(scores)
+        for number in np.unique(exits):
+            stage, rows = self.stages[number], exits == number
+            if isinstance(stage, Answer):
+                values[rows] = stage.predictions(scores[rows])
+            elif self.links == ("ranked",):
+                values[rows] = scores[rows]
+            else:
+                values[rows] = apply_link("sigmoid" if self.n_outputs == 1 else "softmax", scores[rows])
+        return values
+
+    @cached_property
+    def only_answer(self) -> Answer | None:
+        """An answer whose link and level all answers have; None where they differ."""
+        answers = [stage for stage in self.stages if isinstance(stage, Answer)]
+        return answers[0] if len({(answer.link, answer.level) for answer in answers}) == 1 else None
+
+
+def _restored(
+    kind: type[StageTree],
+    bank: WeakLearnerBank,
+    stages: tuple[Stage, ...],
+    costs: CostModel | None,
+    fallbacks: Fallbacks | None,
+) -> StageTree:
+    return kind(bank, stages, costs, fallbacks=fallbacks)

@@ -1,0 +1,274 @@
+"""What features cost: the price table, checked when made."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from costframe.core.errors import CostModelError
+from costframe.core.prices import costs_io
+from costframe.core.prices.price_arrays import PriceArrays
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["CostModel", "FeaturePrice", "ResourcePrice"]
+
+
+@attrs.frozen
+class FeaturePrice:
+    """The prices of one feature.
+
+    Parameters
+    ----------
+    name : str
+        The input column.
+    cost : float
+        Paid per row that acquires the feature.
+    needs : tuple of str
+        Resources that must be there first; what these need in turn is not repeated.
+    once : float
+        Paid per batch in which any row acquires the feature (gamma_m of CEGB).
+    split : float or None
+        Paid per comparison with the feature inside a tree (alpha of CEGB); None stands for the model's `split`.
+
+    Raises
+    ------
+    CostModelError
+        If a price is no finite number >= 0, or a name no text; the error names the entry.
+    """
+
+    name: str
+    cost: float = 0.0
+    needs: tuple[str, ...] = ()
+    once: float = 0.0
+    split: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        costs_io.settle(self, "features", "cost", "once", *(() if self.split is None else ("split",)))
+
+
+@attrs.frozen
+class ResourcePrice:
+    """The price of one resource, paid once per row by the first feature that needs it.
+
+    Parameters
+    ----------
+    name : str
+        The resource; no feature has this name.
+    cost : float
+        Paid per row in which an acquired feature needs the resource, directly or through another one.
+    needs : tuple of str
+        Other resources that must be there first.
+    """
+
+    name: str
+    cost: float = 0.0
+    needs: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        costs_io.settle(self, "resources", "cost")
+
+
+@attrs.frozen(cache_hash=True)
+class CostModel:
+    """The price of every feature and resource, and of evaluating learners; immutable, compared by value.
+
+    Parameters
+    ----------
+    features : tuple of FeaturePrice
+        At least one.
+    resources : tuple of ResourcePrice
+        What features, and other resources, may need.
+    unit : str
+        What the prices count.
+    split : float
+        Per comparison inside a tree, for features without a `split` of their own.
+    learner : float
+        Per evaluation of a weak learner, times its own e_t.
+    reuse : float
+        Per further use of an acquired feature (footnote 1 of Cronus).
+
+    Raises
+    ------
+    CostModelError
+        If a price is no finite number >= 0, a name is given twice, a need is unknown or part of a circle, or all prices
+        together exceed the largest float; the error names the entry.
+    """
+
+    features: tuple[FeaturePrice, ...]
+    resources: tuple[ResourcePrice, ...] = ()
+    unit: str = "unit"
+    split: float = 0.0
+    learner: float = 0.0
+    reuse: float = 0.0
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "features", costs_io.as_prices(self.features, FeaturePrice, "features"))
+        object.__setattr__(self, "resources", costs_io.as_prices(self.resources, ResourcePrice, "resources"))
+        object.__setattr__(self, "unit", costs_io.as_text(self.unit, "unit"))
+        for key in ("split", "learner", "reuse"):
+            object.__setattr__(self, key, costs_io.as_price(getattr(self, key), key))
+        if not self.features:
+            raise CostModelError("features: expected the price of at least one feature, got none")
+        costs_io.check_needs(self.features, self.resources)
+        self._check_sum()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features, in the order given."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def resource_names(self) -> tuple[str, ...]:
+        """The resources, in the order given."""
+        return tuple(resource.name for resource in self.resources)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CostModel:
+        """Read a ``.toml`` or ``.json`` file; a `CostModelError` names the file and what is wrong in it."""
+        file = Path(path)
+        table = costs_io.read_table(file)
+        try:
+            return cls.from_dict(table)
+        except CostModelError as error:
+            raise CostModelError(f"{file}: {error}") from error
+
+    @classmethod
+    def from_dict(cls, mapping: object) -> CostModel:
+        """Make a price table of a mapping with the keys of the file format.
+
+        These are ``features`` and, if wanted, ``resources``, ``unit``, ``split``, ``learner`` and ``reuse``. An entry
+        of the first two is a number, or a table with at least a ``cost``. A `CostModelError` names the entry that is
+        missing, unknown or not allowed.
+        """
+        table = costs_io.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
+        features = costs_io.as_entries(table.pop("features", None), FeaturePrice, "features")
+        resources = costs_io.as_entries(table.pop("resources", {}), ResourcePrice, "resources")
+        return cls(features, resources, **table)
+
+    @classmethod
+    def from_array(cls, costs: NDArray[Any] | Sequence[float], names: Iterable[str]) -> CostModel:
+        """Price features by position, ``costs[i]`` per row for ``names[i]``; both have length d.
+
+        A `CostModelError` tells of another shape or length, a dtype that is none of numbers, and what is no price.
+        """
+        names = costs_io.as_names(names, "names")
+        costs_io.check_array(costs, names)
+        return cls(tuple(FeaturePrice(name, cost) for name, cost in zip(names, costs, strict=True)))
+
+    @classmethod
+    def uniform(cls, names: Iterable[str], cost: float = 1.0) -> CostModel:
+        """Price every feature at `cost` per row."""
+        return cls(tuple(FeaturePrice(name, cost) for name in costs_io.as_names(names, "names")))
+
+    @classmethod
+    def of(cls, costs: object, names: Iterable[str]) -> CostModel:
+        """Make a price table of anything that stands for one: what estimators accept as `costs`.
+
+        None prices each of `names` at one; a mapping is read as by `from_dict`; a text or path is a file to `load`; an
+        array or sequence of numbers prices `names` by position. Anything else is a `CostModelError`.
+        """
+        if costs is None:
+            return cls.uniform(names)
+        if isinstance(costs, CostModel):
+            return costs
+        if isinstance(costs, Mapping):
+            return cls.from_dict(costs)
+        if isinstance(costs, str | os.PathLike):
+            return cls.load(costs)
+        if isinstance(costs, np.ndarray | Sequence) and not isinstance(costs, bytes | bytearray | memoryview):
+            return cls.from_array(costs, names)
+        raise costs_io.wrong(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dicts, lists, texts and floats, of which `from_dict` makes an equal price table."""
+        table: dict[str, Any] = {"unit": self.unit, "split": self.split, "learner": self.learner, "reuse": self.reuse}
+        table["features"] = {feature.name: costs_io.as_plain(feature) for feature in self.features}
+        if self.resources:
+            table["resources"] = {resource.name: costs_io.as_plain(resource) for resource in self.resources}
+        return table
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a ``.toml`` or ``.json`` file, wholly or not at all; a `CostModelError` names a file that cannot be."""
+        costs_io.write_table(Path(path), self.to_dict())
+
+    def select(self, names: Iterable[str]) -> PriceArrays:
+        """Return the prices of the features `names`, in that order, and of all resources.
+
+        A name without a price, or given twice, is a `CostModelError`.
+        """
+        try:
+            return _selected(self, names if type(names) is tuple else costs_io.as_names(names, "names"))
+        except TypeError:  # a list among the names, say, of which there is no hash
+            return _selected(self, costs_io.as_names(names, "names"))
+
+    def full_cost(self, names: Iterable[str] | None = None) -> float:
+        """Return what one row pays that acquires all features, or all of `names`, with the resources they need.
+
+        Prices per batch, comparison, learner and reuse are not part of it.
+        """
+        prices = self.select(self.names if names is None else names)
+        return math.fsum([*prices.cost, *prices.resource_cost[prices.needs.any(axis=0)]])
+
+    def _check_sum(self) -> None:
+        amounts: dict[tuple[str, ...], float] = {(key,): getattr(self, key) for key in ("split", "learner", "reuse")}
+        for table, prices in (("features", self.features), ("resources", self.resources)):
+            for price in prices:
+                amounts |= {
+                    (table, price.name, key): getattr(price, key, None) or 0.0 for key in ("cost", "once", "split")
+                }
+        try:
+            math.fsum(amounts.values())
+        except OverflowError as error:
+            where = max(amounts, key=amounts.__getitem__)
+            raise costs_io.wrong(where, "prices with a finite sum", amounts[where]) from error
+
+
+@functools.lru_cache(maxsize=64)  # every inquiry selects; the arrays are read-only, so all may share them
+def _selected(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
+    wanted = costs_io.as_names(names, "names")
+    prices = {feature.name: feature for feature in model.features}
+    missing = [name for name in wanted if name not in prices]
+    if missing:
+        tail = costs_io.suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
+        raise CostModelError(f"features: no price for {costs_io.shown(missing[0])}{tail}")
+    chosen = [prices[name] for name in wanted]
+    reach, needs = _closed_needs(model, chosen)
+    return PriceArrays(
+        names=wanted,
+        cost=np.array([feature.cost for feature in chosen], dtype=np.float64),
+        once=np.array([feature.once for feature in chosen], dtype=np.float64),
+        split=np.array([model.split if f.split is None else f.split for f in chosen], dtype=np.float64),
+        resource_names=model.resource_names,
+        resource_cost=np.array([resource.cost for resource in model.resources], dtype=np.float64),
+        needs=needs,
+        resource_needs=reach,
+        learner=model.learner,
+        reuse=model.reuse,
+        unit=model.unit,
+    )
+
+
+def _closed_needs(model: CostModel, chosen: Sequence[FeaturePrice]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return what each resource pays for, (R, R), and what each feature needs, (len(chosen), R)."""
+    position = {name: r for r, name in enumerate(model.resource_names)}
+    reach = np.eye(len(position), dtype=np.bool_)
+    for name in costs_io.needed_first(model.resources):
+        r = position[name]
+        for need in model.resources[r].needs:
+            reach[r] |= reach[position[need]]
+    needs = np.zeros((len(chosen), len(position)), dtype=np.bool_)
+    for f, feature in enumerate(chosen):
+        for need in feature.needs:
+            needs[f] |= reach[position[need]]
+    return reach, needs

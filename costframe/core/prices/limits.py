@@ -1,0 +1,82 @@
+"""The limits of one row: what it may be charged at most, and what cannot be had."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.checks import check_number
+from costframe.core.errors import InquiryError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from costframe.core.prices.price_arrays import PriceArrays
+
+__all__ = ["Limits", "names_of"]
+
+ROUNDING = 1e-9  # sums that exceed a cap by no more than this part of it are equal to it but for rounding
+
+
+def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
+    """Return names of features and resources as a tuple; one text is one name."""
+    if not isinstance(unavailable, Iterable):
+        raise InquiryError(f"unavailable: expected names of features and resources, got {unavailable!r}")
+    return (unavailable,) if isinstance(unavailable, str) else tuple(unavailable)
+
+
+@frozen
+class Limits:
+    """A hard cap, and columns that cannot be had.
+
+    Attributes
+    ----------
+    max_cost : float
+        What the row may be charged at most, in the cost model's unit; infinite without a cap.
+    unavailable : frozenset of int
+        Columns that cannot be had.
+    """
+
+    max_cost: float = math.inf
+    unavailable: frozenset[int] = frozenset()
+
+    @property
+    def threshold(self) -> float:
+        """The cap, raised by what rounding may add to a sum."""
+        return self.max_cost * (1.0 + ROUNDING)
+
+    @classmethod
+    def of(
+        cls, max_cost: float | None, unavailable: Iterable[str], prices: PriceArrays, given: Collection[int] = ()
+    ) -> Limits | None:
+        """Check a cap and names of features and resources; None if there are neither.
+
+        Columns `given` with their values are available whatever they need.
+
+        Raises
+        ------
+        ParameterError
+            If `max_cost` is no finite number >= 0.
+        InquiryError
+            If a name is neither a feature of the model nor a priced resource.
+        """
+        if max_cost is not None:
+            check_number("max_cost", max_cost)
+        names = names_of(unavailable)
+        if max_cost is None and not names:
+            return None
+        features = {name: f for f, name in enumerate(prices.names)}
+        resources = {name: r for r, name in enumerate(prices.resource_names)}
+        columns: set[int] = set()
+        for name in names:
+            if name in features:
+                columns.add(features[name])
+            elif name in resources:
+                columns.update(np.flatnonzero(prices.needs[:, resources[name]]).tolist())
+            else:
+                raise InquiryError(f"unavailable: {name!r} is neither a feature of the model nor a priced resource")
+        return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(given)))

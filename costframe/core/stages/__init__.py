@@ -1,0 +1,1 @@
+"""Stages over a bank: how rows walk through them, and which features they read."""

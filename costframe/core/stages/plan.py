@@ -1,0 +1,144 @@
+"""A stage tree as the plain lists that a walker reads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.stages.layout import active_learners
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.stages.stages import Stage
+
+__all__ = ["StagePlan", "plan_stages"]
+
+
+@frozen(eq=False)
+class StagePlan:
+    """Plain lists that a walker reads. Sets of features are integers, one bit a column."""
+
+    bank: WeakLearnerBank
+    stages: tuple[Stage, ...]
+    terms: tuple[tuple[tuple[int, tuple[tuple[int, float, int], ...]], ...], ...]
+    """For each stage, for each active learner t in order: (t, ((output j, weight, target k), ...) by target)."""
+    feature: list[int]
+    threshold: list[float]
+    missing_left: list[bool]
+    categories: list[frozenset[float]]  # those that go against the missing way; none where numbers are compared
+    left: list[int]  # nodes are counted over all trees
+    right: list[int]
+    root: list[int]
+    reads: list[int]  # features tested at a node or anywhere below it
+    certain: list[int]  # features tested on every way from a node to a leaf
+    learner_reads: list[int]  # by learner
+    depth: list[int]  # by tree
+
+    def child(self, node: int, value: float) -> int:
+        """Where a value goes; NaN is the value that differs from itself."""
+        if categories := self.categories[node]:
+            left = (value in categories) != self.missing_left[node]
+        else:
+            left = self.missing_left[node] if value != value else value <= self.threshold[node]  # noqa: PLR0124
+        return self.left[node] if left else self.right[node]
+
+    def leaf_outputs(self, tree: int, node: int) -> list[float]:
+        """Return the outputs of a tree at one of its leaves."""
+        trees = self.bank.trees
+        first, width = int(trees.value[node]), int(trees.width[tree])
+        outputs: list[float] = trees.values[first : first + width].tolist()
+        return outputs
+
+    def filled(self, column: int, value: float) -> float:
+        """Return a column learner's output."""
+        return float(self.bank.column_fill[column]) if value != value else value  # noqa: PLR0124 - NaN
+
+    def certain_below(self, node: int, values: Mapping[int, float], known: int, out_of_reach: int = 0) -> int:
+        """Features tested on every way from a node on, given `values`, those of the set `known`.
+
+        A way ends where a feature `out_of_reach` would be tested.
+        """
+        found, touched = dict[int, int](), known | out_of_reach
+        waiting = [node]
+        while waiting:  # not recursive: trees may be thousands deep
+            current = waiting[-1]
+            feature = self.feature[current]
+            if not self.reads[current] & touched:
+                found[current] = self.certain[current]  # nothing below is known, so the prepared set holds
+            elif feature in values:
+                child = self.child(current, values[feature])
+                if child not in found:
+                    waiting.append(child)
+                    continue
+                found[current] = found[child]
+            elif out_of_reach >> feature & 1:
+                found[current] = 0
+            else:
+                left, right = self.left[current], self.right[current]
+                if left not in found:
+                    waiting.append(left)
+                    continue
+                if found[left] and right not in found:
+                    waiting.append(right)
+                    continue
+                found[current] = 1 << feature | (found[left] and found[left] & found[right])
+            waiting.pop()
+        return found[node]
+
+    def score(self, number: int, outputs: Mapping[int, list[float]]) -> list[float]:
+        """Score a stage by the outputs of its learners, in order; learners without outputs add nothing."""
+        scores: list[float] = self.stages[number].intercept.tolist()
+        for t, terms in self.terms[number]:
+            if t not in outputs:
+                continue
+            sums: dict[int, float] = {}
+            for j, weight, k in terms:
+                term = weight * outputs[t][j]
+                sums[k] = sums[k] + term if k in sums else term
+            for k, total in sums.items():
+                scores[k] += total
+        return scores
+
+
+def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
+    """Prepare the lists, once a model."""
+    trees = bank.trees
+    base = np.repeat(trees.first[:-1], np.diff(trees.first))
+    feature, left, right = trees.feature.tolist(), (base + trees.left).tolist(), (base + trees.right).tolist()
+    reads, certain = [0] * len(feature), [0] * len(feature)
+    for node in range(len(feature) - 1, -1, -1):  # children come after their parent
+        if feature[node] >= 0:
+            bit, below, above = 1 << feature[node], left[node], right[node]
+            reads[node] = bit | reads[below] | reads[above]
+            certain[node] = bit | (certain[below] & certain[above])
+    flat, none = trees.categories.tolist(), frozenset[float]()
+    categories = [
+        frozenset(flat[begin:end]) if end > begin else none for begin, end in pairwise(trees.category_first.tolist())
+    ]
+    columns = bank.F.tocsc()
+    learner_reads = [
+        sum(1 << int(f) for f in columns.indices[columns.indptr[t] : columns.indptr[t + 1]]) for t in range(len(bank))
+    ]
+    return StagePlan(
+        bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
+        feature, trees.threshold.tolist(), trees.missing_left.tolist(), categories, left, right,
+        trees.first[:-1].tolist(), reads, certain, learner_reads, trees.depths().tolist(),
+    )  # fmt: skip
+
+
+def _terms(stage: Stage, widths: NDArray[np.int32]) -> tuple[tuple[int, tuple[tuple[int, float, int], ...]], ...]:
+    first = np.cumsum(widths[stage.learners]) - widths[stage.learners]
+    out = []
+    for at in np.flatnonzero(active_learners(stage, widths)):
+        t = int(stage.learners[at])
+        weights = stage.weights[first[at] : first[at] + widths[t]]
+        targets, outputs = np.nonzero(weights.T)
+        out.append((t, tuple((int(j), float(weights[j, k]), int(k)) for k, j in zip(targets, outputs, strict=True))))
+    return tuple(out)

@@ -1,0 +1,202 @@
+"""The parts of a stage tree: a stage answers with a weighted sum of weak learners, or routes by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import StageError
+from costframe.core.learners.links import LINKS, apply_link
+
+if TYPE_CHECKING:
+    from attrs import Attribute
+    from numpy.typing import NDArray
+
+__all__ = ["Answer", "Route", "Stage", "check_stages"]
+
+
+def _indices(values: object) -> NDArray[np.int64]:
+    raw = np.asarray(values)
+    if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
+        raise StageError(f"learners: expected a one-dimensional list of indices, got {values!r}")
+    array = np.array(raw, dtype=np.int64)
+    if (np.diff(array) <= 0).any() or (array < 0).any():
+        raise StageError(f"learners: expected ascending, distinct indices, got {array.tolist()}")
+    array.setflags(write=False)
+    return array
+
+
+def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StageError(f"{name}: expected numbers, got {values!r}") from None
+    if ndim == 2 and array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if ndim == 1 and array.ndim == 0:
+        array = array.reshape(1)
+    if array.ndim != ndim:
+        raise StageError(f"{name}: expected {ndim} dimension(s), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise StageError(f"{name}: expected finite numbers, got NaN or infinity")
+    array.setflags(write=False)
+    return array
+
+
+def _matrix(values: object) -> NDArray[np.float64]:
+    return _reals(values, "weights", 2)
+
+
+def _vector(values: object) -> NDArray[np.float64]:
+    return _reals(values, "intercept", 1)
+
+
+def _scalar(values: object) -> NDArray[np.float64]:
+    array = _reals(values, "intercept", 1)
+    if len(array) != 1:
+        raise StageError(f"intercept of a route: expected one number, got {len(array)}")
+    return array
+
+
+def _level(values: Any) -> float:
+    if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
+        raise StageError(f"level: expected a number, got {values!r}")
+    try:
+        level = float(values)
+    except OverflowError:
+        level = np.inf
+    if not np.isfinite(level):
+        raise StageError(f"level: expected a finite number, got {values!r}")
+    return level
+
+
+@frozen(eq=False)
+class Answer:
+    """A stage that ends the inquiry.
+
+    score_k = intercept_k + sum_t c_tk in ascending learner order, where c_tk = sum_j weights[j, k] h_j over the outputs
+    j of learner t, in order; entries with weight zero are left out, and a learner with none left is not evaluated.
+
+    Parameters
+    ----------
+    learners : int64 (L,)
+        Ascending indices into the bank.
+    weights : float64 (C, K)
+        C is the number of outputs of these learners together. One dimension means K = 1.
+    intercept : float64 (K,)
+    link : {"identity", "sigmoid", "softmax", "ranked"}
+        With "ranked" the prediction is level + s / (2 (1 + |s|)) of the one score s: all rows that are answered at a
+        higher level rank above those of a lower one, and by their scores among themselves.
+    level : float
+        For ranked answers only.
+    """
+
+    learners: NDArray[np.int64] = field(converter=_indices)
+    weights: NDArray[np.float64] = field(converter=_matrix)
+    intercept: NDArray[np.float64] = field(converter=_vector)
+    link: str = field(default="identity")
+    level: float = field(default=0.0, converter=_level)
+
+    @link.validator
+    def _known_link(self, _attribute: Attribute[str], value: str) -> None:
+        if value not in LINKS:
+            raise StageError(f"link: expected one of {', '.join(LINKS)}, got {value!r}")
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.intercept) < 1 or self.weights.shape[1] != len(self.intercept):
+            raise StageError(
+                f"answer: weights are for {self.weights.shape[1]} output(s), the intercept for {len(self.intercept)}"
+            )
+        if self.link != "ranked" and self.level:
+            raise StageError(f"level: is for ranked answers, got {self.level:g} with the link {self.link!r}")
+        if self.link == "ranked" and len(self.intercept) > 1:
+            raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
+
+    def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply the link to scores, float64 (rows, K): the same shape."""
+        return apply_link(self.link, scores, self.level)
+
+
+def _number(values: Any) -> float:
+    if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
+        raise StageError(f"route: expected a number for threshold and steepness, got {values!r}")
+    return float(values)
+
+
+def _index(values: Any) -> int:
+    if isinstance(values, bool) or not isinstance(values, int | np.integer):
+        raise StageError(f"route: expected the index of a stage, got {values!r}")
+    return int(values)
+
+
+@frozen(eq=False)
+class Route:
+    """A stage that passes the row on: to `above` iff its score exceeds the threshold, else (NaN too) to `below`.
+
+    Parameters
+    ----------
+    learners : int64 (L,)
+        Ascending indices into the bank.
+    weights : float64 (C,)
+        C is the number of outputs of these learners together.
+    intercept : float
+    threshold : float
+        May be infinite, not NaN.
+    steepness : float
+        Slope of the sigmoid when the routing is softened; positive.
+    below, above : int
+        Indices of later stages.
+    """
+
+    learners: NDArray[np.int64] = field(converter=_indices)
+    weights: NDArray[np.float64] = field(converter=_matrix)
+    intercept: NDArray[np.float64] = field(converter=_scalar)
+    threshold: float = field(converter=_number)
+    steepness: float = field(converter=_number)
+    below: int = field(converter=_index)
+    above: int = field(converter=_index)
+
+    def __attrs_post_init__(self) -> None:
+        if self.weights.shape[1] != 1:
+            raise StageError(f"route: expected one weight an output of its learners, got {self.weights.shape[1]}")
+        if np.isnan(self.threshold):
+            raise StageError("route: expected a threshold, got NaN")
+        if not (np.isfinite(self.steepness) and self.steepness > 0):
+            raise StageError(f"route: expected a positive finite steepness, got {self.steepness}")
+
+
+Stage = Answer | Route
+
+
+def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
+    """Refuse stages that are not one tree with its root first, or that do not fit the bank's output widths."""
+    if not stages:
+        raise StageError("stages: expected at least one answer, got none")
+    parents = [0] * len(stages)
+    for number, stage in enumerate(stages):
+        _check_learners(number, stage, widths)
+        for child in (stage.below, stage.above) if isinstance(stage, Route) else ():
+            if not number < child < len(stages):
+                raise StageError(f"stage {number}: goes on to stage {child}, expected a later one of {len(stages)}")
+            parents[child] += 1
+    for number, count in enumerate(parents):
+        if count != (number > 0):
+            raise StageError(f"stage {number}: is reached from {count} stages, expected {int(number > 0)}")
+    answers = [stage for stage in stages if isinstance(stage, Answer)]
+    outputs, links = {len(answer.intercept) for answer in answers}, {answer.link for answer in answers}
+    if len(outputs) > 1:
+        raise StageError(f"answers: expected the same number of outputs in all, got {sorted(outputs)}")
+    if len(links) > 1 and "ranked" in links:
+        raise StageError(f"answers: ranked ones go with ranked ones only, got links {', '.join(sorted(links))}")
+
+
+def _check_learners(number: int, stage: Stage, widths: NDArray[np.int32]) -> None:
+    if not isinstance(stage, Answer | Route):
+        raise StageError(f"stage {number}: expected an Answer or a Route, got {type(stage).__name__}")
+    if len(stage.learners) and stage.learners[-1] >= len(widths):
+        raise StageError(f"stage {number}: uses learner {stage.learners[-1]}, the bank has {len(widths)}")
+    expected = int(widths[stage.learners].sum())
+    if len(stage.weights) != expected:
+        raise StageError(f"stage {number}: its learners have {expected} outputs, it has {len(stage.weights)} weights")

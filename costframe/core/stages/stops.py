@@ -1,0 +1,118 @@
+"""The stops of a plan: sets of features, the models that answer there, and what may be gained further on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import StageError
+from costframe.core.learners.bank import OPAQUE
+from costframe.core.stages.stages import Answer, check_stages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+
+__all__ = ["Stop", "as_stops", "check_stops"]
+
+
+def _columns(features: object) -> NDArray[np.int64]:
+    columns = np.asarray(features)
+    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
+        raise StageError(f"features of a stop: expected a list of columns, got {features!r}")
+    columns = columns.astype(np.int64)
+    if (np.diff(columns) <= 0).any() or (columns < 0).any():
+        raise StageError(f"features of a stop: expected ascending, distinct columns, got {columns.tolist()}")
+    columns.setflags(write=False)
+    return columns
+
+
+@frozen(eq=False)
+class Stop:
+    """A set of features that is bought whole, the model that answers there, and what may be gained further on.
+
+    Parameters
+    ----------
+    features : int64 (s,)
+        Ascending columns.
+    answer : Answer
+        Over the predictor's `bank`; it reads these features only.
+    gains : Answer or None
+        Over the predictor's `gains_bank`: for each later stop j, in order, the expected loss there minus that here. It
+        reads these features, and the scores of `answer`. No prices are in it. None at the last stop.
+    planned : Answer or None
+        The same for the prices and the tradeoff of the predictor alone: the expected loss from each later stop on,
+        with all that is still bought from there on. Used in place of `gains` at these prices and this tradeoff, where
+        nothing is known or unavailable; with a cap, for as long as what it chooses can be paid.
+    """
+
+    features: NDArray[np.int64] = field(converter=_columns)
+    answer: Answer
+    gains: Answer | None = None
+    planned: Answer | None = None
+
+
+def as_stops(stops: Iterable[Stop]) -> tuple[Stop, ...]:
+    """Return stops as a tuple."""
+    if isinstance(stops, Stop):
+        raise StageError("stops: expected a list of stops, got one; put it in brackets")
+    return tuple(stops)
+
+
+def check_stops(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> None:
+    """Refuse stops that do not fit the banks or each other."""
+    if not stops:
+        raise StageError("stops: expected at least one, got none")
+    for number, stop in enumerate(stops):
+        if not isinstance(stop, Stop):
+            raise StageError(f"stop {number}: expected a Stop, got {type(stop).__name__}")
+        if not isinstance(stop.answer, Answer):
+            raise StageError(f"stop {number}: answer: expected an Answer, got {type(stop.answer).__name__}")
+        if len(stop.features) and stop.features[-1] >= len(bank.feature_names):
+            raise StageError(f"stop {number}: buys column {stop.features[-1]}, there are {len(bank.feature_names)}")
+    answers = [stop.answer for stop in stops]
+    kinds = {(answer.link, len(answer.intercept)) for answer in answers}
+    if len(kinds) > 1:
+        raise StageError(f"stops: expected answers of one link and number of outputs, got {sorted(kinds)}")
+    d, width = len(bank.feature_names), len(bank.feature_names) + len(answers[0].intercept)
+    if len(gains_bank.feature_names) != width or gains_bank.feature_names[:d] != bank.feature_names:
+        raise StageError(
+            f"gains_bank: expected the columns of bank and {width - d} scores, got {gains_bank.feature_names}"
+        )
+    if (gains_bank.kind == OPAQUE).any():
+        raise StageError("gains_bank: expected trees and columns, got opaque learners")
+    for number, stop in enumerate(stops):
+        _check_answer(f"stop {number}: answer", stop.answer, bank, stop.features)
+        _check_gains(number, stop, len(stops) - 1 - number, gains_bank, [*stop.features, *range(d, width)])
+
+
+def _check_gains(number: int, stop: Stop, later: int, bank: WeakLearnerBank, columns: Sequence[int]) -> None:
+    if stop.gains is None and later:
+        raise StageError(f"stop {number}: gains: expected those of {later} later stops, got None")
+    for name, gains in (("gains", stop.gains), ("planned", stop.planned)):
+        if gains is None:
+            continue
+        if not isinstance(gains, Answer) or gains.link != "identity" or len(gains.intercept) != later:
+            raise StageError(
+                f"stop {number}: {name}: expected an Answer with the link identity and {later} outputs, one for each "
+                "later stop" + ("" if later else "; the last stop has none")
+            )
+        _check_answer(f"stop {number}: {name}", gains, bank, columns)
+
+
+def _check_answer(
+    title: str, answer: Answer, bank: WeakLearnerBank, columns: Sequence[int] | NDArray[np.int64]
+) -> None:
+    """Refuse an answer that does not fit its bank, or reads other columns."""
+    try:
+        check_stages((answer,), bank.widths)
+    except StageError as error:
+        raise StageError(f"{title}: {error}") from None
+    read = np.flatnonzero(np.diff(bank.F[:, answer.learners].indptr))
+    if len(other := np.setdiff1d(read, columns)):
+        raise StageError(f"{title}: reads {bank.feature_names[other[0]]!r}, which is not bought there")

@@ -1,0 +1,1 @@
+"""Models in one checksummed file without code."""

@@ -1,0 +1,177 @@
+"""The parts of saved models, banks and stages, as data: what describes them, and how they are made of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import StorageError
+from costframe.core.learners.bank import OPAQUE, WeakLearnerBank
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.stages.stages import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
+
+__all__ = [
+    "BANK_FIELDS",
+    "STAGE",
+    "StoredArrays",
+    "answer_arrays",
+    "bank_arrays",
+    "build_answer",
+    "build_bank",
+    "describe_answer",
+    "describe_bank",
+    "fields_of",
+]
+
+BANK_FIELDS = ("feature_names", "categories", "opaques")
+_BANK = {"kind": "|u1", "index": "<i4", "evaluation": "<f8", "column_feature": "<i4", "column_fill": "<f8"}
+_TREES = {
+    "first": "<i8", "feature": "<i4", "threshold": "<f8", "missing_left": "|u1", "left": "<i4", "right": "<i4",
+    "width": "<i4", "value": "<i8", "values": "<f8", "category_count": "<i4", "categories": "<f8",
+}  # fmt: skip
+STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
+
+
+def describe_bank(bank: WeakLearnerBank) -> dict[str, Any]:
+    """Say what the arrays of a bank do not hold; opaque learners are a name, features and a width."""
+    for learner in bank.opaques:
+        if not isinstance(learner.name, str):
+            raise StorageError(f"opaque learner {learner.name!r}: expected a text as its name")
+    return {
+        "feature_names": list(bank.feature_names),
+        "categories": [list(bank.categories.get(name, ())) for name in bank.feature_names],
+        "opaques": [{"name": o.name, "features": list(o.features), "width": int(o.width)} for o in bank.opaques],
+    }
+
+
+def bank_arrays(bank: WeakLearnerBank, prefix: str = "") -> dict[str, NDArray[Any]]:
+    """Return the arrays of a bank, named with a prefix."""
+    arrays = {f"{prefix}bank.{key}": getattr(bank, key).astype(dtype) for key, dtype in _BANK.items()}
+    return arrays | {f"{prefix}trees.{key}": getattr(bank.trees, key).astype(dtype) for key, dtype in _TREES.items()}
+
+
+def describe_answer(answer: Answer) -> dict[str, Any]:
+    """Say what the arrays of an answer do not hold."""
+    return {"link": answer.link} | ({"level": answer.level} if answer.link == "ranked" else {})
+
+
+def answer_arrays(answer: object, prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an answer or a route, named with a prefix."""
+    return {f"{prefix}.{key}": getattr(answer, key).astype(dtype) for key, dtype in STAGE.items()}
+
+
+class StoredArrays:
+    """The arrays of a file, each taken once with the dtype and number of dimensions it must have."""
+
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._left = arrays
+
+    def take(self, name: str, dtype: str, ndim: int = 1) -> NDArray[Any]:
+        """Return an array."""
+        array = self._left.pop(name, None)
+        if array is None:
+            raise StorageError(f"malformed: no array {name!r}")
+        if array.dtype != np.dtype(dtype).newbyteorder("=") or array.ndim != ndim:
+            raise StorageError(
+                f"malformed: array {name!r}: expected {ndim} dimension(s) of {dtype}, got {array.ndim} of {array.dtype}"
+            )
+        return array
+
+    def take_all(self, prefix: str, dtypes: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+        """Return arrays whose names have a prefix, without it; weights have two dimensions, others one."""
+        return {key: self.take(f"{prefix}.{key}", dtype, 2 if key == "weights" else 1) for key, dtype in dtypes.items()}
+
+    def close(self) -> None:
+        """Refuse a file that holds further arrays."""
+        if self._left:
+            raise StorageError(f"malformed: unknown arrays {sorted(self._left)}")
+
+
+def build_bank(
+    described: Mapping[str, Any], arrays: StoredArrays, functions: OpaqueFunctions, prefix: str = ""
+) -> WeakLearnerBank:
+    """Make a bank of its description, its arrays and the functions of its opaque learners."""
+    names, labels, opaques = (described[key] for key in BANK_FIELDS)
+    for part in (names, labels, opaques):
+        if not isinstance(part, list):
+            raise StorageError(f"malformed model: expected a list, got {type(part).__name__}")
+    if not all(isinstance(name, str) for name in names):
+        raise StorageError("malformed model: expected texts as feature names")
+    if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
+        raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
+    read = arrays.take_all(f"{prefix}bank", _BANK)
+    _within(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
+    learners: Any = _opaque_learners(opaques, functions, len(names))
+    categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
+    trees = _tree_table(arrays, f"{prefix}trees")
+    return WeakLearnerBank(names, **read, trees=trees, opaques=learners, categories=categories)
+
+
+def build_answer(title: str, described: object, arrays: StoredArrays, prefix: str) -> Answer:
+    """Make an answer of its description and its arrays."""
+    read = arrays.take_all(prefix, STAGE)
+    ranked = isinstance(described, dict) and described.get("link") == "ranked"
+    link, *level = fields_of(described, title, "link", *(("level",) if ranked else ()))
+    return Answer(**read, link=link, level=level[0] if level else 0.0)
+
+
+def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
+    """Make the trees; sums and differences of numbers near the ends of int64 would wrap, so ranges come first."""
+    read = arrays.take_all(prefix, _TREES)
+    _within(f"{prefix}.first", read["first"], 0, len(read["feature"]))
+    _within(f"{prefix}.value", read["value"], -1, len(read["values"]))
+    _within(f"{prefix}.missing_left", read["missing_left"], 0, 1)
+    _within(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
+    return TreeTable(**read)
+
+
+def _within(name: str, array: NDArray[Any], least: int, most: int) -> None:
+    if array.size and not (least <= array.min() and array.max() <= most):
+        raise StorageError(f"malformed: array {name!r}: expected {least} to {most}, got {array.min()} to {array.max()}")
+
+
+def _opaque_learners(described: list[object], functions: OpaqueFunctions, n_features: int) -> tuple[OpaqueLearner, ...]:
+    parts = [fields_of(each, "opaque learner", "name", "features", "width") for each in described]
+    for name, features, width in parts:
+        if not (isinstance(name, str) and isinstance(features, list) and type(width) is int and 0 < width < 2**31):
+            raise StorageError(f"malformed opaque learner {name!r:.80}: expected a name, features and a width")
+        if not all(type(f) is int and 0 <= f < n_features for f in features):
+            raise StorageError(f"malformed opaque learner {name!r}: expected columns below {n_features}")
+    _check_functions([name for name, _, _ in parts], functions)
+    return tuple(OpaqueLearner(name, functions[name], features, width) for name, features, width in parts)
+
+
+def _check_functions(names: list[str], functions: object) -> None:
+    if not isinstance(functions, Mapping):
+        raise StorageError(f"opaque: expected a mapping of names to callables, got {type(functions).__name__}")
+    if missing := [name for name in names if name not in functions]:
+        raise StorageError(
+            f"a saved file holds no code: pass opaque={{name: callable}} with the functions of {_listed(missing)}"
+        )
+    if surplus := [name for name in functions if name not in names]:
+        raise StorageError(f"opaque: {_listed(surplus)} not in the file, whose opaque learners are [{_listed(names)}]")
+    for name in names:
+        if not callable(functions[name]):
+            raise StorageError(f"opaque: expected a callable for {name!r}, got {type(functions[name]).__name__}")
+
+
+def fields_of(table: object, where: str, *keys: str) -> tuple[Any, ...]:
+    """Return the values of exactly these keys, or refuse the table."""
+    if not isinstance(table, dict) or table.keys() != set(keys):
+        got = list(table) if isinstance(table, dict) else type(table).__name__
+        raise StorageError(f"malformed {where}: expected exactly {list(keys)}, got {got!r:.80}")
+    return tuple(table[key] for key in keys)
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,1 @@
+"""Frames, arrays and categories become rows."""

@@ -1,0 +1,130 @@
+"""Which columns of the training data are split by categories: said by the user, or by a data frame's dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.tables.categories import as_categories, encode, find_labels
+from costframe.core.tables.frames import category_columns, check_names, column_names, is_pandas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["CategoricalColumns", "find_categorical"]
+
+_PARAMETER = "categorical_features"
+_EXACT = 2.0**53
+
+
+@frozen(eq=False)
+class CategoricalColumns:
+    """The columns of a table that are split by categories.
+
+    Attributes
+    ----------
+    names : tuple of str (d,)
+        Names of all columns.
+    chosen : bool (d,)
+        Whether each is categorical.
+    categories : mapping of str to tuple of str
+        The labels of those whose categories are texts.
+    """
+
+    names: tuple[str, ...] = ()
+    chosen: NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
+    categories: Categories = field(factory=dict)
+
+    def encoded(self, X: Any, what: str) -> Any:
+        """Put numbers in the place of labels; see `categories.encode`."""
+        return encode(X, self.categories, self.names, what)
+
+    def check(self, X: NDArray[np.float64], what: str) -> None:
+        """Refuse infinite categories by name, and numbers so large that different ones may have become the same."""
+        for f in np.flatnonzero(self.chosen):
+            where, largest = f"{what}: column {self.names[f]!r}", np.nanmax(np.abs(X[:, f]), initial=0.0)
+            if np.isinf(largest):
+                raise DataError(f"{where}: categories must be finite numbers or missing, got an infinite one")
+            if largest >= _EXACT:
+                raise DataError(
+                    f"{where}: categories must be numbers below 2^53, beyond which doubles leave some out, "
+                    f"got {largest:.17g}; give texts"
+                )
+
+
+def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalColumns:
+    """Find the categorical columns of training data, and their labels.
+
+    Parameters
+    ----------
+    given : None, sequence of str or int, bool (d,), or mapping
+        None: the columns of a category dtype. Else names or positions of columns, or a mask of them; a mapping of such
+        has the labels that the numbers in a column stand for, or None where these are the categories themselves.
+    X : data frame, or array-like (rows, d)
+    names : sequence of str (d,)
+
+    Raises
+    ------
+    ParameterError
+        If `given` is none of these, or names a column that there is not.
+    DataError
+        If a column's categories are neither all texts nor all numbers.
+    """
+    check_names(column_names(X) or (), "X")
+    chosen = np.zeros(len(names), np.bool_)
+    said: dict[int, Any] = {}
+    if given is None:
+        chosen[category_columns(X)] = True
+    else:
+        said = _said(given, names)
+        chosen[list(said)] = True
+    labels = {
+        names[f]: said[f] if said.get(f) is not None else _labels(X, f, names[f])
+        for f in np.flatnonzero(chosen).tolist()
+    }
+    categories = as_categories({name: each for name, each in labels.items() if each is not None})
+    return CategoricalColumns(tuple(names), chosen, categories)
+
+
+def _said(given: Any, names: Sequence[str]) -> dict[int, Any]:
+    """Return the positions that the user gave, with labels where these were given, too."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ParameterError(
+            f"{_PARAMETER}: expected names or positions of columns, a mask of them, or labels by column, got {given!r}"
+        )
+    listed = list(given)
+    if not isinstance(given, Mapping) and listed and all(isinstance(each, bool | np.bool_) for each in listed):
+        if len(listed) != len(names):
+            raise ParameterError(f"{_PARAMETER}: a mask of {len(names)} columns must be as long, got {len(listed)}")
+        return dict.fromkeys(np.flatnonzero(listed).tolist())
+    return {_place(each, names): given[each] if isinstance(given, Mapping) else None for each in listed}
+
+
+def _place(column: object, names: Sequence[str]) -> int:
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
+    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    if whole and 0 <= int(column) < len(names):  # type: ignore[call-overload] # tested just before
+        return int(column)  # type: ignore[call-overload,no-any-return] # likewise
+    raise ParameterError(
+        f"{_PARAMETER}: {column!r} is no column, expected some of {tuple(names)} or of their positions"
+    )
+
+
+def _labels(X: Any, f: int, name: str) -> tuple[str, ...] | None:
+    """Return the labels of a column; None if its categories are numbers."""
+    if column_names(X) is not None:
+        return find_labels(X[name], name)
+    if is_pandas(X):
+        return find_labels(X.iloc[:, f], name)
+    if hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
+        return None
+    return find_labels(np.array(X, dtype=object)[:, f], name)

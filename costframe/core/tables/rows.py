@@ -1,0 +1,107 @@
+"""Rows as the core reads them: float64, two-dimensional, columns in the order of the feature names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import DataError
+from costframe.core.tables.categories import encode
+from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["as_names", "as_rows", "refuse_text"]
+
+
+def refuse_text(X: Any, what: str = "the data", hint: str = "") -> None:
+    """Refuse text where numbers belong, also text that spells a number, and column names that stand twice.
+
+    `hint` ends what is said of a data frame's column.
+    """
+    names = column_names(X)
+    if names is None:
+        if not hasattr(X, "toarray") and _has_text(X):
+            raise DataError(f"{what}: expected numbers, got text")
+        return
+    check_names(names, what)
+    for name, kind in zip(names, X.dtypes, strict=True):
+        if not is_numeric(kind) and _has_text(X[name]):
+            raise DataError(f"{what}: column {name!r} holds text ({kind}), expected numbers{hint}")
+
+
+def _has_text(values: Any) -> bool:
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):  # ragged, say; whoever converts it names the fault
+        return False
+    return array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat))
+
+
+def as_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple; one text would come apart into letters, so it is refused."""
+    if isinstance(names, str):
+        raise DataError(f"names: expected a list of names, got one text {names!r}")
+    return tuple(names)
+
+
+def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None = None) -> NDArray[np.float64]:
+    """Make float64 rows of `X`.
+
+    Parameters
+    ----------
+    X : data frame, or array-like (rows, features)
+        A data frame (pandas, polars) is matched by name, whatever its column order, and may have further columns;
+        anything else by position.
+    feature_names : sequence of str
+        What the columns must be.
+    categories : mapping of str to tuple of str, optional
+        The labels of features whose categories are texts; their numbers take their places, as `categories.encode` says.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, the shape does not fit, or a value is no number.
+    """
+    if type(X) is not np.ndarray or X.dtype != np.float64:
+        X = encode(X, categories or {}, feature_names)
+        refuse_text(X)
+    names = column_names(X)
+    if names is not None:
+        missing = [name for name in feature_names if name not in set(names)]
+        if missing:
+            raise DataError(f"the data lack {listed(missing)}; they have {listed(names)}")
+        if names != tuple(feature_names):
+            X = X[list(feature_names)]
+    rows = _numbers(X)
+    if rows.ndim != 2:
+        raise DataError(f"expected rows x features, got an array of shape {rows.shape}; one row is X.reshape(1, -1)")
+    if rows.shape[1] != len(feature_names):
+        raise DataError(f"expected {len(feature_names)} columns ({listed(feature_names)}), got {rows.shape[1]}")
+    return rows
+
+
+def _numbers(X: Any) -> NDArray[np.float64]:
+    if type(X) is np.ndarray and X.dtype == np.float64:
+        return X
+    if isinstance(X, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(X.astype(np.float64), np.nan))
+    if hasattr(X, "toarray"):
+        raise DataError("expected a dense table, got a sparse matrix; use X.toarray()")
+    try:
+        if is_pandas(X):
+            return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))  # pandas' own missing values too
+        array = np.asarray(X)
+        if array.dtype.kind in "cMmSU":
+            raise DataError(f"expected numbers, got values of type {array.dtype}")
+        return np.asarray(array, np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"expected numbers in every cell, got some that are none: {error}") from None

@@ -1,0 +1,129 @@
+"""Turns scores fitted to labels by least squares into log odds: a slope and constants, which an answer can carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, softmax
+
+from costframe.stagewise.systems import scipy_blas_alone
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["as_counts", "calibrate", "calibrate_two"]
+
+_ROUNDS = 100
+_ENOUGH = 1e-12  # of the loss
+_PRIOR_ROWS = 1.0
+_LEAST = 1e-15  # of the share of a class
+
+
+def calibrate(
+    scores: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the slope a >= 0 and constants b that minimize the cross-entropy of softmax(a s + b).
+
+    As with Platt, labels are softened by one row that is shared by all classes, so that perfect scores have a finite
+    slope.
+
+    Parameters
+    ----------
+    scores : float64 (n, K)
+    codes : int64 (n,)
+        Classes 0..K-1.
+    weight : float64 (n,)
+        Of rows, counted.
+    """
+    w, n_classes, rows = weight / weight.sum(), scores.shape[1], float(weight.sum())
+    told = (np.eye(n_classes)[codes] * rows + 1 / n_classes) / (rows + 1)
+    spread = float(scores.std()) or 1.0
+
+    def loss(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        power = free[0] / spread * scores + free[1:]
+        wrong = w[:, np.newaxis] * (softmax(power, axis=1) - told)
+        value = -float((w[:, np.newaxis] * told * log_softmax(power, axis=1)).sum())
+        return value, np.concatenate([[(wrong * scores).sum() / spread], wrong.sum(axis=0)])
+
+    start = np.concatenate([[1.0], np.zeros(n_classes)])
+    bounds = [(0.0, None)] + [(None, None)] * n_classes
+    precision = {"gtol": 1e-9, "ftol": 1e-14}
+    options: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": precision}
+    with scipy_blas_alone():
+        found = minimize(loss, start, **options).x
+    return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
+
+
+def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights that count rows: as they are, or where they add up to less than one a row, multiplied to do so."""
+    return weight * max(1.0, len(weight) / float(weight.sum()))
+
+
+def calibrate_two(
+    score: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    prior: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    """Return the slope a >= 0 and the constant b that minimize the cross-entropy of sigmoid(a s + b).
+
+    Labels are softened as in `calibrate`; Newton's method. A slope and a constant that are to be expected stand for
+    some rows: where there are few, the answer stays near them.
+
+    Parameters
+    ----------
+    score : float64 (n,)
+    codes : int64 (n,)
+        Classes 0 and 1.
+    weight : float64 (n,)
+        Of rows, counted. Not all zero, unless there is a prior.
+    prior : (float, float), optional
+    """
+    rows = float(weight.sum())
+    if prior is not None and not rows > 0:
+        return prior
+    w, told = weight / rows, np.asarray((codes * rows + 0.5) / (rows + 1.0), np.float64)
+    mean, spread = float(w @ score), float(np.sqrt(w @ np.square(score - w @ score)))
+    share = float(np.clip(w @ told, _LEAST, 1.0 - _LEAST))
+    flat = float(np.log(share) - np.log1p(-share))
+    if not spread > 1e-12 * abs(mean):
+        if prior is None:
+            return 0.0, flat
+        spread = 1.0
+    inputs = np.stack([(score - mean) / spread, np.ones(len(score))])
+    slope, constant = (0.0, flat) if prior is None else (prior[0] * spread, prior[1] + prior[0] * mean)
+    strength = 0.0 if prior is None else _PRIOR_ROWS / rows
+    start: NDArray[np.float64] = np.array([slope, constant])
+    at = _newton(inputs, told, w, start, strength)
+    if at[0] <= 0:
+        return 0.0, flat if prior is None else float(at[1])
+    return float(at[0] / spread), float(at[1] - at[0] * mean / spread)
+
+
+def _newton(
+    inputs: NDArray[np.float64],
+    told: NDArray[np.float64],
+    w: NDArray[np.float64],
+    start: NDArray[np.float64],
+    strength: float,
+) -> NDArray[np.float64]:
+    """Minimize mean cross-entropy of sigmoid(free inputs) + strength/2 |free - start|^2: float64 (2,)."""
+
+    def loss(free: NDArray[np.float64]) -> float:
+        power = free @ inputs
+        return float(w @ (np.logaddexp(0.0, power) - told * power) + 0.5 * strength * np.square(free - start).sum())
+
+    at, value = start, loss(start)
+    for _ in range(_ROUNDS):
+        chance = expit(at @ inputs)
+        slope = inputs @ (w * (chance - told)) + strength * (at - start)
+        curved = (inputs * (w * chance * (1.0 - chance))) @ inputs.T + (strength + 1e-12) * np.eye(2)
+        step = np.linalg.solve(curved, slope)
+        while (now := loss(at - step)) > value and np.abs(step).max() > _ENOUGH:
+            step = step / 2.0
+        if not now < value * (1.0 - _ENOUGH):
+            break
+        at, value = at - step, now
+    return at

@@ -1,0 +1,77 @@
+"""What estimators over a bank have in common: where the bank comes from, and settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError
+from costframe.core.stages.reading import check_acquisition
+from costframe.stagewise.banks import find_bank
+from costframe.training.estimator import CostAwareEstimator
+from costframe.trees.binning.scaling import check_sizes
+
+if TYPE_CHECKING:
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.training.data import TrainingData
+
+__all__ = ["OverBank"]
+
+_OF_BANK = (
+    "engine",
+    "n_estimators",
+    "learning_rate",
+    "max_depth",
+    "min_samples_leaf",
+    "l2_regularization",
+    "max_bins",
+    "column_share",
+    "random_state",
+)
+_SCALES = (None, "exact", "paper")
+
+
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+class OverBank(CostAwareEstimator):
+    """Trains on the outputs of a bank."""
+
+    costs: Any = None
+    tradeoff: float = 1e-3
+    bank: Any = field(default=None, kw_only=True)
+    engine: str | None = field(default=None, kw_only=True)
+    n_estimators: int | None = field(default=None, kw_only=True)
+    learning_rate: float | None = field(default=None, kw_only=True)
+    max_depth: int | None = field(default=None, kw_only=True)
+    min_samples_leaf: int | None = field(default=None, kw_only=True)
+    l2_regularization: float | None = field(default=None, kw_only=True)
+    max_bins: int | None = field(default=None, kw_only=True)
+    column_share: float | None = field(default=None, kw_only=True)
+    l1: float | None = field(default=None, kw_only=True)
+    ridge: float | None = field(default=None, kw_only=True)
+    scale: str | None = field(default=None, kw_only=True)
+    acquisition: str | None = field(default=None, kw_only=True)
+    random_state: int | None = field(default=None, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
+
+    def _acquisition(self) -> str:
+        """Check how prices are paid; the paper's are paid by the learner."""
+        if self.acquisition is None:
+            return "learner" if self.scale == "paper" else "path"
+        check_acquisition(self.acquisition)
+        return str(self.acquisition)
+
+    def _bank(self, data: TrainingData) -> WeakLearnerBank:
+        """Check settings that all have, and find the bank."""
+        check_sizes(data.train)
+        if data.valid is not None:
+            check_sizes(data.valid, "_val")
+        if self.scale not in _SCALES:
+            raise ParameterError(f"scale: expected 'exact' or 'paper', got {self.scale!r}")
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
+        check_number("verbose", self.verbose, whole=True)
+        settings = {name: getattr(self, name) for name in _OF_BANK}
+        return find_bank(self.bank, data, settings, float(self.tradeoff))

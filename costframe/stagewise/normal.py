@@ -1,0 +1,85 @@
+"""Least squares over a bank, from one Gram matrix: sums over rows are taken once, then weights can be tried quickly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.stagewise.systems import blas_together, solve_scaled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.outputs import BankOutputs
+
+__all__ = ["NormalEquations"]
+
+_LEAST = 1e-12  # of a standard deviation to the mean, below which an output is constant
+
+
+@frozen(eq=False)
+class NormalEquations:
+    """The weighted mean of squares 1/2 |y - a - B'h(x)|^2, as a function of B with the best constants a.
+
+    Attributes
+    ----------
+    gram : float64 (C, C)
+        Covariances of the outputs.
+    right : float64 (C, M)
+        Covariances of outputs and labels.
+    mean, target_mean : float64 (C,), float64 (M,)
+    target_variance : float64
+        Sum over the M labels.
+    """
+
+    gram: NDArray[np.float64]
+    right: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    target_mean: NDArray[np.float64]
+    target_variance: float
+
+    @classmethod
+    def of(cls, outputs: BankOutputs, y: NDArray[np.float64], weight: NDArray[np.float64]) -> NormalEquations:
+        """Sum over rows with labels (n, M) and weights (n,), which are normalized to a sum of one."""
+        w = weight / weight.sum()
+        mean, target_mean = outputs.mean(w), w @ y
+        y = y - target_mean
+        with blas_together(int(np.count_nonzero(w)), len(mean)):
+            gram, right = outputs.less(mean).products(w, y)
+        return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Which outputs are not constant: bool (C,)."""
+        return np.asarray(self.deviation > _LEAST * np.maximum(np.abs(self.mean), np.finfo(np.float64).tiny))
+
+    @property
+    def deviation(self) -> NDArray[np.float64]:
+        """Standard deviations: float64 (C,)."""
+        return np.sqrt(np.diag(self.gram))
+
+    @property
+    def unit(self) -> float:
+        """The outputs' median variance, of those that vary: what a ridge is in units of."""
+        return float(np.median(np.diag(self.gram)[self.varies])) if self.varies.any() else 0.0
+
+    def columns(self, chosen: NDArray[np.int64]) -> NormalEquations:
+        """Keep some outputs, in the order given; nothing is copied if these are all."""
+        if np.array_equal(chosen, np.arange(len(self.right))):
+            return self
+        gram = self.gram[np.ix_(chosen, chosen)]
+        return NormalEquations(gram, self.right[chosen], self.mean[chosen], self.target_mean, self.target_variance)
+
+    def loss(self, weights: NDArray[np.float64]) -> float:
+        """Mean of 1/2 |y - a - B'h|^2 for weights (C, M)."""
+        return 0.5 * float(self.target_variance + (weights * (self.gram @ weights - 2 * self.right)).sum())
+
+    def intercept(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the best constants: float64 (M,)."""
+        return np.asarray(self.target_mean - self.mean @ weights)
+
+    def solve(self, penalty: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Minimize loss + 1/2 sum_c penalty_c |B_c|^2, eq. 14: float64 (C, M)."""
+        return solve_scaled(self.gram, self.right, penalty)

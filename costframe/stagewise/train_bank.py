@@ -1,0 +1,176 @@
+"""Banks of plain boosted trees, without prices: what Cronus and CSTC choose from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.tables.frames import column_names
+from costframe.core.tables.labels import check_target, check_weights
+from costframe.core.tables.rows import as_rows
+from costframe.training.data import Rows
+from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.boosting.cart_banks import BankSettings, boost_trees
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.learners.tree_table import TreeTable
+    from costframe.trees.boosting.losses import Loss
+
+__all__ = ["train_bank"]
+
+ENGINES = ("xgboost", "cart")
+LOSSES = {"squared": "reg:squarederror", "logistic": "binary:logistic", "softmax": "multi:softprob"}
+
+
+def train_bank(
+    X: Any,
+    y: ArrayLike,
+    *,
+    engine: str = "xgboost",
+    loss: str = "squared",
+    n_estimators: int = 100,
+    learning_rate: float = 0.1,
+    max_depth: int = 4,
+    min_samples_leaf: int = 1,
+    l2_regularization: float = 1.0,
+    max_bins: int = 255,
+    column_share: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> WeakLearnerBank:
+    """Boost trees and return them as a bank; outputs carry the learning rate, constants are left out.
+
+    Parameters
+    ----------
+    X : float64 (n, d), or data frame
+    y : (n,)
+        Numbers, or class codes 0..K-1, each of which must occur, for "logistic" (K = 2) and "softmax" (one tree a class
+        and round).
+    engine : {"xgboost", "cart"}
+        xgboost computes in single precision: values of X must be finite in it or missing.
+    loss : {"squared", "logistic", "softmax"}
+    n_estimators : int
+        Rounds.
+    learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins
+        As everywhere; `min_samples_leaf` is a sum of hessians to xgboost.
+    column_share : float
+        Share of the columns drawn for each tree, in (0, 1].
+    sample_weight : float64 (n,), optional
+    feature_names : sequence of str, optional
+        Names of an array's columns, x0, x1, ... by default.
+
+    Raises
+    ------
+    CostframeError
+        A ValueError that names what does not fit.
+    """
+    for name, value, choices in (("engine", engine, ENGINES), ("loss", loss, LOSSES)):
+        if value not in choices:
+            raise ParameterError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
+    settings = BankSettings.checked(
+        n_estimators=n_estimators,
+        learning_rate=learning_rate,
+        max_depth=max_depth,
+        min_samples_leaf=min_samples_leaf,
+        l2_regularization=l2_regularization,
+        max_bins=max_bins,
+        column_share=column_share,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    names = feature_names or column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
+    rows = _read_rows(as_rows(X, names), y, sample_weight, loss)
+    if engine == "xgboost":
+        trees = _by_xgboost(rows, settings, loss)
+    else:
+        trees = boost_trees(rows, settings, _loss(loss, rows.y))
+    return WeakLearnerBank.from_trees(trees, names)
+
+
+def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLike | None, loss: str) -> Rows:
+    if not values.size:
+        raise DataError(f"X: must be a table with at least one row and one column, got shape {values.shape}")
+    weight = check_weights(sample_weight, len(values), "sample_weight")
+    target = check_target(y, len(values), "y")
+    keep = weight > 0
+    rows = Rows(values[keep], _labels(target[keep], loss), weight[keep])
+    check_sizes(rows)
+    return rows
+
+
+def _by_xgboost(rows: Rows, settings: BankSettings, loss: str) -> TreeTable:
+    import xgboost
+
+    from costframe.adoption.xgboost import adopt_xgboost
+
+    _check_single_precision(rows)
+    parameters = {
+        "objective": LOSSES[loss],
+        "eta": settings.learning_rate,
+        "max_depth": settings.max_depth,
+        "min_child_weight": settings.min_samples_leaf,
+        "lambda": settings.l2_regularization,
+        "max_bin": settings.max_bins,
+        "tree_method": "hist",
+        "colsample_bytree": settings.column_share,
+        "seed": settings.random_state,
+        "nthread": settings.n_threads,
+        "verbosity": 0,
+    }
+    if loss == "softmax":
+        parameters["num_class"] = int(rows.y.max()) + 1
+    data = xgboost.DMatrix(rows.X, rows.y, weight=rows.weight, nthread=settings.n_threads)
+    return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).table
+
+
+def _loss(name: str, y: NDArray[np.float64]) -> Loss:
+    from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+
+    if name == "squared":
+        return SquaredLoss()
+    return LogisticLoss() if name == "logistic" else SoftmaxLoss(int(y.max()) + 1)
+
+
+def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
+    """Numbers as they are; class codes as int64."""
+    if loss == "squared":
+        return y
+    present = np.unique(y)
+    if len(present) < 2:
+        raise DataError(f"y: expected at least two classes, got one: {present[0]:g}")
+    n_classes = 2 if loss == "logistic" else len(present)
+    if not np.array_equal(present, np.arange(n_classes)):
+        expected = (
+            "0 and 1" if loss == "logistic" else f"the class codes 0 to {n_classes - 1}, as it has so many values,"
+        )
+        raise DataError(
+            f"y: expected {expected} for loss={loss!r}, got {', '.join(f'{code:g}' for code in present[:6])}"
+        )
+    return y.astype(np.int64)
+
+
+def _check_single_precision(rows: Rows) -> None:
+    """Refuse by name what xgboost would refuse in its own words, or silently take for zero."""
+    limits = np.finfo(np.float32)
+    outside = np.abs(rows.X) > limits.max  # NaN is not
+    if outside.any():
+        raise DataError(
+            f"X: expected values finite in single precision for engine='xgboost', got {rows.X[outside][0]:g}; "
+            "use engine='cart'"
+        )
+    for name, values in (("y", rows.y), ("sample_weight", rows.weight)):
+        largest = np.abs(values).max()
+        if largest and not limits.tiny <= largest <= limits.max:
+            raise DataError(
+                f"{name}: expected numbers of a size between {limits.tiny:.1e} and {limits.max:.1e} for "
+                f"engine='xgboost', the largest is {largest:g}; change their unit, or use engine='cart'"
+            )

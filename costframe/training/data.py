@@ -1,0 +1,133 @@
+"""What an algorithm is given to train on: checked rows, labels, weights and prices, perhaps validation rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from costframe.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["Rows", "TrainingData"]
+
+_MANY = 255  # repetitions of a row in the mean; the engine has bits for so many
+
+
+@frozen(eq=False)
+class Rows:
+    """Rows with their labels. Rows of weight zero are not among them.
+
+    Attributes
+    ----------
+    X : float64 (n, d)
+        May hold NaN (missing) and infinities.
+    y : float64 (n,), or int64 class codes
+    weight : float64 (n,)
+        Positive.
+    qid : int64 (n,) or None
+        Query of each row, for rankings.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    weight: NDArray[np.float64]
+    qid: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.X)
+
+    def take(self, chosen: NDArray[Any]) -> Rows:
+        """Keep some rows, by number or by mask."""
+        queries = None if self.qid is None else self.qid[chosen]
+        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries)
+
+    def evenly(self, most: int) -> Rows:
+        """Keep so many rows at most, taken evenly."""
+        if len(self) <= most:
+            return self
+        return self.take(np.unique(np.linspace(0, len(self) - 1, most).astype(np.int64)))
+
+    @cached_property
+    def uneven_weight(self) -> NDArray[np.float64] | None:
+        """The weights, or None if all are one."""
+        return None if (self.weight == 1).all() else self.weight
+
+    @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """int64 (n,): how many rows each one is, where weights say so: whole numbers, not all one, and not huge.
+
+        None otherwise: then each is one.
+        """
+        weight = self.weight
+        if self.uneven_weight is None or self.total_weight > _MANY * len(weight) or (weight != np.floor(weight)).any():
+            return None
+        return weight.astype(np.int64)
+
+    @property
+    def repeats(self) -> NDArray[np.int64]:
+        """int64 (n,): `counts`, ones where there are none."""
+        return np.ones(len(self), np.int64) if self.counts is None else self.counts
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights: n, as the equations use it."""
+        return float(self.weight.sum())
+
+
+@frozen(eq=False)
+class TrainingData:
+    """Everything that `fit` was given.
+
+    Attributes
+    ----------
+    train : Rows
+    valid : Rows or None
+    costs : CostModel
+    prices : PriceArrays
+        The same in the order of X's columns.
+    n_classes : int
+        2 or more for classification, else 0.
+    categorical : bool (d,), or None
+        Which columns of X hold categories; None: none does.
+    categories : mapping of str to tuple of str
+        The labels of those whose categories are texts; X holds their positions.
+    """
+
+    train: Rows
+    valid: Rows | None
+    costs: CostModel
+    prices: PriceArrays
+    n_classes: int = 0
+    categorical: NDArray[np.bool_] | None = None
+    categories: Categories = field(factory=dict)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of X's columns."""
+        return self.prices.names
+
+    def reading_only(self, columns: Sequence[int]) -> TrainingData:
+        """Return the same rows with all other columns constant, so that nothing that is trained on them reads those."""
+        width = len(self.feature_names)
+        chosen = np.asarray(columns if len(columns) else np.empty(0, np.int64))
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
+            raise ParameterError(f"columns: expected numbers of columns from 0 to {width - 1}, got {columns!r}")
+
+        def hide(rows: Rows) -> Rows:
+            X = np.zeros_like(rows.X)
+            X[:, chosen] = rows.X[:, chosen]
+            return evolve(rows, X=X)
+
+        return evolve(self, train=hide(self.train), valid=None if self.valid is None else hide(self.valid))

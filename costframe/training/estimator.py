@@ -1,0 +1,151 @@
+"""What estimators derive from: classifiers, regressors and rankers over the common shell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.tables.labels import check_queries, check_target
+from costframe.training.scoring import ndcg_at_5
+from costframe.training.shell import CostAwareEstimator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["CostAwareClassifier", "CostAwareEstimator", "CostAwareRanker", "CostAwareRegressor"]
+
+LARGEST_GRADE = 100  # gains are 2^grade
+
+
+class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[misc]
+    """Base of classifiers; labels become class codes 0..K-1, and the predictor gives probabilities.
+
+    Methods that predict take `max_cost`, a hard cap of what each row may be charged, and `unavailable`, names of
+    features and resources that cannot be had, as all estimators do: rows that cannot go on get the best answer so far.
+    Those of a plan take other `costs` and another `tradeoff` as well.
+
+    Attributes
+    ----------
+    classes_ : ndarray (K,)
+    """
+
+    def predict_proba(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Return class probabilities: float64 (rows, K)."""
+        rows = self._read(X)
+        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
+        return p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
+
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Return scores: float64 (rows,) for two classes, else (rows, K)."""
+        rows = self._read(X)
+        scores = self.predictor_.decision_function(
+            rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms)
+        )
+        return scores if len(self.classes_) > 2 or scores.ndim == 1 else scores[:, 1] - scores[:, 0]
+
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[Any]:
+        """Return the likeliest class of each row."""
+        rows = self._read(X)
+        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
+        return np.asarray(self.classes_[p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(np.int64)])
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy."""
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.int64]:
+        labels = np.asarray(y)
+        if labels.dtype.kind == "f":
+            check_target(labels, n_rows, name)
+        try:
+            check_classification_targets(labels)
+            found, codes = np.unique(labels, return_inverse=True)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name}: expected classes of one kind: {error}") from None
+        if first:
+            self.classes_ = found
+            if len(self.classes_) < 2:
+                raise DataError(f"{name}: expected at least two classes, got one class: {self.classes_.tolist()}")
+            return np.asarray(codes, np.int64)
+        unknown = np.setdiff1d(found, self.classes_)
+        if len(unknown):
+            raise DataError(f"{name}: has classes {unknown.tolist()} that the training labels do not have")
+        return np.searchsorted(self.classes_, labels).astype(np.int64)
+
+    def _class_weights(self, labels: NDArray[Any]) -> NDArray[np.float64] | float:
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return 1.0
+        try:
+            weights = np.asarray(compute_sample_weight(class_weight, self.classes_[labels]), np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"class_weight: {error}") from None
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise ParameterError(f"class_weight: expected finite numbers > 0, got {class_weight!r}")
+        return weights
+
+
+class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[misc]
+    """Base of regressors."""
+
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Return predictions: float64 (rows,)."""
+        rows = self._read(X)
+        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination."""
+        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.float64]:
+        del first
+        return check_target(y, n_rows, name)
+
+
+class CostAwareRanker(CostAwareEstimator):
+    """Base of rankers: labels are grades >= 0, larger is better; scores order the rows of a query."""
+
+    _ranks = True
+
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Return scores: float64 (rows,)."""
+        rows = self._read(X)
+        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
+
+    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+        """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""
+        rows = self._read(X)
+        queries = None if qid is None else check_queries(qid, len(rows), "qid")
+        grades = self._encode(y, len(rows), "y", first=False)
+        return ndcg_at_5(grades, self.predictor_.predict(rows), None, queries)
+
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.float64]:
+        del first
+        grades = check_target(y, n_rows, name)
+        if (grades < 0).any() or (grades > LARGEST_GRADE).any():
+            wrong = grades[(grades < 0) | (grades > LARGEST_GRADE)][0]
+            raise DataError(f"{name}: expected grades from 0 to {LARGEST_GRADE}, got {wrong:g}")
+        return grades
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags

@@ -1,0 +1,143 @@
+"""Foreign estimators in scikit-learn's manner: fitted on rows inside an algorithm, and asked about others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from attrs import frozen
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from costframe.core.errors import CostframeError, DataError, ParameterError
+from costframe.core.prices.costs import CostModel
+from costframe.training.estimator import CostAwareEstimator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.training.data import Rows, TrainingData
+
+__all__ = ["ModelOutputs", "describe", "is_unfitted", "refit"]
+
+
+@frozen(eq=False)
+class ModelOutputs:
+    """What a fitted model says of rows, float64 (n, len(names)) to float64 (n,) or (n, K); a class, to be pickled.
+
+    Attributes
+    ----------
+    model : object
+    names : tuple of str
+        Of its columns.
+    method : "predict_proba" or "predict"
+    """
+
+    model: Any
+    names: tuple[str, ...]
+    method: Literal["predict_proba", "predict"]
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ask the model; one that knows names is given a frame."""
+        given = rows if getattr(self.model, "feature_names_in_", None) is None else _frame(rows, self.names)
+        return np.asarray(getattr(self.model, self.method)(given), np.float64)
+
+
+def is_unfitted(model: Any) -> bool:
+    """Tell whether a model is an estimator of scikit-learn's kind that has not been fitted."""
+    if not (hasattr(model, "fit") and hasattr(model, "get_params")):
+        return False
+    try:
+        check_is_fitted(model)
+    except (NotFittedError, TypeError):
+        return True
+    return False
+
+
+def refit(
+    model: Any,
+    rows: Rows,
+    labels: NDArray[Any],
+    names: tuple[str, ...],
+    data: TrainingData,
+    *,
+    parameter: str,
+    seed: int,
+    framed: bool,
+) -> Any:
+    """Fit a copy of an estimator on these columns of rows, under these labels; on a frame of pandas' if there may be.
+
+    Parameters
+    ----------
+    model : estimator
+    rows : Rows
+    labels : (n,)
+        Of these rows.
+    names : tuple of str
+        The columns to give it.
+    data : TrainingData
+        Whose columns the rows have.
+    parameter : str
+        By which errors call the model.
+    seed : int
+        For what is random in it, where that is not fixed.
+    framed : bool
+
+    Raises
+    ------
+    ParameterError
+        If it takes no sample weights, and rows have some.
+    DataError
+        If it refuses the rows, or fails on them.
+    """
+    copy = clone(model)
+    _seed(copy, seed)
+    if isinstance(copy, CostAwareEstimator):
+        priced = data.costs.to_dict()
+        priced["features"] = {name: priced["features"][name] for name in names}
+        copy.set_params(costs=CostModel.from_dict(priced))
+    X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], labels.copy(), rows.uneven_weight
+    given = {}
+    if weight is not None and has_fit_parameter(copy, "sample_weight"):
+        given = {"sample_weight": weight.copy()}  # copies, as strangers may write into what they are given
+    elif weight is not None:
+        if rows.counts is None:
+            raise ParameterError(
+                f"{parameter}: {type(model).__name__} takes no sample weights, and rows have some, of "
+                "their own or by class_weight"
+            )
+        X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
+    try:
+        copy.fit(_frame(X, names) if framed else X, y, **given)
+    except (CostframeError, MemoryError):
+        raise
+    except Exception as error:
+        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe(error)}") from error
+    return copy
+
+
+def describe(error: Exception) -> str:
+    """Say what a stranger's code raised: the text, where that alone tells."""
+    return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
+
+
+def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:
+    """Name the columns, for what picks some by name; where pandas is not installed there are no frames of its."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=list(names))
+
+
+def _seed(model: Any, seed: int) -> None:
+    """Fix what is random, where the user has not."""
+    parameters = model.get_params()
+    unset = {
+        name: seed
+        for name, value in sorted(parameters.items())
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    if unset:
+        model.set_params(**unset)

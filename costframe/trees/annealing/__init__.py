@@ -1,0 +1,1 @@
+"""Ensembles grown while the tradeoff falls; every prefix is a model."""

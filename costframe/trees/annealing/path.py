@@ -1,0 +1,81 @@
+"""What an annealed fit leaves behind: many models, each with its exact validation cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from costframe.core.errors import ParameterError
+from costframe.training.model_path import MeasuredPath, best_first
+
+if TYPE_CHECKING:
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.tables.categories import Categories
+    from costframe.trees.boosting.boost import Ensemble
+
+__all__ = ["AnnealedPath", "PathPoint"]
+
+
+@frozen
+class PathPoint:
+    """A model on the way: the first rounds of a branch.
+
+    Attributes
+    ----------
+    branch, n_rounds : int
+        No rounds are the constant model.
+    tradeoff : float
+        lambda of its last round.
+    loss, cost : float
+        Mean validation loss, and exact mean validation cost per row.
+    score : float
+        What points are compared by, more is better: the score that was asked for, else minus the loss.
+    """
+
+    branch: int
+    n_rounds: int
+    tradeoff: float
+    loss: float
+    cost: float
+    score: float
+
+
+@frozen(eq=False)
+class AnnealedPath(MeasuredPath[PathPoint]):
+    """All models of an annealed fit; any of them becomes a predictor without refitting.
+
+    Attributes
+    ----------
+    points : tuple of PathPoint
+        In the order in which they were found; the constant model first.
+    branches : tuple of Ensemble
+        A branch begins with the rounds of the model that it left.
+    unpriced : frozenset of int
+        Branches whose trees know no prices.
+    """
+
+    points: tuple[PathPoint, ...]
+    branches: tuple[Ensemble, ...]
+    costs: CostModel
+    feature_names: tuple[str, ...]
+    categories: Categories = field(factory=dict)
+    unpriced: frozenset[int] = frozenset()
+
+    def predictor(self, point: PathPoint) -> StageTree:
+        """Return the model of a point."""
+        if not (0 <= point.branch < len(self.branches) and 0 <= point.n_rounds <= self._length(point.branch)):
+            raise ParameterError(f"point: expected one of this path's, got {point!r}")
+        model = self.branches[point.branch].finish(self.feature_names, point.n_rounds)
+        return model.with_categories(self.categories).with_costs(self.costs)
+
+    def plain(self) -> PathPoint:
+        """Return the point with the best score among those that know no prices; of several, the cheapest."""
+        unpriced = [point for point in self.points if point.branch in self.unpriced]
+        if not unpriced:
+            raise ParameterError("plain: this path has no trees that know no prices")
+        return max(unpriced, key=best_first)
+
+    def _length(self, branch: int) -> int:
+        return len(self.branches[branch].rounds)

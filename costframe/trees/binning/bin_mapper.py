@@ -1,0 +1,292 @@
+"""From values to bins: at most 255 for the values of a feature, and one for missing values."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import Factory, field, frozen
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.threads import run_parallel
+from costframe.trees.binning.category_bins import categories_of
+from costframe.trees.binning.distinct import few_values
+from costframe.trees.binning.thresholds import at_quantiles, between_values, distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.trees.growing.histogram import ColumnBlock
+    from costframe.trees.growing.whole import Room
+
+__all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
+
+MISSING_BIN = 255
+MAX_ROWS = 2**30  # beyond it too few bits of the packed sums would be left for gradients
+_ROWS_PER_PART = 8192
+_COLUMNS_PER_PART = 8
+
+
+def _as_tuple(thresholds: Iterable[NDArray[np.float64]]) -> tuple[NDArray[np.float64], ...]:
+    return tuple(thresholds)
+
+
+@frozen(eq=False)
+class BinMapper:
+    """Where the bins of each feature end, or what the category of each bin is.
+
+    Parameters
+    ----------
+    thresholds : tuple of float64 (n_bins,), one array per feature
+        `x <= thresholds[f][b]` exactly if the bin of x is at most b. Strictly ascending; the last one is +inf, so that
+        a split there sends all values one way and missing values the other. Of a categorical feature: the category of
+        each bin; any other value is missing.
+    categorical : bool (d,)
+        Which features have categories; none by default.
+    """
+
+    thresholds: tuple[NDArray[np.float64], ...] = field(converter=_as_tuple)
+    categorical: NDArray[np.bool_] = field(
+        default=Factory(lambda self: np.zeros(len(self.thresholds), np.bool_), takes_self=True)
+    )
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the data that it was fitted on."""
+        return len(self.thresholds)
+
+    @cached_property
+    def n_bins(self) -> NDArray[np.int64]:
+        """int64 (d,): bins for values, the missing one not counted; at least one."""
+        return np.array([len(each) for each in self.thresholds], np.int64)
+
+    @cached_property
+    def has_categories(self) -> bool:
+        """Whether any feature has categories."""
+        return bool(self.categorical.any())
+
+    @classmethod
+    def fit(
+        cls,
+        X: ArrayLike,
+        *,
+        max_bins: int = 255,
+        sample_weight: ArrayLike | None = None,
+        subsample: int = 200_000,
+        random_state: int = 0,
+        categorical: NDArray[np.bool_] | None = None,
+        n_threads: int = 1,
+    ) -> BinMapper:
+        """Choose thresholds: between all values where these are few, else at quantiles.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Numbers; infinities are ordinary values and NaN is missing.
+        max_bins : int
+            Upper bound on the bins for values of each feature, 2 to 255.
+        sample_weight : (n,), optional
+            Not negative; a weight of two is a row given twice, and a row of weight zero is ignored.
+        subsample : int
+            Quantiles of features with more than `max_bins` distinct values come from this many rows, drawn by
+            `random_state` and by weight, where there are more.
+        categorical : bool (d,), optional
+            Features whose values are categories, finite numbers; none by default. Each has a bin of its own; of more
+            than `max_bins` the heaviest (of equals the lowest) have one, and the others are treated as missing.
+        n_threads : int
+            Does not change the result.
+
+        Raises
+        ------
+        DataError
+            If `X` is no table of numbers with at least one row of positive weight, or has infinite categories.
+        ParameterError
+            If `max_bins` is out of range.
+        """
+        if not 2 <= max_bins <= MISSING_BIN:
+            raise ParameterError(f"max_bins: must lie between 2 and {MISSING_BIN}, got {max_bins!r}")
+        table, weight = _drop_unweighted(_as_table(X), sample_weight)
+        few = few_values(table, max_bins, n_threads=n_threads)
+        named = np.zeros(table.shape[1], np.bool_) if categorical is None else np.asarray(categorical, np.bool_)
+        sample, sampled_weight = table, weight
+        if len(table) > subsample:
+            drawn = _draw_rows(len(table), weight, subsample, np.random.default_rng(random_state))
+            sample, sampled_weight = table[drawn], None
+
+        def fit_column(feature: int, column: NDArray[np.float64]) -> NDArray[np.float64]:
+            known = few[feature]
+            if named[feature]:
+                return categories_of(np.ascontiguousarray(table[:, feature], np.float64), known, weight, max_bins)
+            if known is not None:
+                return between_values(known)
+            values, masses = distinct(column, sampled_weight)
+            if len(values) <= max_bins:  # most of its values are rare: all rows have to be seen
+                values, masses = distinct(np.ascontiguousarray(table[:, feature], np.float64), weight)
+            return at_quantiles(values, masses, max_bins)
+
+        def fit_columns(first: int) -> list[NDArray[np.float64]]:
+            columns = np.ascontiguousarray(sample[:, first : first + _COLUMNS_PER_PART].T, np.float64)
+            return [fit_column(first + at, column) for at, column in enumerate(columns)]
+
+        parts = run_parallel(fit_columns, range(0, table.shape[1], _COLUMNS_PER_PART), n_threads)
+        return cls((column for part in parts for column in part), named)
+
+    def transform(self, X: ArrayLike, *, n_threads: int = 1) -> BinnedData:
+        """Find the bin of every value.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Numbers, with as many columns as the mapper was fitted on.
+        n_threads : int
+            Does not change the result.
+
+        Raises
+        ------
+        DataError
+            If `X` is no such table.
+        """
+        from costframe.trees.binning.binning_kernels import bin_rows
+        from costframe.trees.growing.category_kernels import mark_unknown
+
+        table = _as_table(X)
+        if table.shape[1] != self.n_features:
+            raise DataError(
+                f"X: must have {self.n_features} columns, as many as the bins were fitted on, got {table.shape[1]}"
+            )
+        bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
+        thresholds, steps, named = self.padded, self._steps, np.flatnonzero(self.categorical)
+
+        def bin_part(first: int) -> None:
+            rows = slice(first, first + _ROWS_PER_PART)
+            values = np.ascontiguousarray(table[rows], np.float64)
+            bin_rows(values, thresholds, steps, bins[rows], columns, first)
+            if len(named):
+                mark_unknown(values, thresholds, named, bins[rows], columns, first)
+
+        run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
+        return BinnedData(bins, columns, self)
+
+    @cached_property
+    def padded(self) -> NDArray[np.float64]:
+        """float64 (d, 256): the thresholds of each feature in a row, infinite beyond them."""
+        padded = np.full((self.n_features, MISSING_BIN + 1), np.inf)
+        for row, thresholds in zip(padded, self.thresholds, strict=True):
+            row[: len(thresholds)] = thresholds
+        padded[self.categorical] = np.where(np.isinf(padded[self.categorical]), np.nan, padded[self.categorical])
+        return padded
+
+    @cached_property
+    def _steps(self) -> NDArray[np.int64]:
+        """First step of each feature's binary search: half the power of two that holds its bins."""
+        return np.array([1 << int(count - 1).bit_length() >> 1 for count in self.n_bins], np.int64)
+
+
+@frozen(eq=False)
+class BinnedData:
+    """Rows as bins, in both layouts: histograms read all of a row, a split one column.
+
+    Parameters
+    ----------
+    bins : uint8 (n, d), row after row
+        The bin of every value; 255 where it is missing.
+    columns : uint8 (d, n), column after column
+        The same.
+    mapper : BinMapper
+        What the bins mean.
+
+    Attributes
+    ----------
+    blocks : dict
+        What `column_blocks` made of all columns, by the number of threads.
+    spare : (list, list)
+        Histograms of all columns, of one and of two words, that a tree has left for the next. The system would have to
+        clear new memory first.
+    rooms : dict
+        The same for trees that are grown in one call, by leaves, words a row and items that are priced.
+    """
+
+    bins: NDArray[np.uint8]
+    columns: NDArray[np.uint8]
+    mapper: BinMapper
+    blocks: dict[int, list[ColumnBlock]] = field(factory=dict, init=False, repr=False)
+    spare: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = field(
+        factory=lambda: ([], []), init=False, repr=False
+    )
+    rooms: dict[tuple[int, int, int], list[Room]] = field(factory=dict, init=False, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows."""
+        return len(self.bins)
+
+    def take_columns(self, columns: NDArray[np.int64]) -> BinnedData:
+        """Keep some columns, int64 (k,)."""
+        mapper = BinMapper((self.mapper.thresholds[f] for f in columns.tolist()), self.mapper.categorical[columns])
+        return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper)
+
+    def beside(self, other: BinnedData) -> BinnedData:
+        """Put the columns of other data of the same rows behind these."""
+        named = np.concatenate([self.mapper.categorical, other.mapper.categorical])
+        mapper = BinMapper((*self.mapper.thresholds, *other.mapper.thresholds), named)
+        return BinnedData(np.hstack([self.bins, other.bins]), np.vstack([self.columns, other.columns]), mapper)
+
+    def take_rows(self, rows: NDArray[np.int64]) -> BinnedData:
+        """Keep some rows, int64 (m,)."""
+        return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper)
+
+    @cached_property
+    def splittable(self) -> NDArray[np.bool_]:
+        """Features, bool (d,), that some threshold can tell rows apart by; a constant one is left out."""
+        found = self.mapper.n_bins > 1
+        for feature in np.flatnonzero(~found):
+            missing = self.columns[feature] == MISSING_BIN
+            found[feature] = missing.any() and not missing.all()
+        return found
+
+
+def _as_table(X: ArrayLike) -> NDArray[np.generic]:
+    table = np.asarray(X)
+    if table.dtype.kind not in "fiub":
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"X: must be a table of numbers, got {table.dtype} ({error})") from error
+    if table.ndim != 2 or not table.size:
+        raise DataError(f"X: must be a table with at least one row and one column, got shape {table.shape}")
+    if len(table) >= MAX_ROWS:
+        raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {len(table)}")
+    return table
+
+
+def _draw_rows(
+    n_rows: int, weight: NDArray[np.float64] | None, count: int, random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw ascending row numbers: each at most once without weights, else as often as its share of the weight says."""
+    if weight is None:
+        return np.sort(random.choice(n_rows, count, replace=False))
+    cumulated = np.cumsum(weight)
+    points = (np.arange(count) + random.random(count)) * (cumulated[-1] / count)
+    drawn: NDArray[np.int64] = np.searchsorted(cumulated, points, side="right")
+    return drawn.clip(max=n_rows - 1)  # the last point may be rounded up
+
+
+def _drop_unweighted(
+    table: NDArray[np.generic], sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.generic], NDArray[np.float64] | None]:
+    if sample_weight is None:
+        return table, None
+    weight = np.asarray(sample_weight, np.float64)
+    if weight.shape != (len(table),):
+        raise DataError(f"sample_weight: must have shape ({len(table)},), one entry a row, got {weight.shape}")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError("sample_weight: must be finite and not negative")
+    kept = weight > 0
+    if not kept.any():
+        raise DataError("sample_weight: at least one row must have a positive weight")
+    if not kept.all():
+        table, weight = table[kept], weight[kept]
+    return table, None if (weight == weight[0]).all() else weight

@@ -1,0 +1,58 @@
+"""Numbers of any ordinary size: a power of two changes no digit, and what is beyond that is refused by name."""
+
+from __future__ import annotations
+
+from math import frexp, ldexp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.training.data import Rows
+
+__all__ = ["check_sizes", "power_of_two", "single_digits"]
+
+_LEAST, _MOST = 1e-75, 1e75  # a weight times the square of a label, summed over any number of rows, is still a double
+
+
+def power_of_two(exponent: int) -> float:
+    """Return 2**exponent, or the nearest ordinary double."""
+    return ldexp(1.0, min(max(exponent, -1022), 1023))
+
+
+def single_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to the digits of single precision but not to its range, in place.
+
+    What is left has room for factors: products with small whole weights, and sums of these, are exact, so that a weight
+    of two is a row given twice.
+    """
+    unit = power_of_two(frexp(max(values.max(initial=0), -values.min(initial=0)))[1])
+    single = np.multiply(values, 1 / unit, out=np.empty(values.shape, np.float32), casting="same_kind")
+    return np.multiply(single, unit, out=values, dtype=np.float64)
+
+
+def check_sizes(rows: Rows, suffix: str = "") -> None:
+    """Refuse labels and weights so large or small that squares of them are no doubles.
+
+    Parameters
+    ----------
+    rows : Rows
+    suffix : str
+        What the names of `y` and `sample_weight` end with, for example "_val".
+
+    Raises
+    ------
+    DataError
+        If the largest label (but for zeros) or weight is not between 1e-75 and 1e75.
+    """
+    for name, values in (("y", rows.y), ("sample_weight", rows.weight)):
+        largest = float(np.abs(values).max(initial=0))
+        if largest and not _LEAST <= largest <= _MOST:
+            raise DataError(
+                f"{name}{suffix}: expected numbers of a size between {_LEAST:g} and {_MOST:g}, "
+                f"the largest is {largest:g}; change their unit"
+            )

@@ -1,0 +1,1 @@
+"""Ensembles: losses, the boosting loop, folds, banks."""

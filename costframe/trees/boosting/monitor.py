@@ -1,0 +1,202 @@
+"""Watches an ensemble on validation rows while it grows, and says when it has stopped getting better."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from costframe.core.checks import resolve
+from costframe.core.cost.prefix import PrefixCost
+from costframe.core.errors import ParameterError
+from costframe.core.learners.links import apply_link
+from costframe.training.scoring import score_named
+from costframe.trees.binning.scaling import check_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.tree_table import TreeTable
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.boosting.losses import Loss
+
+    Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
+
+__all__ = ["Monitor", "Predicted", "Running", "Watcher", "monitor_for", "scorer"]
+
+
+class Watcher(Protocol):
+    """What the boosting loop tells of its progress."""
+
+    best_round: int
+
+    def begin(self, baseline: NDArray[np.float64]) -> None:
+        """Hear of the constant model, float64 (K,)."""
+
+    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
+        """Hear of a round's trees, each with the output it adds to; True when it is time to stop."""
+
+
+class Predicted(Protocol):
+    """Rows, and what a model says of them."""
+
+    @property
+    def rows(self) -> Rows:
+        """With their labels."""
+
+    @property
+    def predictions(self) -> NDArray[np.float64]:
+        """float64 (rows,) or (rows, K)."""
+
+
+class Running:
+    """Loss and exact cost of a growing ensemble on validation rows."""
+
+    def __init__(self, rows: Rows, loss: Loss, prices: PriceArrays) -> None:
+        check_sizes(rows, "_val")
+        self.rows: Rows = rows
+        self._loss, self._link = loss.for_rows(rows), loss.link
+        self._cost = PrefixCost(rows.X, rows.weight, prices)
+        self.scores = np.empty((len(rows), 0))
+        self._known: dict[str, float] = {}  # loss and cost, once reckoned
+
+    def fork(self) -> Running:
+        """Return a copy that goes its own way."""
+        other = copy(self)
+        other.scores, other._cost = self.scores.copy(), self._cost.fork()  # noqa: SLF001 - the copy's own
+        other._known = self._known.copy()  # noqa: SLF001
+        return other
+
+    def begin(self, baseline: NDArray[np.float64]) -> None:
+        """Start from the constant model, float64 (K,)."""
+        self.scores = np.tile(baseline, (len(self.rows), 1))
+        self._known.clear()
+
+    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
+        """Add a round's trees, each with the output it adds to."""
+        for k, table in trees:
+            self.scores[:, k] += step * self._cost.add(table)[:, 0]
+        self._known.clear()
+
+    @property
+    def loss(self) -> float:
+        """Mean loss."""
+        if "loss" not in self._known:
+            self._known["loss"] = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
+        return self._known["loss"]
+
+    @property
+    def cost(self) -> float:
+        """Mean cost per row."""
+        if "cost" not in self._known:
+            self._known["cost"] = self._cost.mean
+        return self._known["cost"]
+
+    @property
+    def predictions(self) -> NDArray[np.float64]:
+        """float64 (rows,) or (rows, K)."""
+        values = apply_link(self._link, self.scores)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+
+class Monitor:
+    """Early stopping after `patience` rounds without a better validation value; the best prefix is kept.
+
+    Parameters
+    ----------
+    rows : Rows
+        Validation rows.
+    loss : Loss
+    prices : PriceArrays
+    tradeoff : float
+    patience : int
+        Rounds without an improvement.
+    scoring : None, "loss", name of a score, or callable
+        None watches validation loss + tradeoff * cost; "loss" the loss alone; a name from `costframe.training.scoring` or a
+        function of (labels, predictions), a score of which more is better.
+
+    Raises
+    ------
+    ParameterError
+        If `scoring` is none of these, or gives NaN or no number.
+    DataError
+        If labels or weights are too large or small to be reckoned with.
+    """
+
+    def __init__(
+        self, rows: Rows, loss: Loss, prices: PriceArrays, tradeoff: float, patience: int, scoring: Scoring
+    ) -> None:
+        self._tradeoff, self._patience = tradeoff, patience
+        self._with_cost = scoring is None and tradeoff > 0  # zero times an infinite cost would be NaN
+        self._score = scorer(scoring)
+        self._running = Running(rows, loss, prices)
+        self._best, self.best_round, self._round = np.inf, 0, 0
+
+    def begin(self, baseline: NDArray[np.float64]) -> None:
+        """Start from the constant model, float64 (K,)."""
+        self._running.begin(baseline)
+        self._best = self._value()
+
+    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
+        """Add a round's trees, each with the output it adds to; True when it is time to stop."""
+        self._round += 1
+        self._running.add(trees, step)
+        value = self._value()
+        if value < self._best:
+            self._best, self.best_round = value, self._round
+        return self._round - self.best_round >= self._patience
+
+    def _value(self) -> float:
+        """Value to be made small."""
+        now = self._running
+        if self._score is None:
+            return now.loss + (self._tradeoff * now.cost if self._with_cost else 0.0)
+        return -self._score(now)
+
+
+def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
+    """Return the score of validation rows, more is better; None where it is the loss that counts.
+
+    Raises
+    ------
+    ParameterError
+        If `scoring` is neither None, "loss", the name of a score nor a callable; calling it, if what it gives is NaN
+        or no number.
+    """
+    if scoring is None or scoring == "loss":
+        return None
+    if isinstance(scoring, str):
+        named = score_named(scoring)
+        return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.uneven_weight, now.rows.qid))
+    if not callable(scoring):
+        raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {scoring!r}")
+    return lambda now: _checked(scoring(now.rows.y, now.predictions))
+
+
+def _checked(score: object) -> float:
+    """Return a score as a float; NaN, which never is a better one, would end training without a word."""
+    number = np.asarray(score)
+    if number.ndim == 0 and number.dtype.kind in "biuf" and not np.isnan(number):
+        return float(number)
+    raise ParameterError(f"scoring: expected a score that is a number for the validation data, got {score!r}")
+
+
+def monitor_for(estimator: Any, data: TrainingData, loss: Loss) -> Monitor | None:
+    """Return the monitor that an estimator's `tradeoff`, `n_iter_no_change` and `scoring` ask for.
+
+    Raises
+    ------
+    ParameterError
+        If one of the latter two is set without validation data, where it would have no effect.
+    """
+    if data.valid is None:
+        for name in ("n_iter_no_change", "scoring"):
+            if getattr(estimator, name) is not None:
+                raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
+        return None
+    patience = resolve("n_iter_no_change", estimator.n_iter_no_change, 30, low=1, whole=True)
+    return Monitor(data.valid, loss, data.prices, float(estimator.tradeoff), patience, estimator.scoring)

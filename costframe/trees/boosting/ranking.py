@@ -1,0 +1,222 @@
+"""What boosting minimizes in rankings: pairwise logistic loss, and LambdaRank's bound on lost NDCG."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, final
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.trees.boosting.losses import SquaredLoss
+from costframe.trees.boosting.queries import Queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.training.data import Rows
+    from costframe.trees.boosting.losses import Loss, RowLoss
+
+    Derive = Callable[[slice, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], None]
+
+__all__ = ["LambdaRankLoss", "PairwiseLoss", "ranking_loss"]
+
+
+class _Ranking:
+    """What ranking losses have in common: one score, no unit, and the same constant for all rows."""
+
+    @property
+    def n_outputs(self) -> int:
+        """One score; the larger, the higher its row ranks."""
+        return 1
+
+    @property
+    def link(self) -> Literal["identity"]:
+        """Scores are predictions."""
+        return "identity"
+
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+        """float64 (1,): zero; no constant ranks better than another."""
+        del y, weight
+        return np.zeros(1)
+
+
+@final
+@frozen
+class PairwiseLoss(_Ranking):
+    """Mean over queries of the mean of log(1 + exp(f_j - f_i)) over their pairs of rows with grades y_i > y_j.
+
+    Queries without two different grades are left out of the mean. Weights: see `Queries`; a pair counts as often as the
+    product of its rows' counts.
+    """
+
+    def for_rows(self, rows: Rows) -> RowLoss:
+        """Return the loss of these rows in their queries."""
+        return _PairsOfRows(rows)
+
+
+@final
+@frozen
+class LambdaRankLoss(_Ranking):
+    """Mean over queries of 1 - NDCG at a truncation, with gains 2^y - 1; its derivatives are LambdaRank's.
+
+    NDCG has no useful derivatives. LambdaRank takes those of sum |dNDCG_ij| log(1 + exp(f_j - f_i)) over pairs
+    with y_i > y_j, where dNDCG_ij is what NDCG would change by if the two changed places, held fixed. As in LightGBM,
+    |dNDCG_ij| is divided by 0.01 + |f_i - f_j| (unless all scores of the query are equal), and a query's derivatives
+    are multiplied by log2(1 + S)/S, where S is the sum of their absolute values, so that no query rules the others.
+    One factor for all rows and rounds makes the bound equal to the loss for constant scores: gains of splits are in
+    units of NDCG, and a tradeoff is NDCG given up per unit of cost per row.
+
+    Other than in LightGBM, positions below the truncation have no discount, and rows that tie stand in any order with
+    equal chance: what a pair of them changes is the mean over these orders. So the order of rows does not matter.
+    Queries without two different grades are left out of the mean. Weights: see `Queries`.
+
+    Parameters
+    ----------
+    truncation : int
+        Positions that count.
+    """
+
+    truncation: int = 30
+
+    def __attrs_post_init__(self) -> None:
+        if self.truncation < 1:
+            raise ParameterError(f"truncation: must be at least 1, got {self.truncation}")
+
+    def for_rows(self, rows: Rows) -> RowLoss:
+        """Return the loss of these rows in their queries."""
+        return _LambdasOfRows(rows, self.truncation)
+
+
+def ranking_loss(objective: str | None) -> Loss:
+    """Return a loss by name: "lambdarank" (the default), "pairwise", or "squared", which takes grades for numbers."""
+    losses: dict[str | None, Loss] = {"pairwise": PairwiseLoss(), "squared": SquaredLoss()}
+    if objective not in {None, "lambdarank", *losses}:
+        raise ParameterError(f"objective: expected 'lambdarank', 'pairwise' or 'squared', got {objective!r}")
+    return losses.get(objective, LambdaRankLoss())
+
+
+class _OfRows:
+    """A ranking loss of given rows, which knows their grades and weights; those it is called with are not read again.
+
+    The sum that boosting reduces is total weight * mean loss, so a mean over queries is one of rows: a row's derivative
+    is that of its query's loss times (total weight of rows) / (total weight of queries) / (how often the row counts).
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._queries = Queries.of(rows)
+        self._grades = np.asarray(rows.y, np.float64)[self._queries.order]
+        low, high = (bound.reduceat(self._grades, self._queries.starts[:-1]) for bound in (np.minimum, np.maximum))
+        self._differ = low < high
+        weight = float(self._queries.weight[self._differ].sum())
+        self._scale = rows.total_weight / weight if weight > 0 else 0.0
+
+    def _sorted(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        if scores.shape != (len(self._grades), 1):
+            raise DataError(f"scores: must have shape {(len(self._grades), 1)}, got {scores.shape}")
+        return np.ascontiguousarray(scores[self._queries.order, 0])
+
+    def _derive(self, derive: Derive, n_threads: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Let a kernel derive some queries at a time, and bring rows and units back."""
+        gradient, hessian = np.empty(len(self._grades)), np.empty(len(self._grades))
+
+        def part(_queries: slice, rows: slice, starts: NDArray[np.int64]) -> None:
+            derive(rows, starts, gradient[rows], hessian[rows])
+
+        self._queries.each(part, n_threads)
+        both = np.empty((2, len(self._grades), 1), np.float32)
+        both[0, self._queries.order, 0] = self._scale * gradient
+        both[1, self._queries.order, 0] = self._scale * hessian
+        return both[0], both[1]
+
+
+@final
+class _PairsOfRows(_OfRows):
+    """Pairwise logistic loss of given rows."""
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """float32 (n, 1) each: first and second derivatives, without weights."""
+        from costframe.trees.boosting.ranking_kernels import pair_gradients
+
+        del y
+        ordered, counts = self._sorted(scores), self._queries.counts
+
+        def derive(
+            rows: slice, starts: NDArray[np.int64], gradient: NDArray[np.float64], hessian: NDArray[np.float64]
+        ) -> None:
+            pair_gradients(ordered[rows], self._grades[rows], counts[rows], starts, gradient, hessian)
+
+        return self._derive(derive, n_threads)
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Weighted mean over queries."""
+        from costframe.trees.boosting.ranking_kernels import pair_losses
+
+        del y, weight
+        losses = np.empty(len(self._queries))
+        pair_losses(self._sorted(scores), self._grades, self._queries.counts, self._queries.starts, losses)
+        return self._queries.mean(losses, self._differ)
+
+
+@final
+class _LambdasOfRows(_OfRows):
+    """LambdaRank of given rows."""
+
+    def __init__(self, rows: Rows, truncation: int) -> None:
+        super().__init__(rows)
+        self._discounts = 1.0 / np.log2(2.0 + np.arange(truncation))
+        self._gains = np.expm1(np.log(2.0) * self._grades)
+        ideal = self._found(self._grades)
+        self._gains /= np.repeat(np.where(ideal > 0, ideal, 1.0), np.diff(self._queries.starts))
+        self._scale *= self._unit()
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """float32 (n, 1) each: LambdaRank's first and second derivatives, without weights."""
+        del y
+        return self._derive(self._lambdas(self._sorted(scores)), n_threads)
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Weighted mean of 1 - NDCG over queries; rows that tie stand in any order with equal chance."""
+        del y, weight
+        return self._queries.mean(np.maximum(1.0 - self._found(self._sorted(scores)), 0.0), self._differ)
+
+    def _found(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (queries,): discounted sums of gains of rows ranked by these scores."""
+        from costframe.trees.boosting.ranking_kernels import discounted_gains
+
+        found, queries = np.empty(len(self._queries)), self._queries
+        discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)
+        return found
+
+    def _lambdas(self, ordered: NDArray[np.float64]) -> Derive:
+        from costframe.trees.boosting.ranking_kernels import lambda_gradients
+
+        counts, spans = self._queries.counts, self._queries.spans
+
+        def derive(
+            rows: slice, starts: NDArray[np.int64], gradient: NDArray[np.float64], hessian: NDArray[np.float64]
+        ) -> None:
+            each = ordered[rows], self._gains[rows], counts[rows], spans[rows]
+            lambda_gradients(*each, starts, self._discounts, gradient, hessian)
+
+        return derive
+
+    def _unit(self) -> float:
+        """Find the factor that makes the bound equal to the loss for constant scores.
+
+        There a pair's slope is half its weight and its curvature a quarter, so a query's bound is log(2) times the sum
+        of the weights, or 2 log(2) times that of all rows' curvatures.
+        """
+        constant, queries = np.zeros(len(self._grades)), self._queries
+        gradient, hessian = np.empty(len(constant)), np.empty(len(constant))
+        self._lambdas(constant)(slice(None), queries.starts, gradient, hessian)
+        bound = 2 * np.log(2.0) * np.add.reduceat(queries.counts * hessian, queries.starts[:-1])
+        bounds = queries.mean(bound, self._differ)
+        lost = queries.mean(np.maximum(1.0 - self._found(constant), 0.0), self._differ)
+        return lost / bounds if bounds > 0 else 0.0

@@ -1,0 +1,1 @@
+"""One tree: histograms, splits at prices, partitions."""
