@@ -28,7 +28,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import costframe as cf
-from costframe.core.learners.bank import OPAQUE
+from costframe.core.learners.tree_table import OPAQUE
 from costframe_adapt import AdaptClassifier
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ def model(source: Source, table: str, split: int, *, quick: bool = False) -> cf.
 def _boosted(data: Table, rows: Part, seed: int, trees: int) -> cf.StageTree:
     """Squared loss, with few columns a tree: trees that read everything leave nothing to choose between."""
     labels = 2.0 * rows.relevant - 1.0
-    bank = cf.WeakLearnerBank.train(
+    bank = cf.train_bank(
         rows.X,
         labels,
         engine="cart",

@@ -63,7 +63,7 @@ class Problem:
         costs = cf.CostModel.from_dict(
             {"features": dict(zip(names, rng.choice(PRICES, N_FEATURES).tolist(), strict=True)), "learner": 1.0}
         )
-        bank = cf.WeakLearnerBank.train(
+        bank = cf.train_bank(
             X[ends[1] :],
             2 * y[ends[1] :] - 1,
             n_estimators=n_trees,

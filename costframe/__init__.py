@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from costframe.hooks import Algorithm, hookimpl
     from costframe.report.stages_plot import plot_stages
     from costframe.sources import predict_many, predict_one, predict_one_async
+    from costframe.stagewise.train_bank import train_bank
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ _HOME = {
     "predict_one": "costframe.sources",
     "predict_one_async": "costframe.sources",
     "save": "costframe.core.storage.saving",
+    "train_bank": "costframe.stagewise.train_bank",
 }
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "predict_one",
     "predict_one_async",
     "save",
+    "train_bank",
 ]
 
 

@@ -62,7 +62,7 @@ def test_learners_that_are_constant(kind, settings):
     """Columns without variation, and trees that have but a leaf: the mean is all there is to say."""
     X, y = table(1, 120)
     same = np.tile([1.5, 0.0, -3.0, 1e9, 1e-9, 7.0, 1.0, 2.0], (120, 1))
-    stumps = cf.WeakLearnerBank.train(same, y * 1.0, n_estimators=5, feature_names=NAMES)
+    stumps = cf.train_bank(same, y * 1.0, n_estimators=5, feature_names=NAMES)
     for bank, seen in (("columns", same), (None, same), (SMALL_BANK, same), (stumps, X)):
         if bank is stumps and not len(stumps):
             continue

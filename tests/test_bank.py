@@ -83,9 +83,9 @@ def test_trained_banks_boost(engine, loss):
     X = rng.standard_normal((400, 4))
     y = {"squared": X[:, 0], "logistic": X[:, 0] > 0, "softmax": np.digitize(X[:, 0], [-0.5, 0.5])}[loss] * 1.0
     settings = {"n_estimators": 20, "learning_rate": 0.3, "max_depth": 2, "column_share": 0.5}
-    bank = cf.WeakLearnerBank.train(X, y, engine=engine, loss=loss, random_state=1, **settings)
+    bank = cf.train_bank(X, y, engine=engine, loss=loss, random_state=1, **settings)
     assert np.array_equal(
-        bank.outputs(X), cf.WeakLearnerBank.train(X, y, engine=engine, loss=loss, random_state=1, **settings).outputs(X)
+        bank.outputs(X), cf.train_bank(X, y, engine=engine, loss=loss, random_state=1, **settings).outputs(X)
     )
     assert (bank.trees.depths() <= 2).all()
     assert bank.F.sum(axis=0).max() <= 2  # half of the columns
@@ -126,14 +126,14 @@ def test_trained_banks_boost(engine, loss):
 def test_bad_training_settings_are_named(engine, settings, message):
     given = {"engine": engine, "y": [0.0, 1.0, 1.0, 0.0], **settings}
     with pytest.raises(cf.CostframeError, match=message):
-        cf.WeakLearnerBank.train(np.arange(8.0).reshape(4, 2), **given)
+        cf.train_bank(np.arange(8.0).reshape(4, 2), **given)
 
 
 @pytest.mark.parametrize("engine", ["xgboost", "cart"])
 @pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0, 0)])
 def test_a_bank_needs_rows_and_columns(engine, shape):
     with pytest.raises(DataError, match="X: must be a table with at least one row and one column, got shape"):
-        cf.WeakLearnerBank.train(np.empty(shape), np.arange(float(shape[0])), engine=engine)
+        cf.train_bank(np.empty(shape), np.arange(float(shape[0])), engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_a_bank_needs_rows_and_columns(engine, shape):
 def test_what_single_precision_cannot_hold_is_for_cart_only(change, message):
     given = {"X": [[0.0], [np.nan]], "y": [0.0, 1.0], "n_estimators": 3, "l2_regularization": 0.0} | change
     with pytest.raises(DataError, match=message):
-        cf.WeakLearnerBank.train(engine="xgboost", **given)
-    assert len(cf.WeakLearnerBank.train(engine="cart", **given)) == 3
+        cf.train_bank(engine="xgboost", **given)
+    assert len(cf.train_bank(engine="cart", **given)) == 3
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from dataset_cases import some_frame
 
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
+from costframe.core.wording import counted
 from costframe.datasets import load, read_table
 from costframe.datasets.columns import read_columns, text_values
-from costframe.datasets.wording import counted
 
 BAD_TABLES = {
     "empty": ("", "cannot be read"),

@@ -83,7 +83,7 @@ def test_trees_of_many_leaves_take_two_bytes():
 def test_the_rows_are_kept_in_a_byte_a_tree():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((500, 4))
-    bank = cf.WeakLearnerBank.train(X, X.sum(axis=1), n_estimators=30)
+    bank = cf.train_bank(X, X.sum(axis=1), n_estimators=30)
     found = BankOutputs.of(bank, X)
     assert found.codes.nbytes + found.dense.nbytes == 500 * 30
     assert np.shares_memory(found.columns(np.arange(3)).codes, found.codes)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError, ParameterError
+from costframe.trees.binning import bin_mapper as binning
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.binning.bin_mapper import bin_mapper as binning
 from costframe.trees.binning.thresholds import midpoints
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308

@@ -7,8 +7,9 @@ import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.boost import boost, losses
-from costframe.trees.boosting.boost import boost as boosting
+from costframe.trees.boosting import boost as boosting
+from costframe.trees.boosting import losses
+from costframe.trees.boosting.boost import boost
 from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees.boosting.monitor import Monitor
 from costframe.trees.growing.grow import grow_tree

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.stages.evaluate import tree_leaves
+from costframe.core.learners.evaluate import tree_leaves
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.binning.category_bins import going_left
 from costframe.trees.growing.category_kernels import find_category_splits, partition_by_set

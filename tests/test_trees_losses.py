@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees.boosting.boost import losses
+from costframe.trees.boosting import losses
 from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 LOSSES = [SquaredLoss(), LogisticLoss(), SoftmaxLoss(2), SoftmaxLoss(4)]

@@ -80,7 +80,7 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
     """Refuse prices that lack a feature of the model; further ones do no harm."""
     from costframe.core.prices.costs_io import suggestion
-    from costframe.datasets.wording import listed
+    from costframe.core.wording import listed
 
     unpriced = [name for name in predictor.feature_names if name not in prices.names]
     if not unpriced:
@@ -97,8 +97,8 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
         from costframe.datasets.tables import read_rows
 
         return read_rows(data, predictor.feature_names, part, categories=predictor.categories, reader=model)
+    from costframe.core.wording import listed
     from costframe.datasets import load
-    from costframe.datasets.wording import listed
 
     dataset = load(data)
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
@@ -112,7 +112,7 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
 
 
 def _show(report: CostReport, costs: CostModel, part: str) -> None:
-    from costframe.datasets.wording import counted
+    from costframe.core.wording import counted
     from costframe.report.console import cost as shown
     from costframe.report.console import saved
     from costframe.report.paid_table import paid_table

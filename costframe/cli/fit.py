@@ -89,7 +89,7 @@ def fit(
 def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
-    from costframe.datasets.wording import counted
+    from costframe.core.wording import counted
     from costframe.frontier.useful import nothing_useful
     from costframe.report.console import summary
 

@@ -15,7 +15,9 @@ import numpy as np
 
 from costframe.core.errors import ParameterError
 
-__all__ = ["run_parallel", "thread_count"]
+__all__ = ["CHUNK", "over_chunks", "run_parallel", "thread_count"]
+
+CHUNK = 4096  # rows that one thread takes at a time
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -60,6 +62,12 @@ def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int)
     if errors:
         raise errors[0]
     return results  # type: ignore[return-value]
+
+
+def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None) -> list[B]:
+    """Apply `function` to consecutive slices of at most CHUNK rows, cut alike for any number of threads."""
+    chunks = [slice(start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK)]
+    return run_parallel(function, chunks, thread_count(n_jobs))
 
 
 def _submit(function: Callable[[], None], size: int, count: int) -> list[Future[None]]:

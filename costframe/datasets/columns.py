@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError
-from costframe.datasets.wording import counted
+from costframe.core.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

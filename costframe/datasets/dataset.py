@@ -11,8 +11,8 @@ from attrs import evolve, field, frozen
 from costframe.core.errors import CostModelError, DataError
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
+from costframe.core.wording import listed
 from costframe.datasets.splits import PARTS, split_rows
-from costframe.datasets.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

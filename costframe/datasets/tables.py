@@ -13,6 +13,7 @@ from attrs import frozen
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
+from costframe.core.wording import counted, listed
 from costframe.datasets.columns import (
     as_categories,
     as_numbers,
@@ -25,7 +26,6 @@ from costframe.datasets.columns import (
 )
 from costframe.datasets.dataset import TASKS, Dataset, ordered, source_of
 from costframe.datasets.splits import obey_split
-from costframe.datasets.wording import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stages.stages import Route
-from costframe.datasets.wording import counted
+from costframe.core.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

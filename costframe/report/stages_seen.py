@@ -8,9 +8,10 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.learners.bits import bits_of
-from costframe.core.stages.evaluate import StageRunner, over_chunks
 from costframe.core.stages.reading import marks_for
+from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Answer, Route
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,12 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.learners.bank import TREE, WeakLearnerBank
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.outputs import BankOutputs
+from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
+from costframe.stagewise.train_bank import train_bank
 from costframe.trees.boosting.priced_banks import train_priced_bank
 
 if TYPE_CHECKING:
@@ -142,7 +144,7 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
     else:
         signs = {2: 2.0 * rows.y - 1.0}
         chosen = {"column_share": usual_share(len(names))} | chosen
-        bank = WeakLearnerBank.train(
+        bank = train_bank(
             X,
             signs.get(data.n_classes, rows.y),
             loss="softmax" if data.n_classes > 2 else "squared",

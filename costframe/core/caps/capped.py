@@ -12,8 +12,9 @@ from costframe.core.caps.capped_walk import CappedWalker
 from costframe.core.cost.hard import price_masks
 from costframe.core.cost.report import Charges
 from costframe.core.learners.bits import bits_of, word_count
-from costframe.core.stages.evaluate import StageRunner, over_chunks
+from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Route
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

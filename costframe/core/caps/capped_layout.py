@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.learners.bank import COLUMN, OPAQUE, TREE
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.layout import lay_out
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.learners.bank import COLUMN, TREE
 from costframe.core.learners.bits import as_set, members
+from costframe.core.learners.tree_table import COLUMN, TREE
 from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:

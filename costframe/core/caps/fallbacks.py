@@ -8,7 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import StageError
-from costframe.core.learners.bank import COLUMN, TREE
+from costframe.core.learners.tree_table import COLUMN, TREE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

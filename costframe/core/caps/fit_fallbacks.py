@@ -10,11 +10,12 @@ from scipy.special import logsumexp
 
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.caps.fallbacks import Fallbacks
-from costframe.core.learners.bank import OPAQUE
+from costframe.core.learners.evaluate import tree_leaves
 from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import Limits
-from costframe.core.stages.evaluate import StageRunner, predict_rows, tree_leaves
+from costframe.core.stages.run_stages import StageRunner, predict_rows
 from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:

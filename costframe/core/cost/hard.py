@@ -8,7 +8,7 @@ import numpy as np
 
 from costframe.core.cost.report import Charges
 from costframe.core.learners.bits import bit_sets, bits_of
-from costframe.core.stages.evaluate import StageRunner
+from costframe.core.stages.run_stages import StageRunner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import BankError
-from costframe.core.learners.bank import TREE
 from costframe.core.learners.bits import word_count
+from costframe.core.learners.evaluate import layout_leaves
 from costframe.core.learners.node_layout import lay_out_nodes
-from costframe.core.stages.evaluate import layout_leaves
+from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

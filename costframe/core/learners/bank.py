@@ -10,8 +10,9 @@ from attrs import define, evolve, field
 from scipy import sparse
 
 from costframe.core.errors import BankError
+from costframe.core.learners.evaluate import bank_outputs, tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner, as_columns
-from costframe.core.learners.tree_table import TreeTable
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.rows import as_names, as_rows
 
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories
 
-__all__ = ["COLUMN", "OPAQUE", "TREE", "WeakLearnerBank"]
-
-TREE, COLUMN, OPAQUE = 0, 1, 2
+__all__ = ["WeakLearnerBank"]
 
 
 def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]:
@@ -35,7 +34,8 @@ def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]
 class WeakLearnerBank:
     """Weak learners h_1..h_T in a fixed order, with what they read and what evaluating them weighs.
 
-    Make one with `from_trees`, `columns`, `opaque` or `train`; join with `concatenate`, pick with `restrict`.
+    Make one with `from_trees`, `columns`, `opaque` or `costframe.train_bank`; join with `concatenate`, pick with
+    `restrict`.
 
     Attributes
     ----------
@@ -108,13 +108,6 @@ class WeakLearnerBank:
     ) -> WeakLearnerBank:
         """Make a bank of opaque learners."""
         return cls(feature_names, *_of_one_kind(OPAQUE, len(learners), evaluation), opaques=learners)
-
-    @classmethod
-    def train(cls, X: Any, y: ArrayLike, *, engine: str = "xgboost", **settings: Any) -> WeakLearnerBank:
-        """Train a bank of boosted trees without prices; see `costframe.stagewise.train_bank.train_bank` for the settings."""
-        from costframe.stagewise.train_bank import train_bank
-
-        return train_bank(X, y, engine=engine, **settings)
 
     @classmethod
     def concatenate(cls, banks: Sequence[WeakLearnerBank]) -> WeakLearnerBank:
@@ -220,14 +213,10 @@ class WeakLearnerBank:
 
     def outputs(self, X: Any) -> NDArray[np.float64]:
         """Evaluate all learners: H(x), float64 (rows, sum of K_t), columns in learner order."""
-        from costframe.core.stages.evaluate import bank_outputs
-
         return bank_outputs(self, as_rows(X, self.feature_names, self.categories))
 
     def leaves(self, X: Any) -> NDArray[np.int32]:
         """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
-        from costframe.core.stages.evaluate import tree_leaves
-
         return tree_leaves(self.trees, as_rows(X, self.feature_names, self.categories))
 
 

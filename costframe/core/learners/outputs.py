@@ -8,12 +8,12 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import BankError
-from costframe.core.learners.bank import TREE
+from costframe.core.learners.evaluate import layout_leaves
 from costframe.core.learners.node_layout import lay_out_nodes
 from costframe.core.learners.symmetric import mirror
-from costframe.core.stages.evaluate import layout_leaves, over_chunks
+from costframe.core.learners.tree_table import TREE
 from costframe.core.tables.rows import as_rows
-from costframe.core.threads import run_parallel, thread_count
+from costframe.core.threads import over_chunks, run_parallel, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

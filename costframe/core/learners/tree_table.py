@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["TreeTable"]
+__all__ = ["COLUMN", "OPAQUE", "TREE", "TreeTable"]
+
+TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
 
 
 def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:

@@ -12,8 +12,8 @@ from costframe.core.cost.hard import hard_charges
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.cost.soft import soft_charges
 from costframe.core.cost.stage_visits import learners_at
-from costframe.core.stages.evaluate import over_chunks
 from costframe.core.stages.reading import marks_for
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,9 @@ from attrs import define, frozen
 
 from costframe.core.learners.bits import members
 from costframe.core.predictors.planned_terms import COMPLETE, REASONS
-from costframe.core.stages.evaluate import over_chunks, predict_rows
 from costframe.core.stages.layout import lay_out
+from costframe.core.stages.run_stages import predict_rows
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -251,7 +251,7 @@ class StageTree(Predictor):
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         from costframe.core.caps.capped import capped_scores
-        from costframe.core.stages.evaluate import predict_rows
+        from costframe.core.stages.run_stages import predict_rows
 
         rows = as_rows(X, self.feature_names, self.categories)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.learners.bank import COLUMN, OPAQUE, TREE
 from costframe.core.learners.node_layout import lay_out_nodes
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:

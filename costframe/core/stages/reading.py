@@ -8,9 +8,9 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import ParameterError
-from costframe.core.learners.bank import TREE
 from costframe.core.learners.bits import bit_sets, word_count
 from costframe.core.learners.node_layout import path_masks, path_prices
+from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import StageError
-from costframe.core.learners.bank import OPAQUE
+from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.stages.stages import Answer, check_stages
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.learners.bank import COLUMN, OPAQUE, TREE
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:

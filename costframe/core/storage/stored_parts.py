@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import StorageError
-from costframe.core.learners.bank import OPAQUE, WeakLearnerBank
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
-from costframe.core.learners.tree_table import TreeTable
+from costframe.core.learners.tree_table import OPAQUE, TreeTable
 from costframe.core.stages.stages import Answer
 
 if TYPE_CHECKING:

@@ -213,8 +213,8 @@ class CEGBRanker(CostAwareRanker, _CEGB):
     ----------
     objective : {"lambdarank", "pairwise", "squared"}, optional
         LambdaRank for NDCG (the default), whose tradeoff is NDCG at 30 given up per unit of cost per row; or logistic
-        loss of pairs, mean by query; or squared loss of grades. See `costframe.trees.boosting.ranking`. What is watched on
-        validation data is this loss (LambdaRank: what NDCG at 30 lacks to one) + tradeoff * cost.
+        loss of pairs, mean by query; or squared loss of grades. See `costframe.trees.boosting.ranking`. What is
+        watched on validation data is this loss (LambdaRank: what NDCG at 30 lacks to one) + tradeoff * cost.
     """
 
     objective: str | None = field(default=None, kw_only=True)

@@ -60,8 +60,8 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
         other rows than these: on its own training rows a bank looks better than it is.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share
         For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
-        ones most (`costframe.trees.boosting.priced_banks`); for "cart" and "xgboost", whose trees read a tenth of the columns,
-        or three, by default, see `costframe.stagewise.train_bank.train_bank`.
+        ones most (`costframe.trees.boosting.priced_banks`); for "cart" and "xgboost", whose trees read a tenth of the
+        columns, or three, by default, see `costframe.train_bank`.
     l1 : float, optional
         rho, 0 by default.
     ridge : float, optional

@@ -1,4 +1,4 @@
-"""Drive the kernels over tables of any size: cut rows into chunks, run stages, call opaque learners where needed."""
+"""Run stages over tables of any size: cut rows into chunks, score them, call opaque learners where needed."""
 
 from __future__ import annotations
 
@@ -6,34 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.learners.bank import COLUMN, OPAQUE, TREE
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.node_layout import lay_out_nodes
-from costframe.core.threads import run_parallel, thread_count
+from costframe.core.learners.evaluate import code_values
+from costframe.core.learners.tree_table import OPAQUE
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import TypeVar
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.learners.node_layout import NodeLayout
-    from costframe.core.learners.tree_table import TreeTable
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.reading import ReadingMarks
 
-    B = TypeVar("B")
 
-__all__ = ["CHUNK", "StageRunner", "bank_outputs", "layout_leaves", "over_chunks", "predict_rows", "tree_leaves"]
-
-CHUNK = 4096  # rows that one thread takes at a time
-
-
-def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None) -> list[B]:
-    """Apply `function` to consecutive slices of at most CHUNK rows, cut alike for any number of threads."""
-    chunks = [slice(start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK)]
-    return run_parallel(function, chunks, thread_count(n_jobs))
+__all__ = ["StageRunner", "predict_rows"]
 
 
 class StageRunner:
@@ -122,54 +110,3 @@ def _predict_one(layout: StageLayout, X: NDArray[np.float64], scores: NDArray[np
 
     arguments: tuple[Any, ...] = (np.ascontiguousarray(X), *layout.row_arguments, scores)
     return walk_row(*arguments)
-
-
-def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Code the columns `used` of float64 rows, C-contiguous: uint32 (rows, code columns)."""
-    from costframe.core.learners import kernels
-
-    codes = np.empty((len(X), len(nodes.column_missing)), np.uint32)
-    kernels.code_rows(X, used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, codes)
-    known = nodes.categories
-    if len(known.category):
-        kernels.code_categories(X, used, known.first, known.category, known.column, codes)
-    return codes
-
-
-def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
-    """Set leaves, int32 (rows, trees), to the node of the layout that each float64 row, C-contiguous, ends at."""
-    from costframe.core.learners import kernels
-
-    codes = code_values(nodes, X, np.arange(X.shape[1]))
-    sets = nodes.categories.sets
-    kernels.walk_leaves(codes, nodes.word, sets, nodes.root, nodes.depth, nodes.by_category, leaves)
-
-
-def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
-    """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
-    nodes = lay_out_nodes(trees, X.shape[1])
-    found = np.empty((len(X), len(trees)), np.int32)
-
-    def chunk(part: slice) -> None:
-        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found[part])
-
-    over_chunks(chunk, len(X), n_jobs)
-    return trees.node_positions.astype(np.int32)[nodes.origin][found]
-
-
-def bank_outputs(bank: WeakLearnerBank, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Evaluate all learners: float64 (rows, sum of K_t)."""
-    first = np.cumsum(bank.widths) - bank.widths
-    outputs = np.empty((len(X), int(bank.widths.sum())))
-    leaves = tree_leaves(bank.trees, X)
-    for t in range(len(bank)):
-        index, to = bank.index[t], slice(first[t], first[t] + bank.widths[t])
-        if bank.kind[t] == TREE:
-            at = bank.trees.value[bank.trees.first[index] + leaves[:, index].astype(np.int64)]
-            outputs[:, to] = bank.trees.values[at[:, None] + np.arange(bank.widths[t])]
-        elif bank.kind[t] == COLUMN:
-            values = X[:, bank.column_feature[index]]
-            outputs[:, first[t]] = np.where(np.isnan(values), bank.column_fill[index], values)
-        else:
-            outputs[:, to] = bank.opaques[index](X[:, list(bank.opaques[index].features)])
-    return outputs
