@@ -6,10 +6,10 @@
 
 Tables and figures are those of ../shared/bench: a point is chosen by the side's own estimates (those of its path, or
 scores on valid), and reported by its score and exact cost on test; split 0 is the table's own, others are drawn by
-seed, and so is the "synthetic" ranking. Every side also has the constant, which costs nothing, so no budget is
-without a model. For every side it prints the mean test score at each budget with its standard error over splits; the mean difference to LightGBM, split by
-split, in points (hundredths); what is saved within 1 % of the best; and the seconds it took, of the clock and of all
-processors together, which is the steadier figure on a busy machine.
+seed, and so is the "synthetic" ranking. Every side also has the constant, which costs nothing, so no budget is without
+a model. For every side it prints the mean test score at each budget with its standard error over splits; the mean
+difference to LightGBM, split by split, in points (hundredths); what is saved within 1 % of the best; and the seconds it
+took, of the clock and of all processors together, which is the steadier figure on a busy machine.
 
 With --save a run can be broken off and goes on where it was: whatever the file holds is not measured again. A side is
 shown on the splits that it was measured on, so some may have fewer. --stored measures nothing and shows what there is.

@@ -116,8 +116,8 @@ class Monitor:
     patience : int
         Rounds without an improvement.
     scoring : None, "loss", name of a score, or callable
-        None watches validation loss + tradeoff * cost; "loss" the loss alone; a name from `costframe.training.scoring` or
-        a function of (labels, predictions), a score of which more is better.
+        None watches validation loss + tradeoff * cost; "loss" the loss alone; a name from
+        `costframe.training.scoring` or a function of (labels, predictions), a score of which more is better.
 
     Raises
     ------
