@@ -128,6 +128,12 @@ def test_the_interval_knows_of_both_errors():
     assert Frontier((sure,), "roc_auc", "unit", 1).interval(sure) == pytest.approx((0.99 - 1.645 * 0.05, 1.0))
 
 
+def test_the_interval_allows_for_what_more_rows_may_teach():
+    folds = point(0.8, 1, score_error=0.03, test_error=0.04, rows_lacked=0.25)
+    low, high = Frontier((folds,), "r2", "unit", 1).interval(folds)
+    assert (low, high) == pytest.approx((0.8 - 1.645 * 0.05, 0.8 + 0.25 * 0.2 + 1.645 * 0.05))
+
+
 def test_choices_are_never_made_on_test():
     lucky = point(0.5, 5, test_score=1.0, test_cost=0.0)
     good = point(0.9, 5, test_score=0.0, test_cost=99.0)

@@ -49,11 +49,14 @@ class Estimate:
         Standard error.
     influence : float64 (n,) or None
         How far each row moves the score; the last rows are those of valid.
+    rows_lacked : float
+        Share of the kept model's rows that the models behind the estimate were not trained on.
     """
 
     score: float
     error: float
     influence: NDArray[np.float64] | None = field(default=None, repr=False)
+    rows_lacked: float = 0.0
 
 
 def on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:

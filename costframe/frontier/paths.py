@@ -139,7 +139,8 @@ def _own(point: Any) -> Estimate | None:
     error = getattr(point, "error", None)
     if error is None:
         return None
-    return Estimate(float(point.score), float(error), getattr(point, "influence", None))
+    lacked = float(getattr(point, "rows_lacked", 0.0))
+    return Estimate(float(point.score), float(error), getattr(point, "influence", None), lacked)
 
 
 def _alike(trial: Trial, fold: Fold, model: Any, path: ModelPath, chosen: Sequence[Any], plain: Any) -> list[Estimate]:

@@ -59,6 +59,8 @@ class Point:
         Mean trips to the sources that a row takes, over a few of the test (else valid) rows.
     seconds : float
         Time to fit; on a path, an equal share of the time of all its points.
+    rows_lacked : float
+        Share of the model's rows that the models behind `score` were not trained on; 0 where the model itself was judged.
     """
 
     algorithm: str
@@ -74,6 +76,7 @@ class Point:
     n_learners: int
     rounds: float
     seconds: float
+    rows_lacked: float = 0.0
 
 
 @frozen(eq=False)
@@ -226,10 +229,13 @@ class Frontier:
     def interval(self, point: Point) -> tuple[float, float]:
         """Return where the score on test should be in nine of ten cases; without test rows, on very many rows.
 
-        It is score +- 1.645 * sqrt(score_error^2 + test_error^2), and ends at 1, which no score is above.
+        It is score +- 1.645 * sqrt(score_error^2 + test_error^2). Where the score comes from models of fewer rows, what
+        it lacks to 1 may fall by as large a share as the rows grow, rows_lacked * (1 - score), and the upper end is
+        higher by that. It ends at 1, which no score is above.
         """
         margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
-        return point.score - margin, min(point.score + margin, 1.0)
+        learned = point.rows_lacked * max(1.0 - point.score, 0.0)
+        return point.score - margin, min(point.score + learned + margin, 1.0)
 
     def model(self, point: Point) -> Any:
         """Return the fitted estimator of a point."""

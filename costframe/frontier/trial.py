@@ -140,6 +140,7 @@ class Trial:
             n_learners=n_learners,
             rounds=_mean_rounds(model, last.X),
             seconds=seconds,
+            rows_lacked=known.rows_lacked,
         )
         return Fitted(point, model, known.influence)
 

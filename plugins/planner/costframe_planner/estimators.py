@@ -14,9 +14,9 @@ from costframe.training.progress import track_share
 from costframe.trees.annealing.anneal import check_limits
 from costframe.trees.boosting.monitor import scorer
 from costframe_planner.base import Base
-from costframe_planner.path import better_plan, measure_path
+from costframe_planner.path import better_plan, measure_path, single
 from costframe_planner.planner import train_plain, train_planner
-from costframe_planner.predictor import alone, planned
+from costframe_planner.predictor import planned
 from costframe_planner.problem import Problem
 from costframe_planner.settings import Settings
 
@@ -40,6 +40,7 @@ class _Planner(CostAwareEstimator):
 
     searches_sets: ClassVar = True
     _takes_categories: ClassVar = True
+    _rounds: ClassVar = 300
 
     costs: Any = None
     tradeoff: float = 1e-3
@@ -103,7 +104,7 @@ class _Planner(CostAwareEstimator):
         problem, tradeoff = self._problem(data), float(self.tradeoff)
         with track_share("Planner", verbose=self.verbose) as told:
             if tradeoff == 0:  # prices do not count, so there is nothing to plan
-                return alone(data, train_plain(problem))
+                return single(problem, data, *train_plain(problem))
             trained = train_planner(problem, told)
             return planned(data, trained, tradeoff, better_plan(problem, trained, tradeoff))
 
@@ -127,7 +128,7 @@ class _Planner(CostAwareEstimator):
         return Settings(
             n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
             max_tries=resolve("max_tries", self.max_tries, 150, low=1, whole=True),
-            n_estimators=resolve("n_estimators", self.n_estimators, 300, low=1, whole=True),
+            n_estimators=resolve("n_estimators", self.n_estimators, self._rounds, low=1, whole=True),
             learning_rate=self.learning_rate,
             max_leaves=self.max_leaves,
             min_samples_leaf=resolve("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
@@ -198,5 +199,8 @@ class PlannerRegressor(CostAwareRegressor, _Planner):
 class PlannerRanker(CostAwareRanker, _Planner):
     """The planner for rankings: squared loss of grades; queries given as `qid` are kept together in folds.
 
-    Parameters are those of `PlannerClassifier` without `class_weight`; `base` is a regressor.
+    Parameters are those of `PlannerClassifier` without `class_weight`; `base` is a regressor, and trees have 600 rounds
+    at most and steps of 0.08.
     """
+
+    _rounds: ClassVar = 600

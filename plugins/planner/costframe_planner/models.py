@@ -26,7 +26,8 @@ __all__ = ["SetModel", "train_models"]
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
 _ROWS_TO_TRY = 12_000
-_STEPS = (5_000, 500, 0.08), (np.inf, np.inf, 0.2)  # up to so many rows and features
+_STEP, _LONG_STEP = 0.08, 0.2
+_SMALL = 5_000, 500  # rows and features of a table up to which steps are short; those of rankings always are
 _PATIENCE = 20
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
 _MANY = 150  # features of a set; of more, fewer bins do
@@ -60,7 +61,8 @@ class SetModel:
 def choose_shape(problem: Problem) -> TreeShape:
     """Choose the size of trees by the loss out of fold of a model on all features, on some of the rows."""
     settings, n, d = problem.settings, problem.n_rows, problem.data.bins.shape[1]
-    step = settings.learning_rate or next(step for rows, columns, step in _STEPS if n <= rows and d <= columns)
+    short = problem.rows.qid is not None or (n <= _SMALL[0] and d <= _SMALL[1])
+    step = settings.learning_rate or (_STEP if short else _LONG_STEP)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
     shapes = [problem.shape(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:

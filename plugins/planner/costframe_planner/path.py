@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.boosting.many import ManyFolds
     from costframe.trees.boosting.monitor import Predicted
+    from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
     from costframe_planner.problem import Problem
 
     Score = Callable[[Predicted], float]
 
-__all__ = ["PlanPoint", "PlannedPath", "measure_path"]
+__all__ = ["PlanPoint", "PlannedPath", "better_plan", "measure_path", "single"]
 
 _TRADEOFFS = 36  # from where prices hardly count to where nothing is bought
 _LEAST, _MOST = 1e-4, 30.0  # in units of (loss of the constant) / (cost of all features)
@@ -59,6 +60,8 @@ class PlanPoint:
         How far each row of train and then of valid moves the score; see `costframe.training.influence`.
     n_rounds : int
         Stops that it has.
+    rows_lacked : float
+        Share of the rows that the models behind the score were not trained on.
     """
 
     tradeoff: float
@@ -71,6 +74,7 @@ class PlanPoint:
     n_rounds: int
     weighed: float = field(default=np.nan, repr=False)
     influence: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
+    rows_lacked: float = field(default=0.0, repr=False)
 
 
 @frozen(eq=False)
@@ -104,7 +108,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if not -1 <= point.stop < len(self.trained.models):
             raise ParameterError(f"point: expected one of this path's, got {point!r}")
         if point.stop >= 0:
-            return alone(self.data, self.trained.models[point.stop])
+            return single(self.problem, self.data, self.trained.models[0], self.trained.models[point.stop])
         made = induce(self.problem, self.trained, point.tradeoff, whole=True) if point.induced else None
         return planned(self.data, self.trained, point.tradeoff, made)
 
@@ -132,7 +136,8 @@ class PlannedPath(MeasuredPath[PlanPoint]):
             moved = -rows.weight * (lost - np.average(lost, weights=rows.weight)) / rows.total_weight
         else:
             moved = influence(self.scoring, rows.y, _predictions(self.problem, scores), rows.uneven_weight, rows.qid)
-        return evolve(point, error=standard_error(moved), influence=moved)
+        lacked = 1.0 / len(np.unique(self.problem.fold)) if point.n_rounds else 0.0  # a constant learns nothing
+        return evolve(point, error=standard_error(moved), influence=moved, rows_lacked=lacked)
 
 
 def measure_path(
@@ -154,6 +159,11 @@ def measure_path(
             points.append(_measured(problem, trained, _unknown(tradeoff, induced=True), score))
             told(0.9 + 0.02 * done)
     return PlannedPath(tuple(points), trained, problem, data, scoring)
+
+
+def single(problem: Problem, data: TrainingData, nothing: SetModel, model: SetModel) -> PlannedPredictor:
+    """Return the model of one set for all rows; `nothing` is the constant."""
+    return alone(data, nothing, model, float(np.average(nothing.losses - model.losses, weights=problem.rows.weight)))
 
 
 def better_plan(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFolds] | None:

@@ -70,9 +70,10 @@ def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
 
 
-def train_plain(problem: Problem) -> SetModel:
-    """Train the model on all features alone, for where prices do not count."""
-    return train_models(problem, [frozenset(range(len(problem.prices.cost)))])[0]
+def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
+    """Train the constant and the model on all features, for where prices do not count."""
+    nothing, everything = train_models(problem, [frozenset(), frozenset(range(len(problem.prices.cost)))])
+    return nothing, everything
 
 
 def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:

@@ -30,11 +30,19 @@ __all__ = ["alone", "planned"]
 NAME = "base"  # what a saved model calls its opaque learners, with their numbers
 
 
-def alone(data: TrainingData, model: SetModel) -> PlannedPredictor:
-    """Return the model of one set, for all rows."""
-    bank, answers = _answers(data, [model])
-    gains = _gains_bank(data, [], len(model.answer.intercept))
-    return PlannedPredictor(bank, gains, [Stop(model.features, *answers)], costs=data.costs)
+def alone(data: TrainingData, nothing: SetModel, model: SetModel, gain: float) -> PlannedPredictor:
+    """Return the model of one set, for all rows.
+
+    A given model may not answer rows that lack features, so under a cap the constant `nothing` does; by default all rows
+    go on from there, as on average they lose less by `gain`.
+    """
+    models = [model] if isinstance(model.learners, TreeTable) else [nothing, model]
+    bank, answers = _answers(data, models)
+    stops = [Stop(each.features, answer) for each, answer in zip(models, answers, strict=True)]
+    if len(models) > 1:
+        onwards = min(-gain, -np.finfo(np.float64).tiny)
+        stops[0] = evolve(stops[0], gains=_sum(np.empty(0, np.int64), np.array([onwards])))
+    return PlannedPredictor(bank, _gains_bank(data, [], len(model.answer.intercept)), stops, costs=data.costs)
 
 
 def planned(

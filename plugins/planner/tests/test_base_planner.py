@@ -232,3 +232,14 @@ def test_verbose_shows_a_bar(capsys):
     assert "Planner" in capsys.readouterr().err
     PlannerClassifier(COSTS, **QUICK).fit(X, y)
     assert not capsys.readouterr().err
+
+
+def test_under_a_cap_the_model_of_one_set_gives_way_to_the_constant():
+    X, y = rows(missing=0.0)
+    model = PlannerClassifier(tradeoff=0.0, base=LogisticRegression()).fit(X, y)
+    full = model.predictor_.predict(X)
+    assert np.ptp(full) > 0.5
+    assert (model.predictor_.cost(X).acquisition == X.shape[1]).all()
+    capped = model.predictor_.predict(X, max_cost=X.shape[1] - 0.5)
+    assert capped == pytest.approx(np.full(len(X), np.mean(y == model.classes_[1])), abs=0.02)
+    assert model.predictor_.predict(X, max_cost=X.shape[1]) == pytest.approx(full)
