@@ -26,7 +26,7 @@ from peers_sides import as_dataset, fitted
 from costframe.core.errors import CostframeError
 from costframe.datasets import load
 from costframe.datasets.splits import split_rows
-from costframe.frontier.entrants import check_algorithms
+from costframe.frontier.checks import check_algorithms
 from costframe.frontier.sweep import frontier_of
 
 if TYPE_CHECKING:

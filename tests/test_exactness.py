@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.cost.stage_visits import stage_costs
+from costframe.core.cost.soft import stage_costs
 from costframe.core.errors import CostframeError
 from costframe.core.learners.links import log_odds
 from costframe.testing.counting import CountingSource

@@ -10,8 +10,8 @@ from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
+from costframe.frontier.choice import beating_constant, best_first, cheapest_as_good
 from costframe.frontier.estimates import difference_error
-from costframe.frontier.selection import beating_constant, best_first, cheapest_as_good
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +60,8 @@ class Point:
     seconds : float
         Time to fit; on a path, an equal share of the time of all its points.
     rows_lacked : float
-        Share of the model's rows that the models behind `score` were not trained on; 0 where the model itself was judged.
+        Share of the model's rows that the models behind `score` were not trained on; 0 where the model itself was
+        judged.
     """
 
     algorithm: str
@@ -158,9 +159,9 @@ class Frontier:
         parameters : mapping, optional
             Further parameters of every estimator.
         progress : callable, optional
-            Is told `(done, total, text)` before and after each fit.
+            Called with `(done, total, text)` before and after each fit.
         failed : callable, optional
-            Is told `(algorithm, error)` of an algorithm that cannot be fitted, and the others go on; also of those that
+            Called with `(algorithm, error)` if an algorithm cannot be fitted, and the others go on; also for those that
             were not named and are for two classes only, where there are more. Without it, the first such error is
             raised.
 

@@ -10,14 +10,13 @@ import numpy as np
 from costframe.core.checks import check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import estimator
-from costframe.frontier.blame import blaming, nothing_left
-from costframe.frontier.checks import check_amounts, check_fits
-from costframe.frontier.counting import Count, counted
-from costframe.frontier.entrants import check_algorithms, left_out
+from costframe.frontier.checks import check_algorithms, check_amounts, check_fits, left_out
+from costframe.frontier.errors import naming_failures, nothing_left
 from costframe.frontier.estimates import less_chance, less_chance_of_union
 from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along, fits_path
 from costframe.frontier.points import Frontier
+from costframe.frontier.progress import Count, counted
 from costframe.frontier.promises import Promises, fit_promising
 from costframe.frontier.refine import REFINEMENTS, fill, refine
 from costframe.frontier.rows import Rows
@@ -87,7 +86,7 @@ def frontier_of(found: Sequence[Fitted], score: str, unit: str, full_cost: float
 
 
 def fit_all(
-    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, told: Progress
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, progress: Progress
 ) -> list[Fitted]:
     """Fit at the given tradeoffs, or along a path, or at 0 and a grid; then what a budget asks for, and within sets."""
     if points is not None:
@@ -95,31 +94,31 @@ def fit_all(
     along = tradeoffs is None and fits_path(trial)
     front: list[tuple[float, float]] = []
     if along:
-        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, told)
+        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, progress)
     elif tradeoffs is None:
-        found = _fit_grid(trial, points or POINTS_OF_FITS, told)
+        found = _fit_grid(trial, points or POINTS_OF_FITS, progress)
     else:
-        found = [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
+        found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if budget is not None and not along:
-        found += refine(trial, found, budget, counted(told, len(found), REFINEMENTS))
+        found += refine(trial, found, budget, counted(progress, len(found), REFINEMENTS))
     if tradeoffs is None or budget is not None:
-        told_on = counted(told, points or POINTS_OF_PATHS if along else len(found), 0)
-        found += fit_promising(trial, found, front, budget, told_on, repeat=along or trial.fits_repeat)
+        counted_on = counted(progress, points or POINTS_OF_PATHS if along else len(found), 0)
+        found += fit_promising(trial, found, front, budget, counted_on, repeat=along or trial.fits_repeat)
     found = less_chance(found)
     return found if along or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
-def _fit_grid(trial: Trial, points: int, told: Progress) -> list[Fitted]:
-    """Fit at 0 and at a grid whose scale the fit at 0 tells.
+def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
+    """Fit at 0 and at a grid whose scale follows from the fit at 0.
 
     Where the upper end of the grid would bring nothing but constants, its fits go where costs differ most instead.
     """
-    plain = fit_at(trial, 0.0, told, 0, points)
+    plain = fit_at(trial, 0.0, progress, 0, points)
     found = [plain]
     for tradeoff in grid(*cost_scales(plain), loss_of_constant(plain.model, trial.train), points - 1):
-        found.append(fit_at(trial, float(tradeoff), told, len(found), points))
+        found.append(fit_at(trial, float(tradeoff), progress, len(found), points))
         if found[-1].point.n_features == 0:  # so it stays at all larger ones
-            return fill(trial, found, points, told)
+            return fill(trial, found, points, progress)
     return found
 
 
@@ -189,7 +188,7 @@ def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str
         def make(tradeoff: float) -> Any:
             return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
 
-        guard = functools.partial(blaming, name)
+        guard = functools.partial(naming_failures, name)
         return Trial(name, make, train, valid, test, score, guard, divided, folds is not None, promises)
 
     return make_trial

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.planned import PlannedPredictor
     from costframe.core.predictors.planned_walk import Walked
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.stop_prices import StopPrices
+    from costframe.core.stages.stops import StopPrices
 
 __all__ = ["StopsSeen", "see_stops", "stops_without_rows"]
 

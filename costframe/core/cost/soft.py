@@ -9,8 +9,11 @@ from attrs import frozen
 from scipy.special import expit
 
 from costframe.core.cost.report import Charges
-from costframe.core.cost.stage_visits import StageVisits
+from costframe.core.learners.bits import bits_of
+from costframe.core.stages.reading import marks_for
+from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Route
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.reading import ReadingMarks
 
-__all__ = ["soft_charges"]
+__all__ = ["StageVisit", "StageVisits", "learners_at", "soft_charges", "stage_costs"]
 
 
 @frozen(eq=False)
@@ -104,3 +107,104 @@ def soft_charges(
         weight @ walk.resources,
         weight @ walk.reached,
     )
+
+
+@frozen(eq=False)
+class StageVisit:
+    """All rows at one stage, whether they would come there or not.
+
+    Attributes
+    ----------
+    scores : float64 (n,)
+        The first output's; zero for rows that were left out.
+    bought : bool (n, U)
+        Of the features that the tree uses: what is acquired by now.
+    new : bool (n, U)
+        What of it this stage acquires.
+    resources : bool (n, R)
+        Resources that it needs and no stage before it did.
+    comparisons : float64 (n,)
+        Money.
+    reused : float64 (n,)
+        How many uses of features were not the first.
+    """
+
+    scores: NDArray[np.float64]
+    bought: NDArray[np.bool_]
+    new: NDArray[np.bool_]
+    resources: NDArray[np.bool_]
+    comparisons: NDArray[np.float64]
+    reused: NDArray[np.float64]
+
+
+class StageVisits:
+    """Evaluates stages on some rows, parents before their children."""
+
+    def __init__(self, tree: StageTree, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
+        self._runner, self._tree = StageRunner(tree.bank, tree.layout, X, marks), tree
+        self._n_used = len(tree.layout.used)
+        self._needs = prices.needs[tree.layout.used]
+
+    def nothing(self) -> NDArray[np.bool_]:
+        """Return what is bought before the first stage: bool (n, U)."""
+        return np.zeros((len(self._runner.masks), self._n_used), np.bool_)
+
+    def visit(self, stage: int, bought: NDArray[np.bool_], rows: NDArray[np.int64]) -> StageVisit:
+        """Evaluate a stage for some rows; the others read nothing there."""
+        runner, n = self._runner, len(bought)
+        runner.masks[:] = 0
+        runner.spent[:] = 0
+        scores = np.zeros(n)
+        scores[rows] = runner.run(stage, rows)[:, 0]
+        now = bought | bits_of(runner.masks, self._n_used)
+        new = now & ~bought
+        resources = (now @ self._needs) & ~(bought @ self._needs)
+        return StageVisit(scores, now, new, resources, runner.spent[:, 0].copy(), runner.spent[:, 1] - new.sum(axis=1))
+
+
+def learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
+    """float64 (stages,): what the learners cost that each stage is the first on its way to evaluate."""
+    layout = tree.layout
+    stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
+    paid = np.where(layout.fresh, prices.learner * tree.bank.evaluation[layout.learner], 0.0)
+    return np.bincount(stage, weights=paid, minlength=len(tree.stages)).astype(np.float64)
+
+
+def stage_costs(
+    tree: StageTree,
+    prices: PriceArrays,
+    X: NDArray[np.float64],
+    acquisition: str = "path",
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Return what each stage would add to the cost of each row that came to it: float64 (n, stages).
+
+    With probabilities p_i^s of coming there, the expected cost of row i is sum_s p_i^s a_is; `prices.once` is left out.
+
+    Parameters
+    ----------
+    tree : StageTree
+    prices : PriceArrays
+        In the order of the tree's features.
+    X : float64 (n, d)
+    acquisition : {"path", "learner"}
+    """
+    marks, learners = marks_for(tree.bank, tree.layout, prices, acquisition), learners_at(tree, prices)
+    used = tree.layout.used
+    costs = np.empty((len(X), len(tree.stages)))
+
+    def chunk(part: slice) -> None:
+        visits = StageVisits(tree, prices, marks, X[part])
+        everyone = np.arange(part.stop - part.start)
+        waiting = [(0, visits.nothing())]
+        while waiting:
+            stage, bought = waiting.pop()
+            seen = visits.visit(stage, bought, everyone)
+            money = seen.new @ prices.cost[used] + seen.resources @ prices.resource_cost
+            costs[part, stage] = money + seen.comparisons + prices.reuse * seen.reused + learners[stage]
+            following = tree.stages[stage]
+            if isinstance(following, Route):
+                waiting += [(following.above, seen.bought), (following.below, seen.bought)]
+
+    over_chunks(chunk, len(X), n_jobs)
+    return costs

@@ -10,8 +10,7 @@ from attrs import evolve
 from costframe.core.caps.capped import capped_charges
 from costframe.core.cost.hard import hard_charges
 from costframe.core.cost.report import Charges, sum_charges
-from costframe.core.cost.soft import soft_charges
-from costframe.core.cost.stage_visits import learners_at
+from costframe.core.cost.soft import learners_at, soft_charges
 from costframe.core.stages.reading import marks_for
 from costframe.core.threads import over_chunks
 

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import members
 from costframe.core.prices.limits import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
-    from costframe.core.stages.stop_prices import StopPrices
+    from costframe.core.predictors.planned_walk import Walked
+    from costframe.core.stages.stops import StopPrices
 
-__all__ = ["COMPLETE", "CUT", "REASONS", "UNAVAILABLE", "Terms"]
+__all__ = ["COMPLETE", "CUT", "REASONS", "UNAVAILABLE", "Terms", "planned_charges"]
 
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
+
+
 REASONS = ("complete", "max_cost", "unavailable")
 
 
@@ -154,3 +160,40 @@ class Terms:
         """Bool (m - 1 - stop,): whether a row that went on to a later stop would still be within the cap."""
         total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]
         return np.array([total((paid | bundle) & ~self.known) <= self.threshold for bundle in bundles], np.bool_)
+
+
+def planned_charges(
+    parts: Sequence[Walked],
+    terms: Terms,
+    weight: NDArray[np.float64],
+    linked: Callable[[Walked], NDArray[np.float64]],
+) -> Charges:
+    """Charge rows that were sent through a plan, part by part; `linked` makes predictions of their scores."""
+    ends = np.cumsum([len(part.exits) for part in parts])
+    return sum_charges([
+        _charge(part, terms, weight[end - len(part.exits) : end], linked(part))
+        for part, end in zip(parts, ends, strict=True)
+    ])  # fmt: skip
+
+
+def _charge(part: Walked, terms: Terms, weight: NDArray[np.float64], predictions: NDArray[np.float64]) -> Charges:
+    d, n_items = len(terms.prices.prices.cost), sum(terms.prices.prices.needs.shape)
+    bought = np.zeros((len(part.paid), n_items))
+    for account, items in enumerate(part.paid):
+        bought[account, list(members(items))] = True
+    cost = np.array([terms.prices.total(items) for items in part.paid])
+    of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
+    none = np.zeros(len(part.exits))
+    return Charges(
+        acquired=bought[part.account, :d] > 0,
+        acquisition=cost[part.account],
+        learners=none,
+        comparisons=none,
+        reuse=none,
+        feature_weight=of_account[:d],
+        resource_weight=of_account[d:],
+        stage_weight=np.array([weight[visit.rows].sum() for visit in part.visits]),
+        predictions=predictions,
+        rounds=part.rounds,
+        cut=part.why != COMPLETE if terms.limited else None,
+    )
