@@ -1,5 +1,7 @@
 """Rows, prices and a bank from other rows, for algorithms that weigh banks."""
 
+from functools import cache
+
 import numpy as np
 
 import costframe as cf
@@ -24,6 +26,7 @@ def table(seed, n):
     return X, y.astype(int)
 
 
+@cache
 def boosted(n_estimators=100, n=2000):
     """Trees on other rows than the tests'."""
     X, y = table(0, n)
