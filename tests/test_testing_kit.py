@@ -125,6 +125,19 @@ def test_an_error_inside_a_plugin_is_a_failure_and_says_where():
         check_algorithm(algorithm)
 
 
+def test_laws_that_compare_fits_are_not_for_algorithms_that_draw():
+    class Draws(broken_plugins.StumpsRegressor):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.non_deterministic = True
+            return tags
+
+    names = {check.law.name for check in checks(Algorithm("draws", "s", "r", regressor=Draws))}
+    sure = {law.name for law in laws().values() if law.compares_fits}
+    assert {"deterministic", "unit_of_prices_is_free", "threads_change_nothing"} <= sure
+    assert names == set(laws()) - sure
+
+
 def test_a_classifier_for_two_classes_is_not_checked_on_three():
     algorithm = broken("RefusesDarkly")
     assert {check.case.title for check in checks(algorithm)} == {"classifier-2"}

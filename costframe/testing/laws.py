@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from costframe.testing.case import Case
 
-__all__ = ["Law", "law", "laws"]
+__all__ = ["Law", "law", "law_of_fits", "laws"]
 
 
 @frozen
 class Law:
-    """A law: its name, what it protects, and the function that raises where it is broken."""
+    """A law.
+
+    Attributes
+    ----------
+    name : str
+    protects : str
+        What a user loses where it is broken.
+    check : callable
+        Raises where it is broken.
+    compares_fits : bool
+        Whether it compares two fits, which algorithms that draw at random cannot promise.
+    """
 
     name: str
     protects: str
     check: Callable[[Case], None]
+    compares_fits: bool = False
 
 
 _LAWS: dict[str, Law] = {}
@@ -32,6 +44,13 @@ def law(check: Callable[[Case], None]) -> Callable[[Case], None]:
     if name in _LAWS or not text:
         raise ValueError(f"law {name!r}: expected a new name and a docstring")
     _LAWS[name] = Law(name, text.strip().partition("\n")[0], check)
+    return check
+
+
+def law_of_fits(check: Callable[[Case], None]) -> Callable[[Case], None]:
+    """Make a function a law that compares two fits."""
+    law(check)
+    _LAWS[check.__name__] = evolve(_LAWS[check.__name__], compares_fits=True)
     return check
 
 
