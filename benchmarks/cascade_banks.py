@@ -76,7 +76,7 @@ def _boosted(data: Table, rows: Part, seed: int, trees: int) -> cf.StageTree:
         engine="cart",
         n_estimators=trees,
         min_samples_leaf=_leaf(rows),
-        column_share=data.kind.column_share,
+        max_features=data.kind.max_features,
         sample_weight=rows.weight,
         feature_names=data.costs.names,
         random_state=seed,

@@ -33,7 +33,7 @@ class Kind:
         The first is what figures show.
     relevant : int
         The least label that is positive; 0 makes all positive but the last class, the healthy of thyroid.
-    column_share : float
+    max_features : float
         Of the columns that a tree of the bank is grown on.
     splits : int
     ranking : bool
@@ -42,7 +42,7 @@ class Kind:
     source: str
     scores: tuple[str, ...]
     relevant: int
-    column_share: float
+    max_features: float
     splits: int
     ranking: bool = False
 

@@ -68,7 +68,7 @@ class Problem:
             2 * y[ends[1] :] - 1,
             n_estimators=n_trees,
             max_depth=4,
-            column_share=0.05,
+            max_features=0.05,
             feature_names=names,
             n_jobs=1,
         )

@@ -109,7 +109,7 @@ def _boosted(
     payers = Payers(weight, np.ones(len(rows)), np.zeros(rows.X.shape, np.bool_))
     prices = price_table(trees.kind, data.prices, payers, tradeoff, rows.uneven_weight).cheap
     if read is not None and trees.kind != "cegb":
-        prices.waive(read, np.asarray(data.prices.needs[read].any(axis=0)))
+        prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
     grow = binning.grower(trees, None if inside is None else np.flatnonzero(inside), read)
     return boost(
         rows,
