@@ -9,8 +9,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
+from costframe.adoption.fitted_model import PrefittedWarning
 from costframe_adapt import AdaptClassifier
-from costframe_adapt.expensive.finding import PrefittedWarning
 from costframe_cegb import CEGBClassifier
 
 __all__ = [
