@@ -1,4 +1,4 @@
-"""The stops of a plan: sets of features, the models that answer there, and what may be gained further on."""
+"""Stops of a plan: sets of features, the models that answer there, and expected gains of later stops."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _columns(features: object) -> NDArray[np.int64]:
 
 @frozen(eq=False)
 class Stop:
-    """A set of features that is bought whole, the model that answers there, and what may be gained further on.
+    """A set of features that is bought whole, the model that answers there, and the expected gains of later stops.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Stop:
     answer : Answer
         Over the predictor's `bank`; it reads these features only.
     gains : Answer or None
-        Over the predictor's `gains_bank`: for each later stop j, in order, the expected loss there minus that here. It
-        reads these features, and the scores of `answer`. No prices are in it. None at the last stop.
+        Over the predictor's `gains_bank`: for each later stop j, in order, the expected loss there minus that here,
+        without prices. It reads these features and the scores of `answer`. None at the last stop.
     planned : Answer or None
-        The same for the prices and the tradeoff of the predictor alone: the expected loss from each later stop on,
-        with all that is still bought from there on. Used in place of `gains` at these prices and this tradeoff, where
-        nothing is known or unavailable; with a cap, for as long as what it chooses can be paid.
+        The same at the predictor's own prices and tradeoff: the expected loss from each later stop on, with the
+        price of all purchases from there on. It replaces `gains` at these prices and this tradeoff, where nothing is
+        known or unavailable; with a cap, as long as the row can pay for its choice.
     """
 
     features: NDArray[np.int64] = field(converter=_columns)
@@ -69,7 +69,7 @@ def as_stops(stops: Iterable[Stop]) -> tuple[Stop, ...]:
 
 
 def check_stops(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> None:
-    """Refuse stops that do not fit the banks or each other."""
+    """Refuse stops that do not fit the banks or one another."""
     if not stops:
         raise StageError("stops: expected at least one, got none")
     for number, stop in enumerate(stops):
@@ -125,8 +125,7 @@ def _check_answer(
 class StopPrices:
     """The prices of m stops.
 
-    Every sum is rounded once (`math.fsum`), so it depends on what is summed and not on the order; and where one price
-    falls, no sum rises.
+    Every sum is rounded once (`math.fsum`): it does not depend on the order, and a lower price never raises a sum.
 
     Attributes
     ----------
@@ -146,26 +145,26 @@ class StopPrices:
         self.to_later = lru_cache(4096)(self._to_later)
 
     def items(self, features: Iterable[int]) -> int:
-        """Return features, given as columns, with all resources that they need."""
+        """Return the items of features, given as columns: themselves and all resources that they need."""
         found = 0
         for f in features:
             found |= self._items[f]
         return found
 
     def _total(self, items: int) -> float:
-        """Return what items cost a row together."""
+        """Return the price of a set of items for one row."""
         return math.fsum(self._amounts[i] for i in members(items))
 
     def _to_later(self, paid: int, stop: int) -> NDArray[np.float64]:
         """Return the price of going from one stop to each later one, float64 (m - 1 - stop,); `paid` items are free.
 
-        It is what is weighed against gains, with a row's share of what is paid once for a batch.
+        It includes a row's share of once-per-batch prices, and is compared with gains.
         """
         further = [bundle & ~paid for bundle in self.bundles[stop + 1 :]]
         return np.array([math.fsum(self._weighed[i] for i in members(items)) for items in further], np.float64)
 
 
-@lru_cache(maxsize=64)  # every inquiry asks; prices are compared by identity, and CostModel.select returns the same
+@lru_cache(maxsize=64)  # for every inquiry; prices compare by identity, and CostModel.select returns the same
 def stop_prices(prices: PriceArrays, sets: tuple[int, ...], batch: float | None = None) -> StopPrices:
     """Prepare the prices of stops whose features are `sets`, one bit a column; `batch` rows share once-prices.
 
