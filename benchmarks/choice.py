@@ -27,11 +27,11 @@ from costframe.core.errors import CostframeError
 from costframe.datasets import load
 from costframe.datasets.splits import split_rows
 from costframe.frontier.checks import check_algorithms
-from costframe.frontier.sweep import frontier_of
+from costframe.frontier.frontier import Frontier
 
 if TYPE_CHECKING:
     from costframe.datasets import Dataset
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.points import Point
 
 EMBEDDED = "breast-cancer"
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.5)
@@ -70,7 +70,7 @@ def main() -> None:
             if len(sides) > 1:
                 sides["union"] = [each for found in sides.values() for each in found]
             for side, found in sides.items():
-                cases += choices(side, frontier_of(found, score, data.costs.unit, data.full_cost))
+                cases += choices(side, Frontier.of(found, score, data.costs.unit, data.full_cost))
         say(name, cases)
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
     from costframe.report.terminal import Output
 
 __all__ = ["fit"]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
 
 __all__ = ["UselessBudgetWarning", "beating_constant", "best_first", "cheapest_as_good", "nothing_useful"]
 

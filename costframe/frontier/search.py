@@ -15,8 +15,9 @@ from costframe.core.errors import ParameterError
 from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
 from costframe.frontier.choice import UselessBudgetWarning, nothing_useful
 from costframe.frontier.folds import folds_of
+from costframe.frontier.frontier import Frontier
 from costframe.frontier.rows import Rows
-from costframe.frontier.sweep import fit_all, frontier_of
+from costframe.frontier.sweep import fit_all
 from costframe.frontier.trial import Trial, silent
 from costframe.training.scoring import default_score, score_named
 
@@ -200,7 +201,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         with bar(silent if not self.verbose else None) as progress:
             found = fit_all(trial, self.tradeoffs, self.points, self.budget, progress)
         costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
-        self.frontier_ = frontier_of(found, trial.score, costs.unit, costs.full_cost(names))
+        self.frontier_ = Frontier.of(found, trial.score, costs.unit, costs.full_cost(names))
         self.best_point_ = self.frontier_.within(self.budget)
         if text := nothing_useful(self.frontier_, self.best_point_, self.budget):
             warnings.warn(text, UselessBudgetWarning, stacklevel=3)

@@ -12,10 +12,9 @@ from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import estimator
 from costframe.frontier.checks import check_algorithms, check_amounts, check_fits, left_out
 from costframe.frontier.errors import naming_failures, nothing_left
-from costframe.frontier.estimates import less_chance, less_chance_of_union
+from costframe.frontier.estimates import less_chance
 from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along, fits_path
-from costframe.frontier.points import Frontier
 from costframe.frontier.progress import Count, counted
 from costframe.frontier.promises import Promises, fit_promising
 from costframe.frontier.refine import REFINEMENTS, fill, refine
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Fitted, Progress
 
-__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "frontier_of", "grid", "sweep", "trials"]
+__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "grid", "sweep", "trials"]
 
 POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; what is on a path costs no fit, and a table has room for it
 
@@ -48,8 +47,8 @@ def sweep(
     parameters: Mapping[str, Any],
     progress: Progress | None,
     failed: Callable[[str, CostframeError], None] | None = None,
-) -> Frontier:
-    """Fit algorithms at many tradeoffs; see `Frontier.sweep`."""
+) -> tuple[list[Fitted], str, Dataset]:
+    """Fit algorithms at many tradeoffs; see `Frontier.sweep`. Also returned are the name of the score and the data."""
     if isinstance(data, str):
         from costframe.datasets import load
 
@@ -74,15 +73,7 @@ def sweep(
             failed(name, error)
     if errors and not found:
         raise nothing_left(errors)
-    return frontier_of(found, score, data.costs.unit, data.full_cost)
-
-
-def frontier_of(found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Frontier:
-    """Return the frontier of fitted models, their scores less what chance adds to the best of several algorithms."""
-    kept = less_chance_of_union(found)
-    parts = (tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence"))
-    points, models, influences = parts
-    return Frontier(points, score, unit, full_cost, models, influences)
+    return found, score, data
 
 
 def fit_all(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from costframe.hooks import Algorithm
     from costframe.testing.case import Case
-    from costframe.testing.laws import Law
+    from costframe.testing.law import Law
 
 __all__ = ["Check", "ConformanceError", "check_algorithm", "checks", "parametrize_algorithm"]
 

@@ -14,7 +14,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.counting import inquire
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
+from costframe.testing.law import law
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.testing.case import expect, same_bits
 from costframe.testing.counting import inquire
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
+from costframe.testing.law import law
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ import numpy as np
 
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.data import COSTS, make_table
-from costframe.testing.laws import law, law_of_fits
+from costframe.testing.law import law, law_of_fits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
