@@ -1,4 +1,4 @@
-"""How texts for people list and count things."""
+"""Counts and lists of names in texts for people."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["counted", "listed"]
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a number of things: 1 value, 2 values."""
+    """Return a number with its noun: 1 value, 2 values."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def listed(names: Iterable[str], most: int = 4) -> str:
-    """Return names as an error text quotes them, at most `most` of them."""
+    """Return at most `most` names as an error text quotes them."""
     every = [repr(name) for name in names]
     more = len(every) - most
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")

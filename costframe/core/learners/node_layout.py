@@ -25,8 +25,8 @@ class NodeLayout:
     """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
 
     A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A
-    feature has a code column for nodes that send NaN left (code 0) and one for those that send it right (NAN_RIGHT),
-    and one for nodes that test for categories, whose word holds a mark (the highest bit) and where their bits begin.
+    feature has one code column for nodes that send NaN left (code 0), one for nodes that send it right (NAN_RIGHT), and
+    one for nodes that test for categories, whose word holds a mark (the highest bit) and the place of their bits.
     """
 
     root: NDArray[np.int64]  # (trees,)
@@ -47,7 +47,7 @@ class NodeLayout:
 
 
 def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
-    """Put the nodes of each tree in level order, siblings side by side, and their thresholds in codes."""
+    """Lay out the nodes of each tree in level order, siblings side by side, with thresholds as codes."""
     position = table.node_positions
     order, parents, current = [table.first[:-1]], [table.first[:-1]], table.first[:-1]
     while len(current):
@@ -125,7 +125,7 @@ class _Codes:
         for f in range(n_features):
             tests = order[bounds[f] : bounds[f + 1]]
             values = threshold[tests]
-            number = ~np.isnan(values)  # a threshold NaN passes no value: rank 0, below every code
+            number = ~np.isnan(values)  # no value passes a threshold NaN: rank 0, below every code
             cut = np.unique(values[number])
             rank[tests[number]] = np.searchsorted(cut, values[number]) + 1
             for left in np.unique(missing_left[tests])[::-1]:
@@ -140,7 +140,7 @@ class _Codes:
 
 
 def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
-    """uint64 (nodes, W): the features tested on the way to each node, one bit each."""
+    """Return the features tested on the path to each node, one bit each: uint64 (nodes, W)."""
     masks = np.zeros((len(nodes.word), word_count(n_features)), np.uint64)
     for level in nodes.levels:
         parent = nodes.parent[level]
@@ -151,7 +151,7 @@ def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
 
 
 def path_prices(nodes: NodeLayout, split: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 (nodes,): the price of the comparisons made before each node; `split` is that of one, by feature."""
+    """Return the price of the comparisons before each node, float64 (nodes,), for prices `split` of each feature's."""
     total = np.zeros(len(nodes.word))
     for level in nodes.levels:
         parent = nodes.parent[level]
@@ -161,9 +161,9 @@ def path_prices(nodes: NodeLayout, split: NDArray[np.float64]) -> NDArray[np.flo
 
 @frozen(eq=False)
 class CategoryCodes:
-    """What the tests for categories look up.
+    """Lookup tables of the tests for categories.
 
-    The code of a value is its rank among all categories that nodes test its feature for, and the number of these for
+    The code of a value is its rank among all categories in its feature's tests, or the number of these categories for
     any other value, NaN included. A row goes right iff bit `code & 63` of word `sets[word + (code >> 6)]` is set.
     """
 
@@ -173,11 +173,11 @@ class CategoryCodes:
     none: NDArray[np.uint32]  # (code columns for categories,): the code of any other value
     sets: NDArray[np.uint64]
     test_column: NDArray[np.int64]  # of each test for categories
-    test_word: NDArray[np.int64]  # likewise
+    test_word: NDArray[np.int64]  # of each test for categories
 
     @classmethod
     def of(cls, table: TreeTable, tests: NDArray[np.int64], n_features: int, n_columns: int) -> CategoryCodes:
-        """Make the lookups of the nodes `tests`, which have categories; code columns are numbered from `n_columns`."""
+        """Make the tables of the nodes `tests`, which have categories; number code columns from `n_columns`."""
         begin, feature = table.category_first, table.feature[tests]
         column, known = np.full(n_features, -1), [np.empty(0)] * n_features
         for number, f in enumerate(np.unique(feature)):
@@ -208,7 +208,7 @@ class CategoryCodes:
 
 
 def _right_bits(against: NDArray[np.int64], n_known: int, *, missing_left: bool) -> NDArray[np.uint64]:
-    """uint64 (words,): the codes that go right, of which `n_known` stands for all other values."""
+    """Return the bits of the codes that go right, uint64 (words,); the code `n_known` is that of all other values."""
     right = np.zeros(64 * word_count(n_known + 1), np.bool_)
     right[: n_known + 1] = not missing_left
     right[against] = missing_left

@@ -1,4 +1,4 @@
-"""Names and types of the columns of data frames, whichever library they come from."""
+"""Names and types of the columns of pandas' and polars' data frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and pola
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """Return the names of a data frame's columns; None where there are no columns, or none named by text."""
+    """Return the names of a data frame's columns; None for an array, or columns not named by text."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
@@ -31,17 +31,17 @@ def category_columns(X: Any) -> list[int]:
 
 
 def is_numeric(dtype: object) -> bool:
-    """Say by the name of a column's dtype whether it is one of numbers or truth values."""
+    """Return whether the name of a column's dtype is one of numbers or truth values."""
     return str(dtype).lower().startswith(_NUMBERS)
 
 
 def is_pandas(X: Any) -> bool:
-    """Say whether a frame or a column is of pandas, without importing it."""
+    """Return whether a frame or a column is of pandas, without importing pandas."""
     return type(X).__module__.startswith("pandas")
 
 
 def check_names(names: Sequence[str], whose: str) -> None:
-    """Refuse names that stand twice."""
+    """Refuse repeated names."""
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if list(names).count(name) > 1})
         raise DataError(f"{whose} name {listed(twice, 6)} more than once; names must be distinct")

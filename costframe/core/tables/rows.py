@@ -1,4 +1,4 @@
-"""Rows as the core reads them: float64, two-dimensional, columns in the order of the feature names."""
+"""Rows for the core: float64, two-dimensional, columns in the order of the feature names."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["as_names", "as_rows", "refuse_text"]
 
 
 def refuse_text(X: Any, what: str = "the data", hint: str = "") -> None:
-    """Refuse text where numbers belong, also text that spells a number, and column names that stand twice.
+    """Refuse text in place of numbers, also text that spells a number, and repeated column names.
 
-    `hint` ends what is said of a data frame's column.
+    `hint` ends the error text for a data frame's column.
     """
     names = column_names(X)
     if names is None:
@@ -40,35 +40,34 @@ def refuse_text(X: Any, what: str = "the data", hint: str = "") -> None:
 def _has_text(values: Any) -> bool:
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError):  # ragged, say; whoever converts it names the fault
+    except (TypeError, ValueError):  # for example ragged; the conversion names the fault
         return False
     return array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat))
 
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple; one text would come apart into letters, so it is refused."""
+    """Return names as a tuple; refuse one text, which a tuple would split into letters."""
     if isinstance(names, str):
         raise DataError(f"names: expected a list of names, got one text {names!r}")
     return tuple(names)
 
 
 def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None = None) -> NDArray[np.float64]:
-    """Make float64 rows of `X`.
+    """Return the rows of `X`: float64 (rows, features).
 
     Parameters
     ----------
     X : data frame, or array-like (rows, features)
-        A data frame (pandas, polars) is matched by name, whatever its column order, and may have further columns;
-        anything else by position.
+        A data frame (pandas, polars) is matched by name, and may have further columns; an array by position.
     feature_names : sequence of str
-        What the columns must be.
+        Names of the columns, in order.
     categories : mapping of str to tuple of str, optional
-        The labels of features whose categories are texts; their numbers take their places, as `categories.encode` says.
+        Labels of the features whose categories are texts; `categories.encode` replaces them by numbers.
 
     Raises
     ------
     DataError
-        If a column is missing, the shape does not fit, or a value is no number.
+        If a column is missing, the shape does not fit, or a value is not a number.
     """
     if type(X) is not np.ndarray or X.dtype != np.float64:
         X = encode(X, categories or {}, feature_names)
