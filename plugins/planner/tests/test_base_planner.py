@@ -77,7 +77,8 @@ def test_it_predicts_costs_and_steps_as_any_plan(base):
         inquiry, row = predictor.inquire(), fresh.iloc[place]
         while inquiry.needs:
             inquiry.supply({name: row[name] for name in inquiry.needs})
-        assert inquiry.answer.value == report.predictions[place]
+        # BLAS sums one row in another order than a table.
+        assert inquiry.answer.value == pytest.approx(report.predictions[place], rel=1e-12)
         assert inquiry.answer.cost == report.per_row[place]
     capped = model.cost(fresh, max_cost=3.0)
     assert capped.per_row.max() <= 3
