@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError, StorageError
-from costframe.core.plugins.registry import registry
+from costframe.core.registry import registry
 from costframe.hooks import Algorithm
 from costframe.testing import parametrize_algorithm
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
@@ -77,7 +77,7 @@ def test_it_predicts_costs_and_steps_as_any_plan(base):
         inquiry, row = predictor.inquire(), fresh.iloc[place]
         while inquiry.needs:
             inquiry.supply({name: row[name] for name in inquiry.needs})
-        # how a given model rounds may depend on how many rows it gets
+        # BLAS sums one row in another order than a table.
         assert inquiry.answer.value == pytest.approx(report.predictions[place], rel=1e-12)
         assert inquiry.answer.cost == report.per_row[place]
     capped = model.cost(fresh, max_cost=3.0)
