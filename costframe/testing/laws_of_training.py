@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 HUGE = 1e6
+UNIT = 1024  # a power of two, so that no digit changes
 
 
 @law
@@ -81,17 +82,16 @@ def zero_prices_are_plain(case: Case) -> None:
 
 @law_of_fits
 def unit_of_prices_is_free(case: Case) -> None:
-    """Prices twice as high at half the tradeoff give the same model at twice the cost."""
-    table = COSTS.to_dict()
-    doubled = {kind: {name: {**_entry(entry), "cost": 2 * _entry(entry)["cost"]} for name, entry in table[kind].items()}
-               for kind in ("features", "resources")}  # fmt: skip
-    rows = case.table.fresh
-    for tradeoff in (0.01, 0.02, 0.1, 0.2):  # some are close to where a decision turns; other laws fit two of them, too
-        other, one = case.fit(doubled, tradeoff / 2), case.fitted(tradeoff)
+    """Prices 1,024 times as high at a tradeoff as many times lower give the same model at 1,024 times the cost."""
+    table, rows = COSTS.to_dict(), case.table.fresh
+    cents = {kind: {name: {**_entry(entry), "cost": UNIT * _entry(entry)["cost"]} for name, entry in table[kind].items()}
+             for kind in ("features", "resources")}  # fmt: skip
+    for tradeoff in (0.01, 0.1):
+        other, one = case.fit(cents, tradeoff / UNIT), case.fitted(tradeoff)
         same = same_bits(case.scores(other), case.scores(one))
-        expect(same, f"prices doubled and tradeoff {tradeoff:g} halved give another model")
-        twice = same_bits(other.cost(rows).per_row, 2 * one.cost(rows).per_row)
-        expect(twice, "doubled prices do not cost twice as much")
+        expect(same, f"at tradeoff {tradeoff:g}, prices in another unit give another model")
+        scaled = same_bits(other.cost(rows).per_row, UNIT * one.cost(rows).per_row)
+        expect(scaled, "prices in another unit do not cost as many times as much")
 
 
 def _entry(entry: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from costframe.core.registry import registry
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -16,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError, StorageError
+from costframe.core.plugins.registry import registry
 from costframe.hooks import Algorithm
 from costframe.testing import parametrize_algorithm
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
