@@ -84,8 +84,9 @@ def zero_prices_are_plain(case: Case) -> None:
 def unit_of_prices_is_free(case: Case) -> None:
     """Prices 1,024 times as high at a tradeoff as many times lower give the same model at 1,024 times the cost."""
     table, rows = COSTS.to_dict(), case.table.fresh
-    cents = {kind: {name: {**_entry(entry), "cost": UNIT * _entry(entry)["cost"]} for name, entry in table[kind].items()}
-             for kind in ("features", "resources")}  # fmt: skip
+    cents = {
+        kind: {name: _in_cents(entry) for name, entry in table[kind].items()} for kind in ("features", "resources")
+    }
     for tradeoff in (0.01, 0.1):
         other, one = case.fit(cents, tradeoff / UNIT), case.fitted(tradeoff)
         same = same_bits(case.scores(other), case.scores(one))
@@ -94,8 +95,9 @@ def unit_of_prices_is_free(case: Case) -> None:
         expect(scaled, "prices in another unit do not cost as many times as much")
 
 
-def _entry(entry: Any) -> dict[str, Any]:
-    return entry if isinstance(entry, dict) else {"cost": entry}
+def _in_cents(entry: Any) -> dict[str, Any]:
+    price = entry if isinstance(entry, dict) else {"cost": entry}
+    return {**price, "cost": UNIT * price["cost"]}
 
 
 @law
