@@ -71,6 +71,11 @@ class ExpectedCost:
         if self.steepness is not None:
             check_number("steepness", self.steepness, strict=True)
 
+    @property
+    def limited(self) -> bool:
+        """Whether rows may be cut: there is a cap, or something is unavailable."""
+        return self.max_cost is not None or bool(self.unavailable)
+
     def evaluate(
         self,
         predictor: Predictor,
@@ -99,22 +104,11 @@ class ExpectedCost:
         prices = model.select(predictor.feature_names)
         if rounds and self.routing == "soft":
             raise ParameterError("rounds: a softened routing has no number of rounds; use routing='hard'")
-        cap, unavailable = self.max_cost, self.unavailable
-        charges = predictor.charges(
-            rows,
-            model,
-            weight,
-            acquisition=self.acquisition,
-            routing=self.routing,
-            steepness=self.steepness,
-            max_cost=cap,
-            unavailable=unavailable,
-            n_jobs=n_jobs,
-        )
+        charges = predictor.charges(rows, model, weight, self, n_jobs)
         counted = charges.rounds if rounds else None
         if rounds and counted is None:
-            counted = replay_rounds(predictor, rows, model, self.acquisition, cap, unavailable)
-        return CostReport.of(prices, charges, weight, counted, cap)
+            counted = replay_rounds(predictor, rows, model, self)
+        return CostReport.of(prices, charges, weight, counted, self.max_cost)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

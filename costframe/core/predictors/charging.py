@@ -17,6 +17,7 @@ from costframe.core.threads import over_chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.cost.expected import ExpectedCost
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.limits import Limits
     from costframe.core.prices.price_arrays import PriceArrays
@@ -29,26 +30,23 @@ def charge_tree(
     prices: PriceArrays,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
-    acquisition: str,
+    how: ExpectedCost,
     limits: Limits | None,
     n_jobs: int | None,
-    *,
-    soft: bool = False,
-    steepness: float | None = None,
 ) -> Charges:
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
     if limits is not None:
-        capped = capped_charges(tree, prices, limits, X, weight, by_path=acquisition == "path", n_jobs=n_jobs)
+        capped = capped_charges(tree, prices, limits, X, weight, by_path=how.acquisition == "path", n_jobs=n_jobs)
         assert capped.cut is not None  # noqa: S101 - charges under limits have it
         whole = np.flatnonzero(~capped.cut)
-        plain = charge_tree(tree, prices, X[whole], weight[whole], acquisition, None, n_jobs)
+        plain = charge_tree(tree, prices, X[whole], weight[whole], how, None, n_jobs)
         return _with_plain(capped, plain, whole)
-    marks = marks_for(tree.bank, tree.layout, prices, acquisition)
+    marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
     learners = learners_at(tree, prices)
 
     def chunk(part: slice) -> Charges:
-        if soft:
-            return soft_charges(tree, prices, marks, steepness, X[part], weight[part], learners)
+        if how.routing == "soft":
+            return soft_charges(tree, prices, marks, how.steepness, X[part], weight[part], learners)
         return hard_charges(tree, prices, marks, X[part], weight[part], learners)
 
     # An empty table is one empty chunk, so that the report has its shapes.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.cost.expected import CostReport
+    from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows
@@ -220,20 +220,13 @@ class PlannedPredictor(Predictor):
         X: NDArray[np.float64],
         costs: CostModel,
         weight: NDArray[np.float64],
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        steepness: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
+        how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
         """Charge rows; see `Predictor.charges`."""
-        del steepness
-        check_acquisition(acquisition)
-        if routing == "soft":
+        if how.routing == "soft":
             raise ParameterError("routing: a plan has no thresholds to soften; use routing='hard'")
-        terms = self.terms(costs, None, max_cost, unavailable)
+        terms = self.terms(costs, None, how.max_cost, how.unavailable)
         return planned_charges(self.walk(X, terms, n_jobs), terms, weight, self.linked)
 
     def linked(self, walked: PlannedRows) -> NDArray[np.float64]:

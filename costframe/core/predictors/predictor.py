@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.replay import replay_charges
 from costframe.core.errors import InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.cost.expected import CostReport
-    from costframe.core.cost.report import Charges
+    from costframe.core.cost.report import Charges, CostReport
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
 
@@ -90,39 +91,31 @@ class Predictor(ABC):
         X: NDArray[np.float64],
         costs: CostModel,
         weight: NDArray[np.float64],
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        steepness: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
+        how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
-        """Return the charges of rows, from which evaluators make reports. By default it replays rows one by one.
+        """Charge rows: the one method by which evaluators price a predictor. By default it replays them one by one.
 
         Parameters
         ----------
         X : float64 (rows, d)
         costs : CostModel
+            Those of `how`, resolved.
         weight : float64 (rows,)
-        acquisition, max_cost, unavailable
-            As for `inquire`.
-        routing, steepness
-            As for `ExpectedCost`.
+        how : ExpectedCost
+            Acquisition, routing and limits.
         n_jobs : int, optional
             Threads.
 
         Raises
         ------
         ParameterError
-            If the routing is soft and the model has no thresholds.
+            If the routing is soft and there is nothing to soften.
         """
-        from costframe.core.cost.replay import replay_charges
-
-        del steepness, n_jobs
-        if routing == "soft":
+        del n_jobs
+        if how.routing == "soft":
             raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
-        return replay_charges(self, X, costs, weight, acquisition, max_cost, unavailable)
+        return replay_charges(self, X, costs, weight, how)
 
     def cost(
         self,
@@ -137,8 +130,6 @@ class Predictor(ABC):
         unavailable: Iterable[str] = (),
     ) -> CostReport:
         """Return the exact cost of predicting rows; shorthand for `ExpectedCost`."""
-        from costframe.core.cost.expected import ExpectedCost
-
         evaluator = ExpectedCost(
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
         )

@@ -15,6 +15,7 @@ from costframe.core.cost.report import squeezed
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.predictors.charging import charge_tree
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.caps.capped_kernels import Model
+    from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
@@ -231,21 +233,13 @@ class StageTree(Predictor):
         X: NDArray[np.float64],
         costs: CostModel,
         weight: NDArray[np.float64],
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        steepness: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
+        how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
-        """Return the charges of rows, with the kernels; see `Predictor.charges`."""
-        from costframe.core.predictors.charging import charge_tree
-
+        """Charge rows with the kernels; see `Predictor.charges`."""
         prices = costs.select(self.feature_names)
-        limits = Limits.of(max_cost, unavailable, prices)
-        soft = routing == "soft"
-        return charge_tree(self, prices, X, weight, acquisition, limits, n_jobs, soft=soft, steepness=steepness)
+        limits = Limits.of(how.max_cost, how.unavailable, prices)
+        return charge_tree(self, prices, X, weight, how, limits, n_jobs)
 
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
+from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.replay import replay
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
@@ -91,7 +92,8 @@ class SteppedPredictor(Predictor):
             values = [self._predict_row(row) for row in rows]
         else:
             costs = CostModel.of(self.costs, self.feature_names)
-            values = [replay(self, row, costs, "path", max_cost, unavailable).value for row in rows]
+            how = ExpectedCost(costs, max_cost=max_cost, unavailable=unavailable)
+            values = [replay(self, row, costs, how).value for row in rows]
         if len({np.shape(value) for value in values}) > 1:
             raise DataError("the model returned predictions of different lengths")
         return np.array(values) if values else np.empty(0)
