@@ -19,7 +19,7 @@ from peers_catboost import catboost_points
 from peers_gdfs import gdfs_points
 
 import costframe as cf
-from costframe.frontier.paths import fits_path
+from costframe.frontier.paths import has_path
 from costframe.frontier.sweep import fit_all, trials
 from costframe.frontier.trial import silent
 
@@ -59,7 +59,7 @@ def fitted(data: Any, split: int, name: str, score: str, keep: Path | None) -> l
     if name in LEAVES:
         given["min_samples_leaf"] = 5 if len(data.part("train").y) <= SMALL else 20
     trial = trials(data, score, None, given)(name)
-    found = fit_all(trial, None, POINTS if fits_path(trial) else None, None, silent)
+    found = fit_all(trial, None, POINTS if has_path(trial) else None, None, silent)
     found = [evolve(each, model=None) for each in found]
     if kept is not None:
         kept.write_bytes(pickle.dumps(found))

@@ -1,6 +1,6 @@
-"""All that an algorithm's author imports: estimators to inherit from, the data they get, models to return, and checks.
+"""All imports for authors of algorithms: base estimators, their training data, models to return, and checks.
 
-docs/writing-a-plugin.md shows how they are used; `costframe.testing` checks the result. Trees come from
+docs/writing-a-plugin.md shows their use; `costframe.testing` checks the result. Trees come from
 `costframe.trees`, weights for banks from `costframe.stagewise`.
 """
 

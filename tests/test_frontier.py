@@ -17,7 +17,7 @@ import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
-from costframe.frontier.choice import nothing_useful
+from costframe.frontier.choice import describe_useless_budget
 from costframe.frontier.estimates import difference_error
 from costframe.frontier.promises import FITS
 from costframe.frontier.refine import fill, refine
@@ -110,15 +110,15 @@ def test_a_constant_is_kept_only_where_nothing_affordable_is_better():
     frontier = Frontier((constant, weak, good, best), "roc_auc", "CAD", 100)
     assert frontier.within(12) is constant
     assert frontier.useful() is good
-    assert nothing_useful(frontier, frontier.within(12), 12.0) == (
+    assert describe_useless_budget(frontier, frontier.within(12), 12.0) == (
         "nothing within 12 CAD beats the constant by more than the error; the cheapest that does: miser, 25 CAD per "
         "row, roc_auc 0.7 \u00b1 0.02"
     )
     assert frontier.within(25) is good
-    assert nothing_useful(frontier, good, 25.0) is None
+    assert describe_useless_budget(frontier, good, 25.0) is None
     hopeless = Frontier((constant, weak), "roc_auc", "CAD", 100)
     assert hopeless.useful() is None
-    assert "nothing found at any cost does" in nothing_useful(hopeless, hopeless.recommended(), None)
+    assert "nothing found at any cost does" in describe_useless_budget(hopeless, hopeless.recommended(), None)
 
 
 def test_the_interval_knows_of_both_errors():

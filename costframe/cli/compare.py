@@ -97,13 +97,13 @@ def compare(
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float | None, output: Path) -> None:
     """Write the files, then show what is in them."""
-    from costframe.frontier.choice import nothing_useful
+    from costframe.frontier.choice import describe_useless_budget
 
     chosen = frontier.recommended() if budget is None else frontier.within(budget)
     written = write_into(output, _render(frontier, chosen, dataset))
     with writing_done(written):
         _show(console, dataset, frontier, chosen, budget)
-        if text := nothing_useful(frontier, chosen, budget):
+        if text := describe_useless_budget(frontier, chosen, budget):
             console.print(f"\n{text}", style="bold", markup=False)
         console.print(f"\nwrote {written}", soft_wrap=True, markup=False)
         console.finish()
@@ -128,11 +128,11 @@ def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, 
     from costframe.report.console import summary
 
     rests_on = _rests_on(frontier, dataset)
-    table, left_out = points_table(frontier, chosen, width=console.width)
+    table, omitted = points_table(frontier, chosen, width=console.width)
     console.print()
     console.print(table)
     legend = f"\nscore: {frontier.score_name}   cost: mean {frontier.unit} per row\n"
-    if "rounds" not in left_out:
+    if "rounds" not in omitted:
         legend += "rounds: mean trips to the sources per row\n"
     legend += "* no other has a better score at no more cost   > chosen\n"
     legend += (
@@ -140,8 +140,8 @@ def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, 
         "rests on few rows too: 9 of 10 times it is within 1.645 x the root of the sum of\n"
         "squares of both errors."
     )
-    if left_out:
-        legend += f"\nin points.csv, too wide for here: {', '.join(left_out)}"
+    if omitted:
+        legend += f"\nin points.csv, too wide for here: {', '.join(omitted)}"
     console.print(legend, style="dim", markup=False)
     console.print()
     for label, point in _choices(frontier, chosen, budget).items():

@@ -91,14 +91,14 @@ def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
     from costframe.core.wording import counted
-    from costframe.frontier.choice import nothing_useful
+    from costframe.frontier.choice import describe_useless_budget
     from costframe.report.console import summary
 
     with writing_done(str(output)):
         console.print(summary("fitted", point, frontier))
         features, learners = counted(len(dataset.feature_names), "feature"), counted(point.n_learners, "learner")
         console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
-        if budget is not None and (text := nothing_useful(frontier, point, budget)):
+        if budget is not None and (text := describe_useless_budget(frontier, point, budget)):
             console.print(text, style="bold", markup=False)
         console.print(f"wrote {output}", soft_wrap=True, markup=False)
         console.finish()

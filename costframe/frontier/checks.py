@@ -1,4 +1,4 @@
-"""Refuse settings of sweeps and searches before anything is fitted: amounts, scores, algorithms."""
+"""Checks of the settings of sweeps and searches before the first fit: amounts, scores, algorithms."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from costframe.core.plugins.registry import algorithms as usable_algorithms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["check_algorithms", "check_amounts", "check_fits", "check_searched", "check_share", "left_out"]
+__all__ = ["check_algorithms", "check_amounts", "check_fits", "check_searched", "check_share", "skipped_algorithms"]
 
 
 def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
-    """Refuse a budget or tradeoffs that are no numbers >= 0, and tradeoffs that are none."""
+    """Refuse a budget or tradeoffs that are not numbers >= 0, and an empty list of tradeoffs."""
     if budget is not None and not (_is_number(budget) and budget >= 0):
         raise ParameterError(f"budget: expected a number >= 0, got {budget!r}")
     if tradeoffs is None:
@@ -32,13 +32,13 @@ def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> No
 
 
 def check_share(name: str, value: Any) -> None:
-    """Refuse what is no share of rows that leaves some on both sides."""
+    """Refuse a share of rows that is not a number between 0 and 1."""
     if not (_is_number(value) and 0 < value < 1):
         raise ParameterError(f"{name}: expected a number between 0 and 1, got {value!r}")
 
 
 def check_fits(parameter: str, score: str, task: str, n_classes: int) -> None:
-    """Refuse a score that a task, of so many classes, does not have."""
+    """Refuse a score that a task with `n_classes` classes does not have."""
     fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[task]
     if n_classes == 2:
         fitting += ("average_precision",)
@@ -48,7 +48,7 @@ def check_fits(parameter: str, score: str, task: str, n_classes: int) -> None:
 
 
 def check_searched(estimator: Any) -> None:
-    """Refuse what is no estimator whose tradeoff can be searched."""
+    """Refuse an object that is not an estimator with a tradeoff."""
     expected = "estimator: expected one of costframe's, with a tradeoff"
     if isinstance(estimator, type):
         raise ParameterError(f"{expected}, got the class {estimator.__name__}; call it")
@@ -63,7 +63,7 @@ def _is_number(value: Any) -> bool:
 
 
 def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0) -> list[str]:
-    """Return the algorithms to fit, all that are for the task by default; refuse what is unknown or not for it.
+    """Return the algorithms to fit, by default all of the task; refuse unknown ones and those of other tasks.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0
     wanted : iterable of str or None
         Names.
     n_classes : int
-        How many classes there are; 0 where that is not known yet, or there are none.
+        Number of classes; 0 if it is unknown, or the task has no classes.
     """
     if isinstance(wanted, str):
         wanted = [wanted]
     if wanted is None:
-        unfit = left_out(task, n_classes)
+        unfit = skipped_algorithms(task, n_classes)
         names = [name for name in _with_task(task) if name not in unfit]
         if not names and unfit:
             raise PluginError(f"no installed algorithm takes {n_classes} classes")
@@ -88,16 +88,16 @@ def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0
         raise ParameterError("algorithms: expected at least one name, got none")
     for name in names:
         if getattr(registry().algorithm(name), TASKS[task]) is None:
-            estimator(name, task)  # says which tasks it has
-    unfit = left_out(task, n_classes)
+            estimator(name, task)  # its error names the algorithm's tasks
+    unfit = skipped_algorithms(task, n_classes)
     for name in names:
         if name in unfit:
             raise ParameterError(f"algorithm {name!r}: {unfit[name]}")
     return names
 
 
-def left_out(task: str, n_classes: int) -> dict[str, ParameterError]:
-    """Name the algorithms that have the task, but say that they are for two classes where there are more."""
+def skipped_algorithms(task: str, n_classes: int) -> dict[str, ParameterError]:
+    """Return errors of the task's algorithms for two classes only, by name, if there are more classes."""
     if task != "classification" or n_classes <= 2:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Which of several points to take, and what to say where a budget buys nothing better than a constant."""
+"""Choice among points, and a warning if no point within the budget is better than a constant."""
 
 from __future__ import annotations
 
@@ -10,32 +10,37 @@ if TYPE_CHECKING:
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
 
-__all__ = ["UselessBudgetWarning", "beating_constant", "best_first", "cheapest_as_good", "nothing_useful"]
+__all__ = [
+    "UselessBudgetWarning",
+    "best_first",
+    "cheapest_near_best",
+    "describe_useless_budget",
+    "points_above_constant",
+]
 
 
 def best_first(point: Point) -> tuple[float, float]:
-    """Return what points are ordered by: score, then cost."""
+    """Return the sort key of a point: score, then cost."""
     return (point.score, -point.cost)
 
 
-def beating_constant(frontier: Frontier, points: Sequence[Point]) -> list[Point]:
-    """Return the points that beat the frontier's constant by more than one standard error; all if it has none."""
+def points_above_constant(frontier: Frontier, points: Sequence[Point]) -> list[Point]:
+    """Return the points that beat the frontier's constant by more than one standard error; all without a constant."""
     constant = max((point for point in frontier.points if not point.n_features), key=best_first, default=None)
     if constant is None:
         return list(points)
     return [p for p in points if p.score - constant.score > frontier.difference_error(p, constant)]
 
 
-def cheapest_as_good(frontier: Frontier, points: Sequence[Point]) -> Point:
+def cheapest_near_best(frontier: Frontier, points: Sequence[Point]) -> Point:
     """Return the cheapest point within one standard error of the best; a constant only if no point beats it.
 
-    The best is the one that is surest to be good: its score less its error is the highest. A point that is less sure
-    than it, as those of an algorithm that does differently on each fold, is taken to be worse by the difference of
-    their errors.
+    The best point has the highest score minus error. A point with a larger error, as of an algorithm whose score varies
+    between folds, counts as worse by the difference of the errors.
     """
     constants = [point for point in points if not point.n_features]
     if constants:
-        if not beating_constant(frontier, points):
+        if not points_above_constant(frontier, points):
             return max(constants, key=best_first)
         points = [point for point in points if point.n_features]
     best = max(points, key=lambda point: (point.score - point.score_error, -point.cost))
@@ -48,11 +53,11 @@ def cheapest_as_good(frontier: Frontier, points: Sequence[Point]) -> Point:
 
 
 class UselessBudgetWarning(UserWarning):
-    """Nothing within a budget beats a constant by more than the error."""
+    """Warning: no model within a budget beats a constant by more than the error."""
 
 
-def nothing_useful(frontier: Frontier, chosen: Point, budget: float | None) -> str | None:
-    """Name the cheapest model that beats the constant, where the constant was chosen; else return None."""
+def describe_useless_budget(frontier: Frontier, chosen: Point, budget: float | None) -> str | None:
+    """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
     if chosen.n_features:
         return None
     within = "nothing" if budget is None else f"nothing within {budget:g} {frontier.unit}"

@@ -1,4 +1,4 @@
-"""Errors of algorithms: each names the algorithm and its plugin, and the other algorithms go on."""
+"""Errors of algorithms, which name the algorithm and its plugin."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from costframe.core.plugins.registry import registry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["FitError", "failure_text", "naming_failures", "nothing_left"]
+__all__ = ["FitError", "failure_text", "joint_error", "name_failures"]
 
 
 class FitError(PluginError):
-    """An algorithm raised what is no error of costframe; that is the cause, and the text says whose algorithm it is."""
+    """A foreign exception from an algorithm, which is its cause; the text names the algorithm and its plugin."""
 
 
 @contextlib.contextmanager
-def naming_failures(algorithm: str) -> Iterator[None]:
-    """Turn what a plugin raises, other than errors of costframe and want of memory, into `FitError`."""
+def name_failures(algorithm: str) -> Iterator[None]:
+    """Turn exceptions of a plugin into `FitError`, except errors of costframe and of memory."""
     try:
         yield
     except (CostframeError, MemoryError):
@@ -35,8 +35,8 @@ def failure_text(algorithm: str, error: CostframeError) -> str:
     return str(error) if isinstance(error, FitError) else f"algorithm {algorithm!r}: {error}"
 
 
-def nothing_left(errors: Mapping[str, CostframeError]) -> CostframeError:
-    """Return what to raise where every algorithm failed: their own error if all say the same, else all of them."""
+def joint_error(errors: Mapping[str, CostframeError]) -> CostframeError:
+    """Return the error to raise if every algorithm failed: their common error, or one that lists all."""
     first = next(iter(errors.values()))
     if all(str(error) == str(first) for error in errors.values()):
         return first
@@ -44,7 +44,7 @@ def nothing_left(errors: Mapping[str, CostframeError]) -> CostframeError:
 
 
 def _plugin_of(algorithm: str) -> str:
-    """Return the plugin that brings an algorithm, as `name (distribution version)`."""
+    """Return the plugin of an algorithm, as `name (distribution version)`."""
     for implementation in registry().manager.hook.costframe_algorithms.get_hookimpls():
         with contextlib.suppress(Exception, SystemExit):  # a broken neighbor
             brought: Any = implementation.function()

@@ -1,4 +1,4 @@
-"""Fitted models, which of them are worth having, and choices among them."""
+"""Fitted models with their scores and costs, and choices among them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from attrs import field, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
-from costframe.frontier.choice import beating_constant, best_first, cheapest_as_good
-from costframe.frontier.estimates import difference_error, less_chance_of_union
-from costframe.frontier.points import not_dominated
+from costframe.frontier.choice import best_first, cheapest_near_best, points_above_constant
+from costframe.frontier.estimates import correct_choice_of_algorithm, difference_error
+from costframe.frontier.points import keep_non_dominated
 from costframe.frontier.points_csv import points_csv
 from costframe.frontier.sweep import sweep
 
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Frontier"]
 
-NINE_OF_TEN = 1.645  # standard errors, both ways
+NINE_OF_TEN = 1.645  # standard errors on both sides
 
 
 @frozen(eq=False)
 class Frontier:
-    """Fitted models, and which of them are worth having. Whatever is chosen is chosen by estimates, never on test.
+    """Fitted models with their scores and costs; choices among them use estimates, never test rows.
 
     Attributes
     ----------
     points : tuple of Point
     score_name : str
-        As in `costframe.training.scoring.SCORES`.
+        A name in `costframe.training.scoring.SCORES`.
     unit : str
-        What costs count.
+        Unit of costs.
     full_cost : float
-        What one row pays that acquires every feature.
+        Price of all features for one row.
     models : tuple
         The fitted estimator of each point; may be empty.
     influences : tuple of float64 (rows,) or None
-        How far each row moves the score of each point (`costframe.training.influence`); may be empty.
+        Influence of each row on the score of each point (`costframe.training.influence`); may be empty.
     """
 
     points: tuple[Point, ...]
@@ -68,8 +68,8 @@ class Frontier:
 
     @classmethod
     def of(cls, found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Frontier:
-        """Make the frontier of fitted models; their scores lose what chance adds to the best of several algorithms."""
-        kept = less_chance_of_union(found)
+        """Make the frontier of fitted models, with scores corrected for the choice between algorithms."""
+        kept = correct_choice_of_algorithm(found)
         points, models, influences = (
             tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence")
         )
@@ -90,49 +90,48 @@ class Frontier:
         progress: Progress | None = None,
         failed: Callable[[str, CostframeError], None] | None = None,
     ) -> Frontier:
-        """Fit algorithms at many tradeoffs, and estimate their scores on rows that they did not see.
+        """Fit algorithms at many tradeoffs, and estimate their scores on held-out rows.
 
-        Models are fitted on train. Scores are estimated on valid, less what chance adds to the best; where valid is
-        small, on folds of train and valid, for each of which all is fitted once more; docs/choosing.md says how.
+        It fits models on train, and estimates scores on valid, minus the optimism of the best. If valid is small, it
+        estimates scores on folds of train and valid, with further fits for each fold; docs/choosing.md explains it.
 
         Parameters
         ----------
         data : Dataset, or the name of one
-            Fits see train; early stopping and choices see valid.
+            Fits use train; early stopping and choices use valid.
         algorithms : iterable of str, optional
-            All that have the data's task, and take as many classes, by default.
+            By default all with the data's task and number of classes.
         tradeoffs : sequence of float, optional
-            Where given, each is a fit. By default an algorithm that has `fit_path` gives all its models in one fit, and
-            points are chosen of those that none on the path dominates; others are fitted at 0 and at a geometric grid
-            in units of (loss of the best constant) / (cost of all features), so that it covers the frontier whatever
-            the scales of losses and prices.
+            One fit for each. By default an algorithm with `fit_path` trains all its models in one fit, and points are
+            chosen from its non-dominated ones; other algorithms are fitted at 0 and on a geometric grid in units of
+            (loss of the best constant) / (cost of all features), which covers the frontier at any scale of losses and
+            prices.
         points : int, optional
-            Where no tradeoffs are given: of a path at most so many, 24 by default, chosen so that little is lost at any
-            budget, the model that knows no prices first; else how many tradeoffs, 12 by default. Up to three within
-            sets of features are added where these promise more; docs/choosing.md says when.
+            Without `tradeoffs`: the largest number of points of a path, 24 by default, chosen with little loss at any
+            budget, the model trained without prices first; for other algorithms the number of tradeoffs, 12 by default.
+            At most three fits within sets of features may follow; docs/choosing.md explains when.
         score : str, optional
             By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional
-            Adds the best point of a path within this mean cost per row on valid, or fits that come close to it from
-            below.
+            Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
         folds : int, optional
-            How many folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
+            Number of folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
             queries) and each class has 5 rows, else 0.
         parameters : mapping, optional
             Further parameters of every estimator.
         progress : callable, optional
             Called with `(done, total, text)` before and after each fit.
         failed : callable, optional
-            Called with `(algorithm, error)` if an algorithm cannot be fitted, and the others go on; also for those that
-            were not named and are for two classes only, where there are more. Without it, the first such error is
-            raised.
+            Called with `(algorithm, error)` if an algorithm cannot be fitted, and the others go on; also for algorithms
+            for two classes that `algorithms` does not name, if there are more classes. Without it, the first error of a
+            fit is raised.
 
         Raises
         ------
         CostframeError
-            What is wrong with the arguments, or what an algorithm says that it refuses.
+            If an argument is wrong, or an algorithm refuses the data or its parameters.
         PluginError
-            If an algorithm raises anything else; the text names it and its plugin, the cause is what it raised.
+            If an algorithm raises another exception, which is the cause; the text names the algorithm and its plugin.
         """
         found, score, rows = sweep(
             data,
@@ -149,19 +148,19 @@ class Frontier:
         return cls.of(found, score, rows.costs.unit, rows.full_cost)
 
     def non_dominated(self) -> tuple[Point, ...]:
-        """Return the points such that no other has a higher score at no more cost; by ascending cost."""
-        return not_dominated(self.points)
+        """Return the points without another of higher score at no higher cost, by ascending cost."""
+        return keep_non_dominated(self.points)
 
     def best(self) -> Point:
-        """Return the point with the best score; of several, the cheapest."""
+        """Return the point with the best score, the cheapest of equal ones."""
         return max(self.points, key=best_first)
 
     def recommended(self) -> Point:
         """Return the cheapest point whose score is within one standard error of the best."""
-        return cheapest_as_good(self, self.points)
+        return cheapest_near_best(self, self.points)
 
     def within(self, budget: float) -> Point:
-        """Return the cheapest point within one standard error of the best that costs at most `budget` per row.
+        """Return the cheapest point within one standard error of the best one whose cost per row is at most `budget`.
 
         Raises
         ------
@@ -175,25 +174,25 @@ class Frontier:
                 f"budget: no model costs at most {budget:g} {self.unit} per row; the cheapest found costs "
                 f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
             )
-        return cheapest_as_good(self, affordable)
+        return cheapest_near_best(self, affordable)
 
     def useful(self) -> Point | None:
         """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
-        return min(beating_constant(self, self.points), key=lambda point: (point.cost, -point.score), default=None)
+        return min(points_above_constant(self, self.points), key=lambda point: (point.cost, -point.score), default=None)
 
     def difference_error(self, one: Point, other: Point) -> float:
-        """Return the standard error of the difference of two scores; where rows are unknown, the better one's error."""
+        """Return the standard error of the difference of two scores; without influences, the better one's error."""
         first, second = (self.influences[self.points.index(p)] if self.influences else None for p in (one, other))
         if first is None or second is None:
             return max(one, other, key=best_first).score_error
         return difference_error(first, second)
 
     def interval(self, point: Point) -> tuple[float, float]:
-        """Return where the score on test should be in nine of ten cases; without test rows, on very many rows.
+        """Return an interval that has the score on test in nine of ten cases; without test rows, on many rows.
 
-        It is score +- 1.645 * sqrt(score_error^2 + test_error^2). Where the score comes from models of fewer rows, what
-        it lacks to 1 may fall by as large a share as the rows grow, rows_lacked * (1 - score), and the upper end is
-        higher by that. It ends at 1, which no score is above.
+        It is score +- 1.645 * sqrt(score_error^2 + test_error^2). If the score is from models of fewer rows, the
+        distance to 1 may shrink by the share of the missing rows, so the upper end rises by rows_lacked * (1 - score).
+        The upper end is at most 1.
         """
         margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
         learned = point.rows_lacked * max(1.0 - point.score, 0.0)
@@ -206,7 +205,7 @@ class Frontier:
         return self.models[self.points.index(point)]
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the points as CSV, floats to the last bit, and write it to `path` if given, wholly or not at all."""
+        """Return the points as CSV, floats to the last bit; if `path` is given, also write it, whole or not at all."""
         text = points_csv(self)
         if path is not None:
             write_together({Path(path): text.encode()})
@@ -220,20 +219,20 @@ class Frontier:
         chosen: Point | None = None,
         title: str | None = None,
     ) -> dict[str, bytes]:
-        """Draw test score against mean cost per row; the same points give the same bytes.
+        """Draw test score against mean cost per row; equal points give equal bytes.
 
         Parameters
         ----------
         path_png, path_svg : path, optional
-            Where to write it, wholly or not at all.
+            Files to write, whole or not at all.
         chosen : Point, optional
-            Is marked.
+            Point to mark.
         title : str, optional
 
         Returns
         -------
         dict
-            The picture as "png" and "svg".
+            Bytes of the picture as "png" and "svg".
         """
         from costframe.frontier.plot import plot_frontier  # which loads matplotlib
 

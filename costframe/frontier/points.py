@@ -1,4 +1,4 @@
-"""Scores and exact costs of fitted models, and those that no other dominates."""
+"""Scores and exact costs of fitted models, and the non-dominated ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Point", "not_dominated"]
+__all__ = ["Point", "keep_non_dominated"]
 
 
 @frozen
@@ -20,31 +20,31 @@ class Point:
     ----------
     algorithm : str
     tradeoff : float
-        Loss accepted per unit of cost per row; 0 is the model that knows no prices. On a path, where the tradeoff falls
-        while the model grows, that of its last round, and the first point of an algorithm knows no prices. Points
-        within sets of features, which come after it, have 0 as well.
+        Loss accepted per unit of cost per row; 0 for the model trained without prices. On a path, where the tradeoff
+        falls while the model grows, the tradeoff of the last round; the first point of an algorithm is trained without
+        prices. Points within sets of features, at the end, have 0 too.
     score : float
-        An estimate for rows that were not seen; higher is better. See `Frontier.sweep` for what it rests on.
+        Estimate on held-out rows; higher is better. See `Frontier.sweep` for the method.
     score_error : float
         Its standard error.
     cost : float
-        Exact mean cost per row of valid, in the cost model's unit, or the algorithm's own estimate; once-per-batch
-        prices are not in it.
+        Exact mean cost per row of valid, in the cost model's unit, or the algorithm's own estimate, without
+        once-per-batch prices.
     test_score, test_error, test_cost : float or None
-        The score on test, its standard error, and the exact mean cost there; None where there are no test rows.
+        Score on test, its standard error, and the exact mean cost there; None without test rows.
     fixed : float
-        Once-per-batch prices paid on test (on valid where there are no test rows).
+        Once-per-batch prices paid on test (on valid without test rows).
     n_features : int
         Features that the model reads.
     n_learners : int
         Weak learners that it evaluates, over all stages.
     rounds : float
-        Mean trips to the sources that a row takes, over a few of the test (else valid) rows.
+        Mean number of trips to the sources for a row, over a few of the test (else valid) rows.
     seconds : float
         Time to fit; on a path, an equal share of the time of all its points.
     rows_lacked : float
-        Share of the model's rows that the models behind `score` were not trained on; 0 where the model itself was
-        judged.
+        Share of the model's training rows that the models behind `score` did not have; 0 if `score` is of the model
+        itself.
     """
 
     algorithm: str
@@ -63,7 +63,7 @@ class Point:
     rows_lacked: float = 0.0
 
 
-def not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
+def keep_non_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
     """Return the points such that no other has a higher score at no more cost; by ascending cost."""
     chosen: list[Point] = []
     for point in sorted(points, key=lambda point: (point.cost, -point.score)):

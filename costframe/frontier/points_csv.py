@@ -1,4 +1,4 @@
-"""The points of a frontier as CSV."""
+"""Points of a frontier as CSV."""
 
 from __future__ import annotations
 

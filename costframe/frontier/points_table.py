@@ -1,4 +1,4 @@
-"""All points of a frontier as a table."""
+"""Table of all points of a frontier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["points_table"]
 
-# Score and cost on test stay however narrow it is.
+# A narrow table keeps score and cost on test.
 COLUMNS: dict[str, Callable[[Point], str]] = {
     "tradeoff": lambda point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
     "score": lambda point: with_error(point.score, point.score_error),
@@ -33,7 +33,7 @@ EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
 
 
 def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:
-    """Return all points as a table that fits, and the columns left out for it; those worth having are bold."""
+    """Return a table of all points that fits the width, non-dominated ones in bold, and the columns left out."""
     points, good = _in_order(frontier), frontier.non_dominated()
 
     def make(without: frozenset[str]) -> Table:

@@ -1,4 +1,4 @@
-"""Progress counted over several algorithms."""
+"""Progress over the fits of several algorithms."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from attrs import define
 if TYPE_CHECKING:
     from costframe.frontier.trial import Progress
 
-__all__ = ["Count", "counted"]
+__all__ = ["FitCount", "count_on"]
 
 
 @define
-class Count:
-    """Counts fits over several algorithms.
+class FitCount:
+    """A count of fits over several algorithms.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Count:
     done: int = 0
 
     def then(self, left: int) -> Progress:
-        """Return the progress of the next algorithm; the `left` ones after it are assumed to have as many fits."""
+        """Return the progress of the next algorithm, assuming equally many fits for the `left` ones after it."""
         before = self.done
 
         def report(done: int, total: int, text: str) -> None:
@@ -37,8 +37,8 @@ class Count:
         return report
 
 
-def counted(progress: Progress, before: int, least: int) -> Progress:
-    """Count on from `before` earlier fits; at least `least` fits follow."""
+def count_on(progress: Progress, before: int, least: int) -> Progress:
+    """Return a progress that counts on from `before` earlier fits, with at least `least` to follow."""
 
     def report(done: int, total: int, text: str) -> None:
         progress(before + done, before + max(least, total), text)

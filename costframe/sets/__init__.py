@@ -1,1 +1,1 @@
-"""Sets of features: their prices, the losses of quick fits on them, and which sets are worth having."""
+"""Search of feature sets: their prices, the losses of quick fits on them, and the choice of good ones."""

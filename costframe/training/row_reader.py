@@ -1,4 +1,4 @@
-"""How estimators read what they are given: rows, labels, weights and queries, checked, in the order of training."""
+"""Reading of an estimator's data: checked rows, labels, weights and queries, columns in the order of training."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HINT = "; a column of a category dtype, or one named in categorical_features, i
 
 
 class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
-    """The part of an estimator that checks data; a refusal names what does not fit."""
+    """The part of an estimator that checks data; errors name the wrong argument."""
 
     costs: Any
     _takes_categories: ClassVar[bool] = False
@@ -34,10 +34,10 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[Any]:
-        """Check labels and turn them into what `_train` gets; `first` is the training set, which may define classes."""
+        """Check labels and encode them for `_train`; with `first`, for training labels, also set the classes."""
 
     def _find_categorical(self, X: Any) -> CategoricalColumns:
-        """Find the columns that are to be split by categories; refuse them if the algorithm does not do so."""
+        """Find the categorical columns; refuse them if the algorithm does not split by categories."""
         given = getattr(self, "categorical_features", None) if self._takes_categories else None
         if given is None and not category_columns(X):
             return CategoricalColumns()
@@ -55,7 +55,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         return find_categorical(given, X, names)
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
-        """Name X's columns: a frame's own names, else those of a cost model of as many features, else x0, x1, ..."""
+        """Return names of X's columns: a frame's own, else those of a cost model of equal length, else x0, x1, ..."""
         if names is not None:
             return tuple(str(name) for name in names)
         if costs is None:
@@ -68,12 +68,12 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         return costs.names
 
     def _read(self, X: Any) -> NDArray[np.float64]:
-        """Check rows to predict; a frame's columns are put in the order of training."""
+        """Check rows to predict, and put a frame's columns in the order of training."""
         check_is_fitted(self, "predictor_")
         return self._checked(self._in_training_order(X), "X", reset=False)
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
-        """Let scikit-learn check rows; what it refuses is a DataError that names them."""
+        """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
         X = self._columns.encoded(X, name)
         refuse_text(X, name, _HINT if self._takes_categories and reset else "")
         try:
@@ -87,7 +87,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         return rows
 
     def _in_training_order(self, X: Any) -> Any:
-        """Put a frame's columns in the order of training; what lacks some is left for scikit-learn to refuse."""
+        """Put a frame's columns in the order of training; scikit-learn refuses a frame without some of them later."""
         wanted, names = getattr(self, "feature_names_in_", None), column_names(X)
         return X[list(wanted)] if wanted is not None and names is not None and set(wanted) <= set(names) else X
 
@@ -114,7 +114,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
         queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
         weights = weights[keep] * self._class_weights(labels)
-        return Rows(X if keep.all() else X[keep], labels, weights, queries)  # a copy only where rows drop out
+        return Rows(X if keep.all() else X[keep], labels, weights, queries)  # copy only if rows are dropped
 
     def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:
         if (X is None) != (y is None):
@@ -126,7 +126,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
                 if value is not None:
                     raise DataError(f"{name}: has no effect without X_val and y_val")
             return None
-        assert y is not None  # noqa: S101 - tested above
+        assert y is not None  # noqa: S101
         rows = self._checked(self._in_training_order(X), "X_val", reset=False)
         return self._rows(rows, y, weight, qid, "_val", first=False)
 

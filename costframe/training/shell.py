@@ -1,4 +1,4 @@
-"""The scikit-learn shell: estimators check what they are given, hand it to an algorithm, and keep its predictor."""
+"""The scikit-learn shell: an estimator checks its data, trains with an algorithm, and keeps the predictor."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ __all__ = ["CostAwareEstimator"]
 class CostAwareEstimator(RowReader):
     """Base of all estimators; a subclass has an `__init__` with its parameters and a `_train`.
 
-    Parameters every subclass has are `costs` (CostModel, or what makes one; None prices every feature at one) and
-    `tradeoff` (loss accepted per unit of cost per row, >= 0). One that splits by categories sets `_takes_categories`,
-    has a parameter `categorical_features` as `find_categorical` takes it, and minds `TrainingData.categorical`. One
-    that searches sets of features while it trains sets `searches_sets`; sweeps and searches do so for all others.
+    Every subclass has the parameters `costs` (anything `CostModel.of` accepts; None prices every feature at one) and
+    `tradeoff` (loss accepted per unit of cost per row, >= 0). A subclass that splits by categories sets
+    `_takes_categories`, has a parameter `categorical_features` for `find_categorical`, and uses
+    `TrainingData.categorical`. A subclass that searches sets of features during training sets `searches_sets`; for all
+    others, sweeps and searches do it.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class CostAwareEstimator(RowReader):
     tradeoff: float
     _ranks = False
     searches_sets: ClassVar[bool] = False
-    _only: Sequence[int] | None = None  # columns that training sees
+    _only: Sequence[int] | None = None  # columns that training may read
 
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:
@@ -80,14 +81,14 @@ class CostAwareEstimator(RowReader):
         sample_weight : float64 (n,), optional
             A weight of two is a row given twice; rows of weight zero are dropped.
         X_val, y_val, sample_weight_val
-            Validation data, for early stopping and whatever else the algorithm chooses by it.
+            Validation data, for early stopping and other choices of the algorithm.
         qid, qid_val : (n,), optional
             Query of each row, for rankings.
 
         Raises
         ------
         CostframeError
-            A ValueError that names what does not fit.
+            If an argument does not fit; a ValueError that names it.
         """
         data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         self._keep(self._train(data), data.costs, data.train)
@@ -104,7 +105,7 @@ class CostAwareEstimator(RowReader):
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
     ) -> TrainingData:
-        """Check everything that `fit` is given."""
+        """Check the arguments of `fit`."""
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and not self._ranks:
@@ -126,9 +127,9 @@ class CostAwareEstimator(RowReader):
         return data if self._only is None else data.reading_only(self._only)
 
     def reading_only(self, columns: Sequence[int]) -> Self:
-        """Return a copy that trains as if all columns but these were constant, so that its models read no other.
+        """Return a copy that trains as if all other columns were constant, so that its models never read them.
 
-        Columns are numbers from 0. Clones of the copy do so, too.
+        Columns are numbers from 0. Clones of the copy do the same.
         """
         if isinstance(columns, str) or not hasattr(columns, "__len__"):
             raise ParameterError(f"columns: expected a list of numbers of columns, got {columns!r}")
@@ -141,9 +142,9 @@ class CostAwareEstimator(RowReader):
         return other if self._only is None else other.reading_only(self._only)
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
-        """Become the fitted estimator of a predictor; stage trees learn from training rows what to answer early."""
+        """Set the fitted attributes for a predictor; stage trees keep training rows for fallbacks."""
         self.costs_ = costs
-        if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor):  # which carry labels and prices
+        if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor):  # these carry labels and prices
             predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
         if isinstance(predictor, StageTree):
             if rows is not None:
@@ -153,13 +154,13 @@ class CostAwareEstimator(RowReader):
         self.predictor_ = predictor
 
     def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
-        """Return the fitted estimator of another predictor, trained on the same data; this one stays as it is.
+        """Return a copy that is the fitted estimator of another predictor, trained on the same data.
 
         Parameters
         ----------
         predictor : Predictor
         tradeoff : float
-            At which it was trained.
+            Tradeoff of its training.
         **fitted
             Attributes that differ, such as `n_iter_`.
         """
@@ -190,10 +191,10 @@ class CostAwareEstimator(RowReader):
         costs: object = None,
         **terms: Any,
     ) -> CostReport:
-        """Say exactly what predicting these rows costs.
+        """Return the exact cost of predicting rows.
 
-        With `max_cost` no row pays more; nothing `unavailable`, features or resources, is asked for. Rows that this
-        makes answer early are `cut` in the report. Other `costs` may be given, and another `tradeoff` to a plan.
+        No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
+        early as `cut`. `costs` replace the estimator's prices; a plan also accepts another `tradeoff`.
         """
         table = self._read(X)
         return self.predictor_.cost(
@@ -208,7 +209,7 @@ class CostAwareEstimator(RowReader):
         )
 
     def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
-        """Return the terms of a prediction beside its limits, or refuse them where nothing is planned."""
+        """Return the terms of a prediction, or refuse them if the predictor is not a plan."""
         for name, value in terms.items():
             if name not in {"costs", "tradeoff"}:
                 raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {name!r}")

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import run_parallel
-from costframe.sets.alternatives import alternatives
+from costframe.sets.alternatives import choose_alternatives
 from costframe.sets.archive import SetArchive
-from costframe.sets.spread import spread
+from costframe.sets.spread import choose_spread
 from costframe_planner.gains import regress, seen_at
 from costframe_planner.models import train_models
 from costframe_planner.plans import Routes
@@ -59,8 +59,8 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     features of set k and the model's scores there.
     """
     archive = search_sets(problem, progress)
-    others = alternatives(archive, problem.settings.n_sets // 2)
-    sets = list(dict.fromkeys([*spread(archive, problem.settings.n_sets), *others]))
+    others = choose_alternatives(archive, problem.settings.n_sets // 2)
+    sets = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
     models = _distinct(problem, train_models(problem, sets))
     progress(0.8)
     seen = [seen_at(problem, model) for model in models]

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import CostModelError, DataError
-from costframe.sets.dealing import deal
+from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
@@ -94,7 +94,7 @@ class Problem:
             )
             return mapper.transform(rows.X, n_threads=n_threads)
 
-        numbers, fold, half = deal(rows, data, count)
+        numbers, fold, half = deal_folds(rows, data, count)
         return cls(
             rows,
             fine := binned(settings.max_bins),

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.stages.stages import Answer
-from costframe.sets.dealing import deal
+from costframe.sets.dealing import deal_folds
 from costframe.trees.boosting.boost import Boosted, boost
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor
@@ -127,7 +127,7 @@ def _out_of_fold(judge: Judge, trees: TreeSettings, tree: StageTree, n_rounds: i
     """Return the scores, (n, K), of models like the cheap one of rows that they were not grown on."""
     read = np.diff(tree.bank.F.indptr) > 0
     rows, loss = judge.rows, loss_for(judge.data.n_classes)
-    fold, found = deal(rows, judge.data, _FOLDS)[1], np.zeros((len(rows), loss.n_outputs))
+    fold, found = deal_folds(rows, judge.data, _FOLDS)[1], np.zeros((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
         inside = fold != number
         boosted = Boosted.constant(_weighing(rows, inside), loss, trees.learning_rate)
