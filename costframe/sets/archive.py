@@ -17,7 +17,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.folds import TreeShape, boost_folds
+from costframe.trees.boosting.folds import boost_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+    from costframe.trees.settings import TreeSettings
 
 __all__ = ["FeatureSet", "SetArchive"]
 
@@ -79,7 +80,7 @@ class SetArchive:
     judged : tuple of int
         Folds on which quick fits are judged.
     prices : SetPrices
-    shape : TreeShape
+    settings : TreeSettings
         Of quick fits.
     n_threads : int
         Does not change the result.
@@ -92,7 +93,7 @@ class SetArchive:
     half: NDArray[np.int64]
     judged: tuple[int, ...]
     prices: SetPrices
-    shape: TreeShape
+    settings: TreeSettings
     n_threads: int = 1
     found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
     gain: NDArray[np.float64] = field(init=False)
@@ -142,7 +143,7 @@ class SetArchive:
     def scores(self, features: frozenset[int]) -> NDArray[np.float64]:
         """float64 (n, K): of all rows, by quick fits on a set that have not seen their folds."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
-        return boost_folds(data, self.rows, self.loss, self.fold, self.shape, whole=False).scores
+        return boost_folds(data, self.rows, self.loss, self.fold, self.settings, whole=False).scores
 
     @cached_property
     def judged_rows(self) -> NDArray[np.int64]:
@@ -177,7 +178,7 @@ class SetArchive:
         def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64] | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
-            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
+            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged, whole=False)
             losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
             gains = np.diagonal(fitted.gain).copy()
             found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains)

@@ -103,7 +103,10 @@ def test_rankings_are_regressions_of_grades():
         ({"monotone_constraints": [1, 0]}, "monotone_constraints"),
         ({"warm_start": True}, "warm_start"),
         ({"costs": {"features": {"x0": 1.0, "x1": 1.0}, "reuse": 0.1}}, "costs: .*'reuse'"),
-        ({"costs": {"features": {"x0": {"cost": 1.0, "needs": ["r"]}, "x1": 1.0}, "resources": {"r": 1.0}}}, "resources"),
+        (
+            {"costs": {"features": {"x0": {"cost": 1.0, "needs": ["r"]}, "x1": 1.0}, "resources": {"r": 1.0}}},
+            "resources",
+        ),
     ],
 )
 def test_what_the_paper_does_not_have_is_refused(settings, name):

@@ -87,7 +87,7 @@ def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
         problem.half[chosen],
         tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
         problem.prices,
-        problem.shape(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
+        problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
     )
     archive.search(problem.settings.max_tries, lambda share: told(0.4 * share))
