@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.folds import TreeShape
 from costframe.trees.boosting.many import regress_many
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,5 +114,11 @@ def _cross_fit(archive: SetArchive, features: frozenset[int], targets: NDArray[n
     chosen = archive.judged_rows
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
     rows = archive.rows.take(chosen)
-    shape = TreeShape(8, max(5, int(rows.repeats.sum()) // 100), 0.2, 5.0, 20)
-    return regress_many(data, rows, targets, archive.half[chosen], shape, whole=False).predictions
+    settings = TreeSettings(
+        max_leaves=8,
+        min_samples_leaf=max(5, int(rows.repeats.sum()) // 100),
+        learning_rate=0.2,
+        l2_regularization=5.0,
+        n_estimators=20,
+    )
+    return regress_many(data, rows, targets, archive.half[chosen], settings, whole=False).predictions

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.folds import TreeShape, boost_folds
+from costframe.trees.boosting.folds import boost_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+    from costframe.trees.settings import TreeSettings
 
 __all__ = ["FeatureSet", "SetArchive"]
 
@@ -76,8 +77,8 @@ class SetArchive:
     judged : tuple of int
         Folds on which quick fits are evaluated.
     prices : SetPrices
-    shape : TreeShape
-        Shape of the trees of quick fits.
+    settings : TreeSettings
+        Trees of quick fits.
     n_threads : int
         Does not change the result.
     """
@@ -89,7 +90,7 @@ class SetArchive:
     half: NDArray[np.int64]
     judged: tuple[int, ...]
     prices: SetPrices
-    shape: TreeShape
+    settings: TreeSettings
     n_threads: int = 1
     found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
     gain: NDArray[np.float64] = field(init=False)
@@ -139,7 +140,7 @@ class SetArchive:
     def scores(self, features: frozenset[int]) -> NDArray[np.float64]:
         """Return out-of-fold scores of all rows by quick fits on a set: float64 (n, K)."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
-        return boost_folds(data, self.rows, self.loss, self.fold, self.shape, whole=False).scores
+        return boost_folds(data, self.rows, self.loss, self.fold, self.settings, whole=False).scores
 
     @cached_property
     def judged_rows(self) -> NDArray[np.int64]:
@@ -174,7 +175,7 @@ class SetArchive:
         def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64] | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
-            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
+            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged, whole=False)
             losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
             gains = np.diagonal(fitted.gain).copy()
             found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains)

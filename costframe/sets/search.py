@@ -10,8 +10,8 @@ from costframe.sets.archive import SetArchive
 from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.folds import TreeShape
 from costframe.trees.boosting.losses import loss_for
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from costframe.training.data import TrainingData
@@ -38,7 +38,14 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     _, fold, half = deal_folds(rows, data, _FOLDS)
     judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))
     binned, loss = mapper.transform(rows.X, n_threads=n_threads), loss_for(data.n_classes)
-    shape = TreeShape(_LEAVES, max(_FEWEST, len(rows) // _SHARE), _STEP, _L2, _ROUNDS, _PATIENCE)
-    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, shape, n_threads)  # type: ignore[arg-type]
+    settings = TreeSettings(
+        max_leaves=_LEAVES,
+        min_samples_leaf=max(_FEWEST, len(rows) // _SHARE),
+        learning_rate=_STEP,
+        l2_regularization=_L2,
+        n_estimators=_ROUNDS,
+        n_iter_no_change=_PATIENCE,
+    )
+    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)  # type: ignore[arg-type]
     archive.search(_SETS)
     return archive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -12,11 +13,12 @@ from costframe.core.errors import ParameterError
 from costframe.core.threads import thread_count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import NDArray
 
-__all__ = ["Growth", "TreeSettings"]
+__all__ = ["Growth", "TreeSettings", "read_signs"]
 
 Growth = Literal["best", "breadth"]
 
@@ -123,3 +125,36 @@ def _checked(name: str, value: Any) -> Any:
     if name == "growth" and value not in get_args(Growth):
         raise ParameterError(f"growth: expected 'best' or 'breadth', got {value!r}")
     return check_number(name, value, **_RANGES[name]) if name in _RANGES else value
+
+
+def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None:
+    """Return -1, 0 or 1 for each feature, or None if nothing is constrained.
+
+    Parameters
+    ----------
+    constraints : None, sequence of int (d,), or mapping of names to int
+    names : sequence of str (d,)
+
+    Raises
+    ------
+    ParameterError
+        If there are not as many numbers as features, a name is unknown, or a number is none of these.
+    """
+    if constraints is None:
+        return None
+    if isinstance(constraints, Mapping):
+        unknown = [name for name in constraints if name not in set(names)]
+        if unknown:
+            raise ParameterError(f"monotone_constraints: expected names of features, got {unknown[0]!r}")
+        constraints = [constraints.get(name, 0) for name in names]
+    try:
+        given = np.asarray(constraints)
+    except ValueError as error:
+        raise ParameterError(f"monotone_constraints: expected one number for each feature: {error}") from None
+    if given.shape != (len(names),):
+        raise ParameterError(
+            f"monotone_constraints: expected one number for each of {len(names)} features, got shape {given.shape}"
+        )
+    if given.dtype.kind not in "iuf" or not np.isin(given, (-1, 0, 1)).all():
+        raise ParameterError(f"monotone_constraints: expected -1, 0 or 1 for each feature, got {given.tolist()}")
+    return tuple(int(sign) for sign in given) if given.any() else None

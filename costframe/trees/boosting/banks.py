@@ -55,7 +55,7 @@ def boost_trees(
     """
     random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
     binned = bins_of(rows, settings).transform(rows.X, n_threads=settings.n_threads)
-    grow_at, paid = tree_grower(rows, binned, settings), prices or NoPrices(rows.X.shape[1])
+    grow_at, paid = tree_grower(rows, binned, settings), prices or NoPrices()
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         paid.tradeoff = next(falling, 0.0)

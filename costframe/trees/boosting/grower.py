@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.growing.draws import draw_columns, draw_rows
 from costframe.trees.growing.grow import GrownTree, grow_tree
 from costframe.trees.growing.prices import SplitPrices
 
@@ -49,7 +48,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         prices: SplitPrices,
         random: np.random.Generator,
     ) -> GrownTree:
-        drawn, left_out = draw_rows(random, len(rows), settings.subsample)
+        drawn, left_out = _draw_rows(random, len(rows), settings.subsample)
         h: NDArray[np.floating] | None = hessians
         if not settings.newton:
             h = weight  # the hessians of the squared distance to the negative gradients
@@ -61,7 +60,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
             h,
             counts=counts,
             rows=drawn,
-            features=draw_columns(random, rows.X.shape[1], settings.max_features),
+            features=_draw_columns(random, rows.X.shape[1], settings.max_features),
             prices=prices,
             signs=signs,
             growth=settings.growth,
@@ -77,3 +76,23 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         return tree
 
     return grow
+
+
+def _draw_rows(
+    random: np.random.Generator, n_rows: int, share: float
+) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """Return the rows to grow on and those left out; none of either if all are drawn."""
+    if share == 1:
+        return None, None
+    order = random.permutation(n_rows).astype(np.int32)
+    count = max(1, round(share * n_rows))
+    return np.sort(order[:count]), np.sort(order[count:])
+
+
+def _draw_columns(random: np.random.Generator, n_features: int, share: float) -> NDArray[np.bool_] | None:
+    """Return which columns may be split on, bool (n_features,), at least one; None if all are drawn."""
+    if share == 1:
+        return None
+    drawn = np.zeros(n_features, np.bool_)
+    drawn[random.permutation(n_features)[: max(1, round(share * n_features))]] = True
+    return drawn

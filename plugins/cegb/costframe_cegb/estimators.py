@@ -12,8 +12,7 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe.trees.boosting.ranking import ranking_loss
 from costframe.trees.estimator import BoostedEstimator, Paper
-from costframe.trees.growing.monotone import read_signs
-from costframe.trees.settings import TreeSettings
+from costframe.trees.settings import TreeSettings, read_signs
 from costframe_cegb.annealing import anneal_cegb
 from costframe_cegb.cegb import train_cegb
 from costframe_cegb.state import State, WarmStart

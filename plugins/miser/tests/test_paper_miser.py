@@ -12,7 +12,7 @@ COSTS = {"features": {"x0": 3.0, "x1": 0.1}}
 
 
 def stumps(tradeoff, rounds, eta=0.5):
-    """(features split on, scores): impurity 1/2 sum (r - h)^2 + lambda n sum phi c F, stump by stump, from H = 0."""
+    """(features split on, scores), from H = 0: each stump minimizes 1/2 sum (r - h)^2 + lambda n sum phi c F."""
     H, phi, chosen = np.zeros(4), np.ones(2), []
     for _ in range(rounds):
         r = Y - H

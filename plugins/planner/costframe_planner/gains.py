@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.folds import TreeShape
 from costframe.trees.boosting.many import regress_many
+from costframe.trees.settings import TreeSettings
 from costframe_planner.problem import COARSE
 
 if TYPE_CHECKING:
@@ -38,5 +38,11 @@ def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *,
     """Regress targets, float64 (n, T), on what is known at a set, cross-fitted on halves of the rows."""
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
-    shape = TreeShape(_LEAVES, fewest, step, _L2, n_rounds)
-    return regress_many(seen, problem.rows, targets, problem.half, shape, whole=whole, n_threads=1)
+    settings = TreeSettings(
+        max_leaves=_LEAVES,
+        min_samples_leaf=fewest,
+        learning_rate=step,
+        l2_regularization=_L2,
+        n_estimators=n_rounds,
+    )
+    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole, n_threads=1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
-    from costframe.trees.boosting.folds import TreeShape
+    from costframe.trees.settings import TreeSettings
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 
@@ -58,31 +58,32 @@ class SetModel:
     losses: NDArray[np.float64]
 
 
-def choose_shape(problem: Problem) -> TreeShape:
+def choose_trees(problem: Problem) -> TreeSettings:
     """Choose the size of trees by the loss out of fold of a model on all features, on some of the rows."""
     settings, n, d = problem.settings, problem.n_rows, problem.data.bins.shape[1]
     short = problem.rows.qid is not None or (n <= _SMALL[0] and d <= _SMALL[1])
     step = settings.learning_rate or (_STEP if short else _LONG_STEP)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
-    shapes = [problem.shape(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
+    sizes_tried = [problem.trees(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:
-        return evolve(shapes[0], max_leaves=settings.max_leaves)
+        return evolve(sizes_tried[0], max_leaves=settings.max_leaves)
     chosen = problem.sample(_ROWS_TO_TRY)
     data, rows, fold = problem.coarse.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
     judged = np.unique(fold)[: 2 if len(chosen) > 2_000 else None].tolist()
 
-    def loss(shape: TreeShape) -> float:
-        return boost_folds(data, rows, problem.loss, fold, shape, judged=judged, whole=False).loss
+    def loss(trees: TreeSettings) -> float:
+        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
 
-    losses = run_parallel(loss, shapes, problem.n_threads)
-    return shapes[int(np.argmin(losses))]
+    losses = run_parallel(loss, sizes_tried, problem.n_threads)
+    return sizes_tried[int(np.argmin(losses))]
 
 
-def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
+def _fitting(trees: TreeSettings, n_features: int) -> TreeSettings:
     """Return smaller trees and steps for few features, which need no more."""
-    leaves = min(shape.max_leaves, _LEAVES_PER_FEATURE * n_features)
+    most, step = _LEAVES_PER_FEATURE * n_features, trees.learning_rate
+    leaves = most if trees.max_leaves is None else min(trees.max_leaves, most)
     return evolve(
-        shape, max_leaves=max(leaves, 2), step=min(shape.step, _SMALL_STEP) if n_features <= _FEW else shape.step
+        trees, max_leaves=max(leaves, 2), learning_rate=min(step, _SMALL_STEP) if n_features <= _FEW else step
     )
 
 
@@ -106,7 +107,7 @@ def _given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> Se
 def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetModel]:
     """Train the model of each set out of fold and on all rows: boosted trees, or a copy of the model that is given."""
     base = problem.base
-    shape = choose_shape(problem) if base is None else problem.shape(2, 1.0, 0, None)
+    chosen = choose_trees(problem) if base is None else problem.trees(2, 1.0, 0, None)
 
     def train(features: frozenset[int]) -> SetModel:
         columns = np.array(sorted(features), np.int64)
@@ -114,7 +115,7 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         if base is not None and len(varied):
             return _given_model(problem, base, varied)
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
-        fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
+        fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(chosen, len(columns)))
         trees, answer = fitted.whole(columns)
         read = tuple(np.setdiff1d(trees.feature, [-1]).tolist())
         return SetModel(read, trees, answer, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))

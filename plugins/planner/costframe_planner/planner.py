@@ -88,7 +88,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         problem.half[chosen],
         tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
         problem.prices,
-        problem.shape(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
+        problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))

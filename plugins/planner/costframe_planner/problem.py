@@ -13,8 +13,8 @@ from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.binning.scaling import check_sizes
-from costframe.trees.boosting.folds import TreeShape
 from costframe.trees.boosting.losses import SquaredLoss, loss_for
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,12 +116,19 @@ class Problem:
             return np.arange(len(self.rows))
         return np.sort(np.argsort(self.order, kind="stable")[:most])
 
-    def shape(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeShape:
+    def trees(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeSettings:
         """Return how trees are boosted."""
         fewest = self.settings.min_samples_leaf
         if fewest is None:
             fewest = next(rows for most, rows in _LEAST_ROWS if self.n_rows <= most)
-        return TreeShape(max_leaves, fewest, step, self.settings.l2, n_rounds, patience)
+        return TreeSettings(
+            max_leaves=max_leaves,
+            min_samples_leaf=fewest,
+            learning_rate=step,
+            l2_regularization=self.settings.l2,
+            n_estimators=n_rounds,
+            n_iter_no_change=patience,
+        )
 
 
 def count_rows(rows: Rows) -> int:
