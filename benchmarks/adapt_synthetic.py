@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from costframe.datasets import Dataset, Part
+    from costframe.datasets.dataset import Dataset, Rows
 
 EQUAL, USUAL = (0.25, 0.25, 0.25, 0.25), (0.26, 0.26, 0.24, 0.24)
 TRADEOFFS, WIDER = (0.005, 0.01, 0.02), (0.005, 0.02, 0.1)
@@ -141,7 +141,7 @@ def sent_on(model: Any, X: np.ndarray) -> np.ndarray:
     return np.asarray(np.array(opaque)[tree.exits(X, n_jobs=1)])
 
 
-def draw_regions(axes: Axes, title: str, model: Any, test: Part) -> None:
+def draw_regions(axes: Axes, title: str, model: Any, test: Rows) -> None:
     """Draw who answers what, and some rows."""
     from matplotlib.colors import ListedColormap
 

@@ -17,8 +17,8 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import CostframeError
-from costframe.frontier.entrants import check_algorithms
-from costframe.frontier.sweep import frontier_of
+from costframe.frontier.checks import check_algorithms
+from costframe.frontier.frontier import Frontier
 from harness.points import NEAR, markdown
 from harness.sides import fit_algorithm
 from harness.tables import SCORES, STORED, load, options
@@ -26,7 +26,7 @@ from harness.tables import SCORES, STORED, load, options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.points import Point
 
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.5)
 RECOMMENDED = 1.0  # stands for the recommended model, which has no budget
@@ -82,7 +82,7 @@ def choose(name: str, split: int, wanted: list[str] | None, keep: Path | None) -
     if len(sides) > 1:
         sides["union"] = [each for found in sides.values() for each in found]
     for side, found in sides.items():
-        yield from choices(side, frontier_of(found, SCORES[name], data.costs.unit, data.full_cost))
+        yield from choices(side, Frontier.of(found, SCORES[name], data.costs.unit, data.full_cost))
 
 
 def choices(side: str, frontier: Frontier) -> Iterator[Case]:

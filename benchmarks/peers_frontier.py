@@ -26,7 +26,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
-from costframe.frontier.entrants import check_algorithms
+from costframe.frontier.checks import check_algorithms
 from harness.pictures import DASHES, dress, sheet
 from harness.points import (
     BUDGETS,

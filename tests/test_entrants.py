@@ -10,7 +10,7 @@ import costframe as cf
 from costframe.core.errors import CostframeError, ParameterError, PluginError
 from costframe.core.plugins.registry import registry, two_classes_only
 from costframe.datasets import Dataset
-from costframe.frontier.entrants import check_algorithms, left_out
+from costframe.frontier.checks import check_algorithms, left_out
 from costframe_cronus import CronusClassifier
 from costframe_miser import MiserClassifier, MiserRegressor
 
@@ -41,7 +41,7 @@ def test_three_classes_leave_it_out_unless_it_is_named():
 
 def test_where_nothing_is_left_the_text_says_so(monkeypatch):
     only = {"cronus": registry().algorithm("cronus")}
-    monkeypatch.setattr("costframe.frontier.entrants.usable_algorithms", lambda: only)
+    monkeypatch.setattr("costframe.frontier.checks.usable_algorithms", lambda: only)
     with pytest.raises(PluginError, match="no installed algorithm takes 3 classes"):
         check_algorithms("classification", None, 3)
     with pytest.raises(PluginError, match="no installed algorithm has the task 'regression'"):
@@ -58,7 +58,7 @@ def rows():
 def few(monkeypatch):
     """Let two algorithms be installed: one for two classes, and one for any."""
     only = {name: registry().algorithm(name) for name in ("cronus", "miser")}
-    monkeypatch.setattr("costframe.frontier.entrants.usable_algorithms", lambda: only)
+    monkeypatch.setattr("costframe.frontier.checks.usable_algorithms", lambda: only)
 
 
 @pytest.mark.usefixtures("few")

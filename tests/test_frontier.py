@@ -17,12 +17,12 @@ import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
+from costframe.frontier.choice import nothing_useful
 from costframe.frontier.estimates import difference_error
 from costframe.frontier.promises import FITS
 from costframe.frontier.refine import fill, refine
 from costframe.frontier.sweep import check_score, grid
 from costframe.frontier.trial import Fitted, silent
-from costframe.frontier.useful import nothing_useful
 from costframe.report.paid import payments
 
 

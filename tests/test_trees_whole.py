@@ -41,7 +41,7 @@ def table():
 def prices_of(kind, weight):
     if kind == "rows":
         prices = LazyPrices(PRICES, 0.0, N, weight)
-        prices.waive(np.array([False, False, True, False]), np.array([False]))
+        prices.mark_paid(np.array([False, False, True, False]), np.array([False]))
         return prices
     return once_prices(PRICES, SimpleNamespace(total_weight=float(N), uneven_weight=weight))
 

@@ -8,15 +8,16 @@ import click
 
 from costframe.cli.group import writing_done
 from costframe.cli.inputs import check_fit, open_data, split_names
+from costframe.cli.messages import Failures, say_broken
 from costframe.cli.options import amount, folds_option, reading_options, target_path, text
 from costframe.cli.outputs import check_directory, write_into
-from costframe.cli.told import Failures, say_broken
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
     from costframe.report.terminal import Output
 
 __all__ = ["compare"]
@@ -72,7 +73,7 @@ def compare(
     what each row will be charged, on average.
     """
     from costframe.frontier import Frontier
-    from costframe.frontier.entrants import check_algorithms
+    from costframe.frontier.checks import check_algorithms
     from costframe.frontier.sweep import check_score
     from costframe.report.progress import bar
     from costframe.report.terminal import output as make_console
@@ -86,9 +87,9 @@ def compare(
     say_broken()
     console, failures = make_console(), Failures()
     _introduce(console, dataset)
-    with bar() as told:
+    with bar() as progress:
         frontier = Frontier.sweep(
-            dataset, wanted, points=points, score=score, budget=budget, folds=folds, progress=told, failed=failures
+            dataset, wanted, points=points, score=score, budget=budget, folds=folds, progress=progress, failed=failures
         )
     failures.say()
     _report(console, dataset, frontier, budget, output)
@@ -96,7 +97,7 @@ def compare(
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float | None, output: Path) -> None:
     """Write the files, then show what is in them."""
-    from costframe.frontier.useful import nothing_useful
+    from costframe.frontier.choice import nothing_useful
 
     chosen = frontier.recommended() if budget is None else frontier.within(budget)
     written = write_into(output, _render(frontier, chosen, dataset))

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
     from costframe.report.terminal import Output
 
 __all__ = ["fit"]
@@ -57,12 +58,12 @@ def fit(
     """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
 
     The valid rows stop the training. Within the budget, the cheapest is chosen that is within one standard error of the
-    best, by estimates as of `costframe compare`; score and cost are then told for test. The file holds the prices too;
+    best, by estimates as of `costframe compare`; score and cost on test are printed then. The file holds the prices;
     `costframe.load` reads it.
     """
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
-    from costframe.frontier.entrants import check_algorithms
+    from costframe.frontier.checks import check_algorithms
     from costframe.report.progress import bar
     from costframe.report.terminal import output as make_console
 
@@ -74,12 +75,12 @@ def fit(
     console = make_console()
     for note in dataset.notes:
         console.print(note, style="dim", markup=False)
-    with bar() as told:
+    with bar() as progress:
         tradeoffs = None if tradeoff is None else [tradeoff]
         if tradeoff is not None and folds is None:
             folds = 0  # nothing is chosen
         frontier = Frontier.sweep(
-            dataset, [algorithm], tradeoffs, score=score, budget=budget, folds=folds, progress=told
+            dataset, [algorithm], tradeoffs, score=score, budget=budget, folds=folds, progress=progress
         )
     point = frontier.points[0] if budget is None else frontier.within(budget)
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
@@ -90,7 +91,7 @@ def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
     from costframe.core.wording import counted
-    from costframe.frontier.useful import nothing_useful
+    from costframe.frontier.choice import nothing_useful
     from costframe.report.console import summary
 
     with writing_done(str(output)):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from costframe.cli import INTERRUPTED
-from costframe.cli.told import say, show_traceback
+from costframe.cli.exits import INTERRUPTED
+from costframe.cli.messages import say, show_traceback
 from costframe.core.errors import CostframeError
 from costframe.report.streams import let_go
 

@@ -68,7 +68,7 @@ def split_names(text: str | None) -> list[str] | None:
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
     """Refuse, before a table is read, an algorithm or score that there is not, or an algorithm without the task."""
     from costframe.core.plugins.registry import registry
-    from costframe.frontier.entrants import check_algorithms
+    from costframe.frontier.checks import check_algorithms
     from costframe.training.scoring import score_named
 
     for name in algorithms or ():

@@ -69,7 +69,7 @@ class FitsPath(Protocol):
     def fit_path(self, X: Any, y: Any, /, *, X_val: Any, y_val: Any, **optional: Any) -> ModelPath:
         """Train a path of models; `optional` as for `fit`, and `scoring` (a score's name) and `progress` (a callable).
 
-        `progress` is told the share that is done, from 0 to 1.
+        `progress` is called with the share that is done, from 0 to 1.
         """
 
     def with_predictor(self, predictor: Any, /, *, tradeoff: float, **fitted: Any) -> Any:
@@ -84,7 +84,7 @@ def fits_path(trial: Trial) -> bool:
 
 
 def fit_along(
-    trial: Trial, points: int, budget: float | None, told: Progress
+    trial: Trial, points: int, budget: float | None, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
     """Fit a path once, and once more for each fold, and measure the points chosen from it; see `choose`.
 
@@ -94,17 +94,17 @@ def fit_along(
     paths, model = 1 + len(trial.folds), trial.make(0.0)
 
     def fit_path(model: Any, train: Rows, valid: Rows, done: int) -> ModelPath:
-        def tell(share: float) -> None:
-            told(min(int((done + share) / paths * points), points - 1), points, name)
+        def report(share: float) -> None:
+            progress(min(int((done + share) / paths * points), points - 1), points, name)
 
-        tell(0.0)
+        report(0.0)
         path: ModelPath = model.fit_path(
             train.X,
             train.y,
             X_val=valid.X,
             y_val=valid.y,
             scoring=trial.score,
-            progress=tell,
+            progress=report,
             **optional(train, valid),
         )
         return path
@@ -130,7 +130,7 @@ def fit_along(
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if _own(point) is None else float(point.cost)
             found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
-    told(points, points, f"{name}: {len(found)} points ({seconds:.1f} s)")
+    progress(points, points, f"{name}: {len(found)} points ({seconds:.1f} s)")
     return found, [(point.cost, point.score) for point in front]
 
 

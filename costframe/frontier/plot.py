@@ -13,7 +13,8 @@ from costframe.report.pictures import COLORS, INK, PALE, STYLE, both_files
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
 
 __all__ = ["plot_frontier"]
 

@@ -11,7 +11,7 @@ import attrs
 from costframe.frontier.points import Point
 
 if TYPE_CHECKING:
-    from costframe.frontier.points import Frontier
+    from costframe.frontier.frontier import Frontier
 
 __all__ = ["points_csv"]
 

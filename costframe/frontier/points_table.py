@@ -13,7 +13,8 @@ from costframe.report.terminal import narrowed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
 
 __all__ = ["points_table"]
 

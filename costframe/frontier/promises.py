@@ -73,7 +73,7 @@ def fit_promising(
     found: list[Fitted],
     front: list[tuple[float, float]],
     budget: float | None,
-    told: Progress,
+    progress: Progress,
     *,
     repeat: bool,
 ) -> list[Fitted]:
@@ -91,7 +91,7 @@ def fit_promising(
         Cost and score of further models that it has.
     budget : float or None
         Only sets within it are tried, until one is better than all that was reached within it.
-    told : callable
+    progress : callable
     repeat : bool
         Whether fits are repeated on the trial's folds.
     """
@@ -121,10 +121,10 @@ def fit_promising(
         best = max(left, key=lambda each: each.score - own(each.cost))
         promises.remove(best)
         what = f"{trial.algorithm} within {len(best.columns)} of the features"
-        told(len(added), len(added) + 1, what)
+        progress(len(added), len(added) + 1, what)
         added.append(_within(trial, best.columns, repeat=repeat).fit(0.0))
         point = added[-1].point
-        told(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
+        progress(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
         kept = point.score - own(best.cost) > clearly
         if kept == (budget is not None):  # the budget buys something, or the algorithm does not keep what is promised
             break

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
 from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
+from costframe.frontier.choice import UselessBudgetWarning, nothing_useful
 from costframe.frontier.folds import folds_of
+from costframe.frontier.frontier import Frontier
 from costframe.frontier.rows import Rows
-from costframe.frontier.sweep import fit_all, frontier_of
+from costframe.frontier.sweep import fit_all
 from costframe.frontier.trial import Trial, silent
-from costframe.frontier.useful import UselessBudgetWarning, nothing_useful
 from costframe.training.scoring import default_score, score_named
 
 if TYPE_CHECKING:
@@ -197,10 +198,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _choose(self, trial: Trial) -> None:
         from costframe.report.progress import bar
 
-        with bar(silent if not self.verbose else None) as told:
-            found = fit_all(trial, self.tradeoffs, self.points, self.budget, told)
+        with bar(silent if not self.verbose else None) as progress:
+            found = fit_all(trial, self.tradeoffs, self.points, self.budget, progress)
         costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
-        self.frontier_ = frontier_of(found, trial.score, costs.unit, costs.full_cost(names))
+        self.frontier_ = Frontier.of(found, trial.score, costs.unit, costs.full_cost(names))
         self.best_point_ = self.frontier_.within(self.budget)
         if text := nothing_useful(self.frontier_, self.best_point_, self.budget):
             warnings.warn(text, UselessBudgetWarning, stacklevel=3)

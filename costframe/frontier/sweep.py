@@ -10,14 +10,12 @@ import numpy as np
 from costframe.core.checks import check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import estimator
-from costframe.frontier.blame import blaming, nothing_left
-from costframe.frontier.checks import check_amounts, check_fits
-from costframe.frontier.counting import Count, counted
-from costframe.frontier.entrants import check_algorithms, left_out
-from costframe.frontier.estimates import less_chance, less_chance_of_union
+from costframe.frontier.checks import check_algorithms, check_amounts, check_fits, left_out
+from costframe.frontier.errors import naming_failures, nothing_left
+from costframe.frontier.estimates import less_chance
 from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along, fits_path
-from costframe.frontier.points import Frontier
+from costframe.frontier.progress import Count, counted
 from costframe.frontier.promises import Promises, fit_promising
 from costframe.frontier.refine import REFINEMENTS, fill, refine
 from costframe.frontier.rows import Rows
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Fitted, Progress
 
-__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "frontier_of", "grid", "sweep", "trials"]
+__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "grid", "sweep", "trials"]
 
 POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; what is on a path costs no fit, and a table has room for it
 
@@ -49,8 +47,8 @@ def sweep(
     parameters: Mapping[str, Any],
     progress: Progress | None,
     failed: Callable[[str, CostframeError], None] | None = None,
-) -> Frontier:
-    """Fit algorithms at many tradeoffs; see `Frontier.sweep`."""
+) -> tuple[list[Fitted], str, Dataset]:
+    """Fit algorithms at many tradeoffs; see `Frontier.sweep`. Also returned are the name of the score and the data."""
     if isinstance(data, str):
         from costframe.datasets import load
 
@@ -75,19 +73,11 @@ def sweep(
             failed(name, error)
     if errors and not found:
         raise nothing_left(errors)
-    return frontier_of(found, score, data.costs.unit, data.full_cost)
-
-
-def frontier_of(found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Frontier:
-    """Return the frontier of fitted models, their scores less what chance adds to the best of several algorithms."""
-    kept = less_chance_of_union(found)
-    parts = (tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence"))
-    points, models, influences = parts
-    return Frontier(points, score, unit, full_cost, models, influences)
+    return found, score, data
 
 
 def fit_all(
-    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, told: Progress
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, progress: Progress
 ) -> list[Fitted]:
     """Fit at the given tradeoffs, or along a path, or at 0 and a grid; then what a budget asks for, and within sets."""
     if points is not None:
@@ -95,31 +85,31 @@ def fit_all(
     along = tradeoffs is None and fits_path(trial)
     front: list[tuple[float, float]] = []
     if along:
-        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, told)
+        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, progress)
     elif tradeoffs is None:
-        found = _fit_grid(trial, points or POINTS_OF_FITS, told)
+        found = _fit_grid(trial, points or POINTS_OF_FITS, progress)
     else:
-        found = [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
+        found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if budget is not None and not along:
-        found += refine(trial, found, budget, counted(told, len(found), REFINEMENTS))
+        found += refine(trial, found, budget, counted(progress, len(found), REFINEMENTS))
     if tradeoffs is None or budget is not None:
-        told_on = counted(told, points or POINTS_OF_PATHS if along else len(found), 0)
-        found += fit_promising(trial, found, front, budget, told_on, repeat=along or trial.fits_repeat)
+        counted_on = counted(progress, points or POINTS_OF_PATHS if along else len(found), 0)
+        found += fit_promising(trial, found, front, budget, counted_on, repeat=along or trial.fits_repeat)
     found = less_chance(found)
     return found if along or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
-def _fit_grid(trial: Trial, points: int, told: Progress) -> list[Fitted]:
-    """Fit at 0 and at a grid whose scale the fit at 0 tells.
+def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
+    """Fit at 0 and at a grid whose scale follows from the fit at 0.
 
     Where the upper end of the grid would bring nothing but constants, its fits go where costs differ most instead.
     """
-    plain = fit_at(trial, 0.0, told, 0, points)
+    plain = fit_at(trial, 0.0, progress, 0, points)
     found = [plain]
     for tradeoff in grid(*cost_scales(plain), loss_of_constant(plain.model, trial.train), points - 1):
-        found.append(fit_at(trial, float(tradeoff), told, len(found), points))
+        found.append(fit_at(trial, float(tradeoff), progress, len(found), points))
         if found[-1].point.n_features == 0:  # so it stays at all larger ones
-            return fill(trial, found, points, told)
+            return fill(trial, found, points, progress)
     return found
 
 
@@ -189,7 +179,7 @@ def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str
         def make(tradeoff: float) -> Any:
             return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
 
-        guard = functools.partial(blaming, name)
+        guard = functools.partial(naming_failures, name)
         return Trial(name, make, train, valid, test, score, guard, divided, folds is not None, promises)
 
     return make_trial

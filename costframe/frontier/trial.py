@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "Progress", "Trial", "fit_at", "optional", "silent"]
 
-ROWS_REPLAYED = 50  # rounds need rows to be stepped through one by one, which is slow; a few rows tell the mean
+ROWS_REPLAYED = (
+    50  # rounds need rows to be stepped through one by one, which is slow; the mean over a few rows is enough
+)
 
 
 class Progress(Protocol):
-    """Is told before and after each fit, and now and then along a path, which counts as so many fits as `points`."""
+    """A function that is called before and after each fit, and along a path, which counts as `points` fits."""
 
     def __call__(self, done: int, total: int, text: str, /) -> None:
         """Take the number of finished fits, of all fits as far as known, and what is or was fitted."""
@@ -164,12 +166,12 @@ def optional(train: Rows, valid: Rows) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def fit_at(trial: Trial, tradeoff: float, told: Progress, done: int, total: int) -> Fitted:
-    """Fit a trial at a tradeoff, and tell so before and after."""
-    told(done, total, f"{trial.algorithm} at tradeoff {tradeoff:.3g}")
+def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:
+    """Fit a trial at a tradeoff, and report progress before and after."""
+    progress(done, total, f"{trial.algorithm} at tradeoff {tradeoff:.3g}")
     fitted = trial.fit(tradeoff)
     point = fitted.point
-    told(
+    progress(
         done + 1,
         total,
         f"{trial.algorithm} at tradeoff {tradeoff:.3g}: {trial.score} {point.score:.4f}, cost "

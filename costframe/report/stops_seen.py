@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.planned import PlannedPredictor
-    from costframe.core.predictors.planned_walk import Walked
+    from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.stop_prices import StopPrices
+    from costframe.core.stages.stops import StopPrices
 
 __all__ = ["StopsSeen", "see_stops", "stops_without_rows"]
 
@@ -47,7 +47,7 @@ def stops_without_rows(predictor: PlannedPredictor, prices: StopPrices) -> Stops
     return StopsSeen(tuple(seen), None)
 
 
-def see_stops(predictor: PlannedPredictor, prices: StopPrices, parts: list[Walked]) -> StopsSeen:
+def see_stops(predictor: PlannedPredictor, prices: StopPrices, parts: list[PlannedRows]) -> StopsSeen:
     """Count what rows acquired that were sent through a plan, part by part, and where they went."""
     m = len(predictor.stops)
     moves, bought = np.zeros((m, m), np.int64), np.zeros((m, sum(prices.prices.needs.shape)))
@@ -64,7 +64,7 @@ def see_stops(predictor: PlannedPredictor, prices: StopPrices, parts: list[Walke
     return StopsSeen(tuple(seen), moves)
 
 
-def _follow(part: Walked, prices: StopPrices, moves: NDArray[np.int64], bought: NDArray[np.float64]) -> None:
+def _follow(part: PlannedRows, prices: StopPrices, moves: NDArray[np.int64], bought: NDArray[np.float64]) -> None:
     """Add what the rows of one part do."""
     bundles = np.stack([_items(bundle, prices.prices) for bundle in prices.bundles])
     paid = np.zeros((len(part.exits), bundles.shape[1]), np.bool_)

@@ -1,1 +1,1 @@
-"""Sets of features: what each costs, how well it tells the label, and which are worth having."""
+"""Sets of features: their prices, the losses of quick fits on them, and which sets are worth having."""

@@ -1,4 +1,4 @@
-"""Sets that are each better for some rows, where what they share tells for which."""
+"""Alternatives: sets that are better for different rows, where the features they share decide for which."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _DEAREST = 0.8  # of the full cost
 _CANDIDATES = 14
 _LEAST = 0.03  # of what can be gained, and so many standard errors: less is chance
 _ERRORS = 3.0
-_TELLING, _FURTHER = 2, 8  # shared sets that are tried with so many further features each
+_DECIDING, _FURTHER = 2, 8  # shared sets that are tried with so many further features each
 _MANY = 40
 _FREQUENTED = 0.1  # share of the rows that go to a set at some tradeoff
 
 
 def alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
-    """Choose at most `most` sets, each of them better for some rows, and the features shared that tell for which.
+    """Choose at most `most` sets, each of them better for some rows, and the shared features that decide for which.
 
     Two sets go together if a regression of the difference of their losses on the features that both have, cross-fitted,
     sends rows to the one or the other so that they lose less than by either alone.
     """
     if not archive.prices.full > 0:
         return []
-    tells = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_TELLING]
-    archive.try_each_with(tells, _FURTHER)  # what tells for which of two may tell for which of many
+    deciding = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_DECIDING]
+    archive.try_each_with(deciding, _FURTHER)  # features that decide between two sets may decide between many
     found: list[frozenset[int]] = []
-    for shared in tells:
+    for shared in deciding:
         wanted = [each for each in [shared, *_chosen_from(archive, shared)] if each not in found]
         found += wanted[: max(most - len(found), 0)]
     return found

@@ -105,7 +105,7 @@ class SetArchive:
         free = frozenset(f for f in everything if self.prices.of_set([f]) == 0)
         self._try([free])
 
-    def search(self, most: int, told: Callable[[float], None] | None = None) -> None:
+    def search(self, most: int, progress: Callable[[float], None] | None = None) -> None:
         """Leave out step by step, then open sets of the front until all are, or `most` more sets have been tried."""
         opened: set[frozenset[int]] = set()
         if not self.prices.full > 0:
@@ -119,8 +119,8 @@ class SetArchive:
             for features in waiting:
                 opened.add(features)
                 self._try(self._neighbors(features))
-                if told is not None:
-                    told(min(len(self.found) / most, 1.0))
+                if progress is not None:
+                    progress(min(len(self.found) / most, 1.0))
                 if len(self.found) >= most:
                     return
 
@@ -157,7 +157,7 @@ class SetArchive:
     def _descend(self) -> None:
         """Leave out, from everything down, the features that gain least per cost in the fit on what is left.
 
-        Steps up from nothing do not come far where there are many features, or where several tell only together.
+        Steps up from nothing do not come far where there are many features, or where several help only together.
         """
         each = self.found[frozenset(range(len(self.gain)))]
         while each.cost > _LOWEST * self.prices.full:
@@ -214,7 +214,7 @@ class SetArchive:
     def _pairs(
         self, features: frozenset[int], per_cost: Callable[[frozenset[int], float], float]
     ) -> list[frozenset[int]]:
-        """Choose pairs of features that split below each other in the fit on all features: what tells only together."""
+        """Choose pairs that split below each other in the fit on all features: they may help only together."""
         pairs = [pair for pair in self._joint if not pair & features][: 8 * _PAIRS]
         worth = {pair: per_cost(pair, self.gain[tuple(sorted(pair))]) for pair in pairs}
         return sorted(worth, key=lambda pair: -worth[pair])[:_PAIRS]

@@ -1,4 +1,4 @@
-"""Folds of rows, and halves within them, told by what is in the rows."""
+"""Folds of rows, and halves within them, progress by what is in the rows."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import InquiryError
-from costframe.core.predictors.inquiry import number
+from costframe.core.predictors.inquiry import as_number
 
 if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Inquiry
@@ -27,7 +27,7 @@ def checked_reply(
     table = _mapping(reply, whose, f"values of {listed(names)} by name")
     _check_keys(table, names, whose)
     try:
-        return {name: number(name, table[name], categories.get(name)) for name in names}
+        return {name: as_number(name, table[name], categories.get(name)) for name in names}
     except InquiryError as error:
         raise InquiryError(f"{whose}: {error}") from None
 

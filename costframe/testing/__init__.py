@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from costframe.testing.check import Check, ConformanceError, check_algorithm, parametrize_algorithm
 from costframe.testing.counting import CountingSource
-from costframe.testing.laws import Law, laws
+from costframe.testing.law import Law
+from costframe.testing.laws import laws
 
 if TYPE_CHECKING:
     from costframe.testing import strategies

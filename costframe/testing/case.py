@@ -74,6 +74,11 @@ class Case:
         return getattr(self.algorithm, TASKS[self.kind.task])
 
     @property
+    def draws(self) -> bool:
+        """Whether the estimator says by scikit-learn's tag `non_deterministic` that two fits may differ."""
+        return bool(self.make().__sklearn_tags__().non_deterministic)
+
+    @property
     def is_classifier(self) -> bool:
         """Whether it has classes."""
         return self.kind.task == "classification"

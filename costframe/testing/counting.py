@@ -1,15 +1,19 @@
-"""A source that counts what is fetched from it and charges for it by the book."""
+"""Sources that count what is asked of them, and inquiries stepped through them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.inquiry import Prediction
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["CountingSource"]
+__all__ = ["CountingSource", "inquire"]
 
 
 class CountingSource:
@@ -55,3 +59,14 @@ class CountingSource:
             if name not in self._paid:
                 self._paid.add(name)
                 self._charge(self._resources[name])
+
+
+def inquire(
+    predictor: Any, row: NDArray[np.float64], costs: CostModel, acquisition: str = "path", **terms: Any
+) -> tuple[Prediction, CountingSource]:
+    """Step through one row, float64 (d,), on some terms."""
+    source = CountingSource(dict(zip(predictor.feature_names, row.tolist(), strict=True)), costs)
+    inquiry = predictor.inquire(costs, acquisition, **terms)
+    while inquiry.needs:
+        inquiry.supply(source(inquiry.needs))
+    return inquiry.answer, source

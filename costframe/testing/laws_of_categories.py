@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.errors import CostframeError
 from costframe.testing.case import expect, fit, same_bits
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
+from costframe.testing.law import law
 
 if TYPE_CHECKING:
     import pandas as pd

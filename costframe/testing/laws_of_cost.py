@@ -12,9 +12,9 @@ from costframe.core.errors import CostframeError, CostModelError, StorageError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.testing.case import expect, fit, priced, same_bits
+from costframe.testing.counting import inquire
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
-from costframe.testing.stepping import inquire
+from costframe.testing.law import law
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

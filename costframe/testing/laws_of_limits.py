@@ -12,7 +12,7 @@ from costframe.core.errors import CostframeError
 from costframe.testing.case import expect, same_bits
 from costframe.testing.counting import CountingSource
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
+from costframe.testing.law import law
 from costframe.testing.laws_of_cost import all_prices_for, expect_close
 
 if TYPE_CHECKING:

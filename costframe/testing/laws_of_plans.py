@@ -11,9 +11,9 @@ import numpy as np
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.testing.case import expect, same_bits
+from costframe.testing.counting import inquire
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
-from costframe.testing.stepping import inquire
+from costframe.testing.law import law
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

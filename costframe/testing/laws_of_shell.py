@@ -13,7 +13,7 @@ import numpy as np
 from costframe.core.plugins.registry import two_classes_only
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.data import COSTS, make_table
-from costframe.testing.laws import law
+from costframe.testing.law import law, law_of_fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ def labels_come_back(case: Case) -> None:
     expect(np.mean(found == names[case.table.y_fresh]) > 1 / len(texts.classes_), "labels come back mixed up")
 
 
-@law
+@law_of_fits
 def column_order_of_frames_is_free(case: Case) -> None:
     """Data frames are matched to prices and to the training data by name, whatever the order of their columns."""
     table = case.table

@@ -1,4 +1,4 @@
-"""Costs and rounds by replaying rows one by one: slow, and true of any predictor."""
+"""Costs and rounds from inquiries, row by row: slow, and valid for any predictor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def replay(
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
 ) -> Prediction:
-    """Predict one row, float64 (d,), by an inquiry."""
+    """Predict one row, float64 (d,), with an inquiry."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     inquiry = predictor.inquire(costs, acquisition, max_cost=max_cost, unavailable=unavailable)
     while needs := inquiry.needs:
@@ -45,7 +45,7 @@ def replay_rounds(
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
 ) -> NDArray[np.int64]:
-    """int64 (rows,): trips to the sources that each row takes."""
+    """Return the number of trips to the sources for each row: int64 (rows,)."""
     ends = (replay(predictor, row, costs, acquisition, max_cost, unavailable) for row in X)
     return np.array([end.rounds for end in ends], np.int64)
 
@@ -59,7 +59,7 @@ def replay_charges(
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
 ) -> Charges:
-    """Charge rows of a predictor that can only be stepped; it is one stage, and prices acquisition alone."""
+    """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
     prices = costs.select(predictor.feature_names)
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)

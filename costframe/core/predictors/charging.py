@@ -1,4 +1,4 @@
-"""Charging the rows of a stage tree: what will be paid, under limits or without, or its expectation."""
+"""Charges of a stage tree's rows: hard, soft, or under limits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from attrs import evolve
 from costframe.core.caps.capped import capped_charges
 from costframe.core.cost.hard import hard_charges
 from costframe.core.cost.report import Charges, sum_charges
-from costframe.core.cost.soft import soft_charges
-from costframe.core.cost.stage_visits import learners_at
+from costframe.core.cost.soft import learners_at, soft_charges
 from costframe.core.stages.reading import marks_for
 from costframe.core.threads import over_chunks
 
@@ -40,7 +39,7 @@ def charge_tree(
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
     if limits is not None:
         capped = capped_charges(tree, prices, limits, X, weight, by_path=acquisition == "path", n_jobs=n_jobs)
-        assert capped.cut is not None  # noqa: S101 - there are limits
+        assert capped.cut is not None  # noqa: S101 - charges under limits have it
         whole = np.flatnonzero(~capped.cut)
         plain = charge_tree(tree, prices, X[whole], weight[whole], acquisition, None, n_jobs)
         return _with_plain(capped, plain, whole)
@@ -52,14 +51,14 @@ def charge_tree(
             return soft_charges(tree, prices, marks, steepness, X[part], weight[part], learners)
         return hard_charges(tree, prices, marks, X[part], weight[part], learners)
 
-    # No rows at all are one empty chunk, so that the report has its shapes.
+    # An empty table is one empty chunk, so that the report has its shapes.
     return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
 
 
 def _with_plain(capped: Charges, plain: Charges, whole: NDArray[np.int64]) -> Charges:
-    """Return charges in which the rows `whole`, which were not cut, have those without limits, to the last bit.
+    """Replace the charges of the rows `whole`, which were not cut, by those without limits, equal to the last bit.
 
-    The kernels add up the same prices in another order.
+    The kernel under limits adds the same prices in another order.
     """
     if len(whole) == len(capped.acquisition):
         return evolve(plain, cut=capped.cut)

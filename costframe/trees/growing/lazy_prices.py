@@ -132,7 +132,7 @@ class LazyPrices:
         other._accounts, other._totals = other._no_accounts(), self._totals.copy()  # noqa: SLF001
         return other
 
-    def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Charge splits no more for these features (d,) and resources (R,); what rows pay is counted all the same."""
         waived = np.concatenate([features, resources])
         self._seen = self._seen.copy()

@@ -10,6 +10,8 @@ import numpy as np
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
@@ -77,26 +79,42 @@ class SplitPrices(Protocol):
     """Prices in units of the objective's sum form: loss summed over rows, so tradeoff * rows * price of a feature.
 
     A split is made where `gain - price` is largest, and only if that is positive. A price may depend on the leaf and on
-    what was paid before, but not on the threshold.
+    what was paid before, but not on the threshold. One object serves all trees of an ensemble.
+
+    Attributes
+    ----------
+    tradeoff : float
+        Multiplies all prices; may be changed between trees.
     """
 
+    tradeoff: float
+
     def begin_tree(self) -> None:
-        """Hear that a new tree begins."""
+        """Forget the leaves of the last tree; what is paid stays paid."""
 
     def prices(self, leaf: Leaf) -> NDArray[np.float64]:
         """float64 (d,): what a split of this leaf on each feature costs now. Not to be changed by the caller."""
 
     def paid(self, leaf: Leaf, feature: int) -> bool:
-        """Hear that a split was made, and say whether any price of another leaf has changed by it.
+        """Pay for a split; return whether any price of another leaf has changed by it.
 
         `leaf.rows` still holds the rows of the leaf that was split.
         """
 
     def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
-        """Hear which leaves a leaf that was paid for became, unless neither will be split."""
+        """Divide the account of a leaf that was paid for between its children, unless neither will be split."""
 
     def state(self) -> PriceState | None:
         """Return what a tree can be grown with in one call; None if it cannot."""
+
+    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Charge rows that a tree was not grown on, but that pass through it as well."""
+
+    def fork(self) -> Self:
+        """Return a copy that goes its own way; between trees."""
+
+    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+        """Charge splits no more for these features (d,) and resources (R,)."""
 
 
 @final
@@ -108,6 +126,8 @@ class NoPrices:
     n_features : int
         Columns of the data.
     """
+
+    tradeoff = 0.0
 
     def __init__(self, n_features: int) -> None:
         self._prices = np.zeros(n_features)
@@ -129,7 +149,17 @@ class NoPrices:
         """Do nothing."""
 
     def state(self) -> None:
-        """Say that there is none."""
+        """Return None."""
+
+    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Do nothing."""
+
+    def fork(self) -> NoPrices:
+        """Return itself."""
+        return self
+
+    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+        """Do nothing."""
 
 
 @final
@@ -207,7 +237,7 @@ class OncePrices:
         other._used, other._once = self._used.copy(), self._once.copy()  # noqa: SLF001 - the copy's own
         return other
 
-    def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Take these features (d,) and resources (R,) as paid for."""
         self.feature_paid |= features
         self.resource_paid |= resources

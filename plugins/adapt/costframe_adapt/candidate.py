@@ -9,7 +9,7 @@ from attrs import frozen
 
 from costframe.core.cost.report import squeezed
 from costframe.core.learners.links import apply_link
-from costframe_adapt.expensive.full import Full, FullOn, log_losses
+from costframe_adapt.expensive import Full, FullOn, log_losses
 from costframe_adapt.sides import BOTH, CHEAP, FULL
 
 if TYPE_CHECKING:

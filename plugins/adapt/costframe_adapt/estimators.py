@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
+from costframe.adoption.classifiers import read_probabilities
+from costframe.adoption.fitted_model import GivenModel
+from costframe.adoption.given_columns import GivenColumns
 from costframe.core.checks import check_number
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import ParameterError
 from costframe.core.learners.links import log_odds
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.labels import check_weights
@@ -16,8 +19,7 @@ from costframe.training.estimator import CostAwareClassifier
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.monitor import scorer
 from costframe_adapt.asked import adapt_settings, asked_grid
-from costframe_adapt.expensive.finding import Expensive, Finding, find_expensive
-from costframe_adapt.expensive.foreign import check_sums
+from costframe_adapt.default_model import fit_default
 from costframe_adapt.path import Grid, sweep_grid, usual_tradeoffs
 from costframe_adapt.prepared import Prepared
 from costframe_adapt.training import train_adapt, train_without_gate
@@ -27,13 +29,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.adoption.fitted_model import FittedModel
     from costframe.training.data import TrainingData
     from costframe_adapt.path import AdaptPath
     from costframe_adapt.settings import AdaptSettings
 
 __all__ = ["AdaptClassifier"]
-
-_NEARLY = 1e-6
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -260,12 +261,17 @@ class AdaptClassifier(CostAwareClassifier):
         self.expensive_predictor_ = expensive.tree.with_costs(data.costs)
         return Prepared.of(data, expensive, settings.n_threads)
 
-    def _find(self, data: TrainingData, proba: NDArray[np.float64] | None) -> Expensive:
+    def _find(self, data: TrainingData, proba: NDArray[np.float64] | None) -> FittedModel:
         cv = 5 if self.cv is None else check_number("cv", self.cv, low=2, whole=True)
         seed = check_number("random_state", self.random_state, whole=True)
+        columns = GivenColumns.choose(data.feature_names, self.expensive_features, "expensive")
         framed = hasattr(self, "feature_names_in_")
-        given = Finding(self.expensive, self.expensive_features, cv, proba, self.classes_, seed, framed, self.n_jobs)
-        return find_expensive(data, given)
+        given = GivenModel(self.expensive, columns, proba, self.classes_, seed, framed, cv)
+        if self.expensive is not None:
+            return given.fit(data)
+        if columns.named:
+            raise ParameterError("expensive_features: has no effect without an expensive model")
+        return fit_default(given, data, self.n_jobs)
 
     def _settings(self, data: TrainingData) -> AdaptSettings:
         check_sizes(data.train)
@@ -277,19 +283,5 @@ class AdaptClassifier(CostAwareClassifier):
         """Check probabilities of training rows, and leave out those of weight zero."""
         if proba is None:
             return None
-        try:
-            values = np.asarray(proba, np.float64)
-        except (TypeError, ValueError):
-            raise DataError(f"expensive_proba: expected numbers, got {proba!r:.100}") from None
-        n_classes = len(self.classes_)
-        if values.shape == (n_rows, 2) and n_classes == 2:
-            check_sums(values, "expensive_proba: expected rows that sum to one")
-            values = values[:, 1]
-        if values.shape != ((n_rows,) if n_classes == 2 else (n_rows, n_classes)):
-            raise DataError(
-                f"expensive_proba: expected shape {(n_rows, n_classes)}, one row a row of X, got {values.shape}"
-            )
-        if not ((values >= -_NEARLY) & (values <= 1 + _NEARLY)).all():
-            raise DataError("expensive_proba: expected probabilities from 0 to 1, got others")
-        check_sums(values, "expensive_proba: expected rows that sum to one")
-        return np.clip(values, 0.0, 1.0)[check_weights(sample_weight, n_rows, "sample_weight") > 0]
+        values = read_probabilities(proba, n_rows, len(self.classes_), "expensive_proba")
+        return values[check_weights(sample_weight, n_rows, "sample_weight") > 0]

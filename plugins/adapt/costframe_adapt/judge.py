@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows, TrainingData
     from costframe_adapt.accounts import Account
-    from costframe_adapt.expensive.full import Full
+    from costframe_adapt.expensive import Full
     from costframe_adapt.front import Front
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import AdaptSettings

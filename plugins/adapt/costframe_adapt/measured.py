@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows
     from costframe_adapt.candidate import Candidate
-    from costframe_adapt.expensive.full import Full
+    from costframe_adapt.expensive import Full
     from costframe_adapt.sides import Placed
 
 __all__ = ["Said", "scored", "ways"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from costframe.trees.boosting.boost import Ensemble
     from costframe.trees.boosting.monitor import Predicted
     from costframe_adapt.candidate import Candidate
-    from costframe_adapt.expensive.full import Full
+    from costframe_adapt.expensive import Full
     from costframe_adapt.front import Front
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import AdaptSettings, TreeSettings

@@ -10,13 +10,13 @@ from attrs import evolve, frozen
 from costframe.training.held_out import held_out
 from costframe_adapt.accounts import Account
 from costframe_adapt.boosted.binning import Binning
-from costframe_adapt.expensive.full import Full, FullOn, log_losses
+from costframe_adapt.expensive import Full, FullOn, log_losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.adoption.fitted_model import FittedModel
     from costframe.training.data import Rows, TrainingData
-    from costframe_adapt.expensive.finding import Expensive
 
 __all__ = ["Prepared"]
 
@@ -42,7 +42,7 @@ class Prepared:
     binning: Binning
 
     @classmethod
-    def of(cls, data: TrainingData, expensive: Expensive, n_threads: int) -> Prepared:
+    def of(cls, data: TrainingData, expensive: FittedModel, n_threads: int) -> Prepared:
         """Hold out rows if there are no validation rows; of training rows, probabilities are out of fold."""
         tree, proba = expensive.tree, expensive.proba
         rows, seen, seen_proba = data.train, data.valid, expensive.proba_val

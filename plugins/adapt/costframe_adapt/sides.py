@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe_adapt.accounts import Account
-    from costframe_adapt.expensive.full import FullOn
+    from costframe_adapt.expensive import FullOn
 
 __all__ = ["BOTH", "CHEAP", "FULL", "Placed", "Sides"]
 

@@ -1,5 +1,7 @@
 """Tables, prices and expensive models that tests of Adapt share."""
 
+from functools import cache
+
 import numpy as np
 import xgboost
 from bank_cases import COSTS, EVERY_PRICE, NAMES, table
@@ -7,8 +9,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
+from costframe.adoption.fitted_model import PrefittedWarning
 from costframe_adapt import AdaptClassifier
-from costframe_adapt.expensive.finding import PrefittedWarning
 from costframe_cegb import CEGBClassifier
 
 __all__ = [
@@ -54,6 +56,7 @@ def chance(rows):
     return 1 / (1 + np.exp(-8 * np.minimum(rows[:, 0] + rows[:, 1] - 0.5, rows[:, 2] + rows[:, 3] - 0.2)))
 
 
+@cache
 def expensive(kind):
     """Return a fitted model that was trained on other rows, and the features to give it (None: it says so itself)."""
     X, y = table(99, 2500)

@@ -15,7 +15,7 @@ from costframe.testing.strategies import cost_models, feature_names, stage_trees
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.accounts import Account
 from costframe_adapt.candidate import Candidate, Scores
-from costframe_adapt.expensive.full import FullOn
+from costframe_adapt.expensive import FullOn
 from costframe_adapt.front import Front
 from costframe_adapt.measured import ways
 from costframe_adapt.sides import BOTH, CHEAP, FULL, Placed, Sides

@@ -9,8 +9,7 @@ from adapt_cases import FEATURES, NAMES, table, uneven
 from sklearn.linear_model import LogisticRegression
 
 from costframe.core.errors import CostframeError
-from costframe_adapt import AdaptClassifier
-from costframe_adapt.expensive import finding
+from costframe_adapt import AdaptClassifier, default_model
 
 KINDS = {
     "trees": {"n_estimators": 8, "max_rounds": 2, "cv": 2, "trees": "cegb"},
@@ -27,7 +26,7 @@ LINEAR = ("lin", "lstsq", "linear-alone")
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(finding, "boost_plainly", partial(finding.boost_plainly, n_rounds=5))
+    monkeypatch.setattr(default_model, "boost_plainly", partial(default_model.boost_plainly, n_rounds=5))
 
 
 @pytest.fixture(params=KINDS)

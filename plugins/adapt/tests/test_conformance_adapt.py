@@ -6,8 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.testing import parametrize_algorithm
-from costframe_adapt import AdaptClassifier
-from costframe_adapt.expensive import finding
+from costframe_adapt import AdaptClassifier, default_model
 
 QUICK = {"n_estimators": 8, "max_rounds": 2, "cv": 2}
 LINEAR = {"variant": "lin", "cv": 2, "max_rounds": 3, "n_estimators": None, "min_samples_leaf": None}
@@ -15,7 +14,7 @@ LINEAR = {"variant": "lin", "cv": 2, "max_rounds": 3, "n_estimators": None, "min
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(finding, "boost_plainly", partial(finding.boost_plainly, n_rounds=8))
+    monkeypatch.setattr(default_model, "boost_plainly", partial(default_model.boost_plainly, n_rounds=8))
 
 
 @parametrize_algorithm("adapt", settings=QUICK)

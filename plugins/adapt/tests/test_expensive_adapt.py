@@ -290,12 +290,12 @@ REFUSED = {
     ),
     "too few": (lambda: linear(OTHER[0][:, :3]), {}, "LogisticRegression reads 3 features, the data have 8"),
     "not to be read": (
-        lambda: linear(frame()), {"expensive_features": ["a", "b"]}, "reads 'c', which expensive_features does not name"
+        lambda: linear(frame()), {"expensive_features": ["a", "b"]}, "reads 'c', which is not among its features"
     ),
     "stepped, not to be read": (
-        lambda: cf.SteppedPredictor(NAMES, steps), {"expensive_features": ["a"]}, "which expensive_features does not",
+        lambda: cf.SteppedPredictor(NAMES, steps), {"expensive_features": ["a"]}, "which is not among its features",
     ),
-    "function": (lambda: chance, {}, "expensive_features: a function does not say what it reads"),
+    "function": (lambda: chance, {}, "expensive: a function does not say what it reads"),
     "ranks": (
         lambda: cf.StageTree(cf.WeakLearnerBank.columns(NAMES, [0]), (cf.Answer([0], [1.0], 0.0, "ranked"),)), {},
         "expected class probabilities, it gives ranks",
@@ -308,11 +308,11 @@ REFUSED = {
     "no number": (lambda: lambda rows: rows[:, 0] * np.nan, {"expensive_features": ["a"]}, "from 0 to 1 .* got nan"),
     "no shape": (lambda: lambda rows: np.ones((len(rows), 3)), {"expensive_features": ["a"]}, "expected shape"),
     "no values": (lambda: lambda rows: ["x"] * len(rows), {"expensive_features": ["a"]}, "could not convert string"),
-    "features, unknown": (LogisticRegression, {"expensive_features": ["a", "q"]}, "expensive_features: names 'q'"),
-    "features, a text": (LogisticRegression, {"expensive_features": "a"}, "expected a list of names, got 'a'"),
-    "features, a number": (LogisticRegression, {"expensive_features": 3}, "expected a list of names, got 3"),
-    "features, numbers": (LogisticRegression, {"expensive_features": [0]}, r"expected a list of names, got \[0\]"),
-    "features, none": (LogisticRegression, {"expensive_features": []}, "expected at least one name, got none"),
+    "features, unknown": (LogisticRegression, {"expensive_features": ["a", "q"]}, "expensive: names 'q'"),
+    "features, a text": (LogisticRegression, {"expensive_features": "a"}, "list of feature names, got 'a'"),
+    "features, a number": (LogisticRegression, {"expensive_features": 3}, "list of feature names, got 3"),
+    "features, numbers": (LogisticRegression, {"expensive_features": [0]}, r"list of feature names, got \[0\]"),
+    "features, none": (LogisticRegression, {"expensive_features": []}, "expected at least one feature name, got none"),
     "features of nothing": (lambda: None, {"expensive_features": ["a"]}, "has no effect without an expensive model"),
     "fit fails": (lambda: LogisticRegression(C=-1), {}, "LogisticRegression cannot be fitted"),
     "NaN": (LogisticRegression, {"X": np.where(X > 2, np.nan, X)}, "LogisticRegression cannot be fitted.*NaN"),
@@ -325,7 +325,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.filterwarnings("ignore::costframe_adapt.expensive.finding.PrefittedWarning")
+@pytest.mark.filterwarnings("ignore::costframe.adoption.fitted_model.PrefittedWarning")
 def test_what_is_no_expensive_model_is_refused_by_name(name):
     make, settings, message = REFUSED[name]
     settings = dict(settings)
@@ -354,7 +354,7 @@ def test_what_are_no_probabilities_is_refused(proba, message):
 
 def test_probabilities_of_three_classes_sum_to_one():
     rows, y = three_classes(1, 200)
-    with pytest.raises(DataError, match=r"expensive_proba: expected rows that sum to one, got a sum of 1\.5"):
+    with pytest.raises(DataError, match=r"expensive_proba: expected probabilities that sum to one, got a sum of 1\.5"):
         asked(LogisticRegression()).fit(rows, y, expensive_proba=np.full((200, 3), 0.5))
     with pytest.raises(DataError, match="expensive: expected probabilities that sum to one for validation rows, got"):
         asked(lambda part: np.full((len(part), 3), 0.5), expensive_features=["a"]).fit(

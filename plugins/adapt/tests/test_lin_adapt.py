@@ -18,8 +18,7 @@ def fit(rows=X, labels=Y, weight=None, costs=FEATURES, tradeoff=1e-3, **settings
     return AdaptClassifier(costs, tradeoff, expensive=LogisticRegression(), **settings).fit(rows, labels, weight)
 
 
-@pytest.mark.parametrize("full_share", [None, 0.1, 0.5, 1.0])
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize(("full_share", "standardize"), [(None, False), (0.1, True), (0.5, False), (1.0, True)])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_bound_does_not_rise(n_classes, standardize, full_share):
     rows, labels = (table if n_classes == 2 else three_classes)(3, 250)

@@ -11,7 +11,6 @@ import costframe as cf
 from costframe.core.errors import StorageError
 from costframe.testing import CountingSource
 from costframe_adapt import AdaptClassifier
-from costframe_adapt.expensive.foreign import NAME
 
 LINEAR = {"variant": "lin", "n_estimators": None}
 ROWS = table(7, 60)[0]
@@ -184,7 +183,6 @@ def test_files_with_an_opaque_model_need_its_function(settings, tmp_path):
     """It is named, and given anew."""
     model = composite("logistic", **settings)
     function = model.expensive_predictor_.bank.opaques[0].function
-    assert NAME == "expensive"
     assert_same_model(loaded(model, tmp_path, {"expensive": function}), model.predictor_, FEATURES)
 
     def anew(rows):

@@ -8,9 +8,16 @@ import numpy as np
 from attrs import frozen
 from sklearn.base import clone, is_classifier, is_regressor
 
+from costframe.adoption.refitting import (
+    CallableModel,
+    describe,
+    is_unfitted,
+    labels_for,
+    refit,
+    require_probabilities,
+)
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.predictor import Predictor
-from costframe.training.refitting import ModelOutputs, describe, is_unfitted, refit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,11 +39,8 @@ def _check(base: Any, *, classes: bool) -> None:
         raise ParameterError(f"{expected}, got {got}")
     if not (is_classifier if classes else is_regressor)(base):
         raise ParameterError(f"{expected}, {got} is none")
-    if classes and not hasattr(base, "predict_proba"):
-        raise ParameterError(
-            f"base: expected a classifier with predict_proba, {got} has none; scikit-learn's CalibratedClassifierCV "
-            "gives it one"
-        )
+    if classes:
+        require_probabilities("base", base)
     if not is_unfitted(base):
         raise ParameterError(f"{expected}, this {got} is; it is fitted anew on each set of features")
     try:
@@ -71,9 +75,7 @@ class Base:
     def of(cls, model: Any, data: TrainingData, classes: NDArray[Any] | None, seed: int, *, framed: bool) -> Base:
         """Take a model, if it is one for these classes, or for numbers where there are none."""
         _check(model, classes=classes is not None)
-        if classes is not None and type(model).__module__.split(".")[0] == "xgboost":
-            classes = np.arange(len(classes))  # the only labels that it takes
-        return cls(model, data, classes, seed, framed)
+        return cls(model, data, None if classes is None else labels_for(model, classes), seed, framed)
 
     def fit(self, rows: Rows, columns: NDArray[np.int64]) -> _Scores:
         """Fit a copy on these columns of rows, and return what scores others by it."""
@@ -81,10 +83,10 @@ class Base:
         labels = rows.y if self.labels is None else self.labels[rows.y]
         model = refit(self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed)
         if self.labels is None:
-            return _Scores(ModelOutputs(model, names, "predict"), None, 0, 0.0)
+            return _Scores(CallableModel(model, names, "predict"), None, 0, 0.0)
         known = _places(model, self.labels)
         return _Scores(
-            ModelOutputs(model, names, "predict_proba"), known, len(self.labels), 0.5 / int(rows.repeats.sum())
+            CallableModel(model, names, "predict_proba"), known, len(self.labels), 0.5 / int(rows.repeats.sum())
         )
 
 
@@ -106,7 +108,7 @@ class _Scores:
 
     Attributes
     ----------
-    outputs : ModelOutputs
+    outputs : CallableModel
     known : int64 (M,) or None
         The classes that the model has seen, in its order.
     n_classes : int
@@ -114,7 +116,7 @@ class _Scores:
         To which probabilities are raised: so many rows cannot be surer.
     """
 
-    outputs: ModelOutputs
+    outputs: CallableModel
     known: NDArray[np.int64] | None
     n_classes: int
     least: float

@@ -87,25 +87,25 @@ class _Planner(CostAwareEstimator):
         scoring : "loss", name of a score, or callable, optional
             The score of points, of which more is better; minus the loss by default.
         progress : callable, optional
-            Is told the share that is done, from 0 to 1.
+            Called with the share that is done, from 0 to 1.
         """
         data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         score, problem = scorer(scoring), self._problem(data)
         named = scoring if isinstance(scoring, str) and scoring != "loss" else None
         with track_share("Planner", verbose=self.verbose) as shown:
-            told = progress or shown
-            trained = train_planner(problem, told)
-            path = measure_path(problem, trained, data, score, named, limits, told)
+            progress = progress or shown
+            trained = train_planner(problem, progress)
+            path = measure_path(problem, trained, data, score, named, limits, progress)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
         return path
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
         problem, tradeoff = self._problem(data), float(self.tradeoff)
-        with track_share("Planner", verbose=self.verbose) as told:
+        with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices do not count, so there is nothing to plan
                 return single(problem, data, *train_plain(problem))
-            trained = train_planner(problem, told)
+            trained = train_planner(problem, progress)
             return planned(data, trained, tradeoff, better_plan(problem, trained, tradeoff))
 
     def _problem(self, data: TrainingData) -> Problem:

@@ -142,7 +142,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
 def measure_path(
     problem: Problem, trained: Trained, data: TrainingData, score: Score | None, scoring: str | None,
-    limits: tuple[float, float] | None, told: Callable[[float], None],
+    limits: tuple[float, float] | None, progress: Callable[[float], None],
 ) -> PlannedPath:  # fmt: skip
     """Measure each set alone, and the plan at falling tradeoffs, out of fold.
 
@@ -157,7 +157,7 @@ def measure_path(
         points += [_measured(problem, trained, _unknown(tradeoff), score) for tradeoff in tradeoffs]
         for done, tradeoff in enumerate(tradeoffs[_INDUCED]):
             points.append(_measured(problem, trained, _unknown(tradeoff, induced=True), score))
-            told(0.9 + 0.02 * done)
+            progress(0.9 + 0.02 * done)
     return PlannedPath(tuple(points), trained, problem, data, scoring)
 
 

@@ -52,17 +52,17 @@ class Trained:
     routes: Routes
 
 
-def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
+def train_planner(problem: Problem, progress: Callable[[float], None]) -> Trained:
     """Train: sets from the front of cost and loss, a model on each out of fold, then regressions of gains.
 
     With l_k(i) the loss of row i by the model of set k out of fold, the gain D_kj regresses l_j(i) - l_k(i) on the
     features of set k and the model's scores there.
     """
-    archive = search_sets(problem, told)
+    archive = search_sets(problem, progress)
     others = alternatives(archive, problem.settings.n_sets // 2)
     sets = list(dict.fromkeys([*spread(archive, problem.settings.n_sets), *others]))
     models = _distinct(problem, train_models(problem, sets))
-    told(0.8)
+    progress(0.8)
     seen = [seen_at(problem, model) for model in models]
     gains = run_parallel(
         lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads
@@ -76,7 +76,7 @@ def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
     return nothing, everything
 
 
-def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
+def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
     chosen = problem.sample(_QUICK_ROWS)
     folds = np.unique(problem.fold[chosen]).tolist()
@@ -91,7 +91,7 @@ def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
         problem.shape(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
     )
-    archive.search(problem.settings.max_tries, lambda share: told(0.4 * share))
+    archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
 
 

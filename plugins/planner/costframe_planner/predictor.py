@@ -33,8 +33,8 @@ NAME = "base"  # what a saved model calls its opaque learners, with their number
 def alone(data: TrainingData, nothing: SetModel, model: SetModel, gain: float) -> PlannedPredictor:
     """Return the model of one set, for all rows.
 
-    A given model may not answer rows that lack features, so under a cap the constant `nothing` does; by default all rows
-    go on from there, as on average they lose less by `gain`.
+    A given model may refuse rows that lack features, so under a cap the constant `nothing` answers; without one all
+    rows go on from there, as on average they lose less by `gain`.
     """
     models = [model] if isinstance(model.learners, TreeTable) else [nothing, model]
     bank, answers = _answers(data, models)

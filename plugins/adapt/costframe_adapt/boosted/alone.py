@@ -8,13 +8,13 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.stages.stages import Answer
+from costframe.sets.dealing import deal
 from costframe.trees.boosting.boost import Boosted, boost
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor
 from costframe_adapt.boosted.growing import Watched
 from costframe_adapt.boosted.tree_prices import Payers, price_table
 from costframe_adapt.candidate import Scores
-from costframe_adapt.expensive.out_of_fold import folds
 from costframe_adapt.front import Front
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _boosted(
     payers = Payers(weight, np.ones(len(rows)), np.zeros(rows.X.shape, np.bool_))
     prices = price_table(trees.kind, data.prices, payers, tradeoff, rows.uneven_weight).cheap
     if read is not None and trees.kind != "cegb":
-        prices.waive(read, np.asarray(data.prices.needs[read].any(axis=0)))
+        prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
     grow = binning.grower(trees, None if inside is None else np.flatnonzero(inside), read)
     return boost(
         rows,
@@ -127,7 +127,7 @@ def _out_of_fold(judge: Judge, trees: TreeSettings, tree: StageTree, n_rounds: i
     """Return the scores, (n, K), of models like the cheap one of rows that they were not grown on."""
     read = np.diff(tree.bank.F.indptr) > 0
     rows, loss = judge.rows, loss_for(judge.data.n_classes)
-    fold, found = folds(rows, judge.data, _FOLDS), np.zeros((len(rows), loss.n_outputs))
+    fold, found = deal(rows, judge.data, _FOLDS)[1], np.zeros((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
         inside = fold != number
         boosted = Boosted.constant(_weighing(rows, inside), loss, trees.learning_rate)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.training.data import Rows, TrainingData
-    from costframe.trees.annealing.line import LinePrices
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.growing.grow import GrownTree
+    from costframe.trees.growing.prices import SplitPrices
     from costframe_adapt.boosted.growing import GrowPriced
     from costframe_adapt.settings import TreeSettings
 
@@ -68,7 +68,7 @@ def _tree_grower(
     # A first-order tree's hessians are those of the squared distance to the negative gradients: the rows' weights.
     first_order = settings.kind == "miser"
 
-    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices) -> GrownTree:
+    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: SplitPrices) -> GrownTree:
         return grow_tree(
             binned,
             gradients,

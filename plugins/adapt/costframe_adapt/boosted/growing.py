@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows, TrainingData
-    from costframe.trees.annealing.line import LinePrices
     from costframe.trees.growing.grow import GrownTree
+    from costframe.trees.growing.prices import SplitPrices
     from costframe_adapt.boosted.binning import Binning
     from costframe_adapt.boosted.tree_prices import PriceTable
     from costframe_adapt.settings import TreeSettings
 
-    GrowPriced = Callable[[NDArray[np.floating], NDArray[np.floating], LinePrices], GrownTree]
+    GrowPriced = Callable[[NDArray[np.floating], NDArray[np.floating], SplitPrices], GrownTree]
 
 __all__ = ["Growing", "Watched"]
 
@@ -135,7 +135,7 @@ class Growing:
         for boosted, rows, loss, prices, watched in both if self.cheap_grows else both[1:]:
 
             def grow(
-                gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: LinePrices = prices
+                gradients: NDArray[np.floating], hessians: NDArray[np.floating], prices: SplitPrices = prices
             ) -> GrownTree:
                 return self.grow(gradients, hessians, prices)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.trees.annealing.line import LinePrices
+    from costframe.trees.growing.prices import SplitPrices
 
 __all__ = ["Payers", "PriceTable", "price_table"]
 
@@ -61,11 +61,11 @@ class PriceTable(Protocol):
     """Prices of the two kinds of trees, grown in turns."""
 
     @property
-    def cheap(self) -> LinePrices:
+    def cheap(self) -> SplitPrices:
         """What a tree of the cheap model pays."""
 
     @property
-    def gate(self) -> LinePrices:
+    def gate(self) -> SplitPrices:
         """What a tree of the gate pays."""
 
     def assume(self, bank: WeakLearnerBank, X: NDArray[np.float64]) -> None:
@@ -112,17 +112,17 @@ class OnceTable:
         """Take all features of these trees, and their resources, as bought."""
         del X  # by every row
         read = np.diff(bank.F.indptr) > 0
-        self.cheap.waive(read, np.asarray(self.cheap.needs[read].any(axis=0)))
+        self.cheap.mark_paid(read, np.asarray(self.cheap.needs[read].any(axis=0)))
         self.settle()
 
     def settle(self) -> None:
         """Take what the gate bought as paid for; of what the cheap model did, rows that go on have yet to pay."""
         cheap, gate = self.cheap, self.gate
-        cheap.waive(gate.feature_paid, gate.resource_paid)
+        cheap.mark_paid(gate.feature_paid, gate.resource_paid)
         features, resources = cheap.feature_paid & ~gate.feature_paid, cheap.resource_paid & ~gate.resource_paid
         gate.feature_price[features] = self.further[0][features]
         gate.resource_price[resources] = self.further[1][resources]
-        gate.waive(features & (self.further[0] == 0), resources & (self.further[1] == 0))
+        gate.mark_paid(features & (self.further[0] == 0), resources & (self.further[1] == 0))
 
 
 @define(eq=False)

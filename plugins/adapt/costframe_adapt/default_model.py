@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from costframe.core.threads import thread_count
 from costframe.stagewise.banks import dearer_copies
+from costframe.training.held_out import split_off
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.boost import boost
 from costframe.trees.boosting.losses import loss_for
@@ -16,13 +17,26 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from costframe.adoption.fitted_model import FittedModel, GivenModel
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.growing.finish import GrownTree
 
-__all__ = ["boost_plainly"]
+__all__ = ["boost_plainly", "fit_default"]
 
 _ROUNDS, _STEP, _LEAVES, _LEAST, _L2, _PATIENCE = 300, 0.1, 31, 20, 1.0, 30
+
+
+def fit_default(given: GivenModel, data: TrainingData, n_jobs: int | None) -> FittedModel:
+    """Boost trees without prices; rows held out say how many."""
+    trained, seen = split_off(data)
+    _, n_rounds = boost_plainly(trained.train, data, seen=None if seen is data.train else seen, n_jobs=n_jobs)
+
+    def fit(rows: Rows) -> tuple[StageTree, StageTree]:
+        tree, _ = boost_plainly(rows, data, n_rounds=max(1, n_rounds), n_jobs=n_jobs)
+        return tree, tree
+
+    return given.fit_anew(data, fit)
 
 
 def boost_plainly(

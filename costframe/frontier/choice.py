@@ -1,4 +1,4 @@
-"""Which of several points to take: the cheapest that is as good within the error, and better than a constant."""
+"""Which of several points to take, and what to say where a budget buys nothing better than a constant."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
 
-__all__ = ["beating_constant", "best_first", "cheapest_as_good"]
+__all__ = ["UselessBudgetWarning", "beating_constant", "best_first", "cheapest_as_good", "nothing_useful"]
 
 
 def best_first(point: Point) -> tuple[float, float]:
@@ -44,3 +45,22 @@ def cheapest_as_good(frontier: Frontier, points: Sequence[Point]) -> Point:
         if worse <= frontier.difference_error(best, point):
             good.append(point)
     return min(good, key=lambda point: (point.cost, -point.score))
+
+
+class UselessBudgetWarning(UserWarning):
+    """Nothing within a budget beats a constant by more than the error."""
+
+
+def nothing_useful(frontier: Frontier, chosen: Point, budget: float | None) -> str | None:
+    """Name the cheapest model that beats the constant, where the constant was chosen; else return None."""
+    if chosen.n_features:
+        return None
+    within = "nothing" if budget is None else f"nothing within {budget:g} {frontier.unit}"
+    useful = frontier.useful()
+    if useful is None:
+        return f"{within} beats the constant by more than the error, and nothing found at any cost does"
+    return (
+        f"{within} beats the constant by more than the error; the cheapest that does: {useful.algorithm}, "
+        f"{useful.cost:.4g} {frontier.unit} per row, {frontier.score_name} {useful.score:.4g} "
+        f"\u00b1 {useful.score_error:.2g}"
+    )

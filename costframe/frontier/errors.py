@@ -1,4 +1,4 @@
-"""Whose fault it is when an algorithm fails: told by name, so that it takes no other down."""
+"""Errors of algorithms: each names the algorithm and its plugin, and the other algorithms go on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from costframe.core.plugins.registry import registry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["FitError", "blaming", "nothing_left", "said"]
+__all__ = ["FitError", "failure_text", "naming_failures", "nothing_left"]
 
 
 class FitError(PluginError):
@@ -19,7 +19,7 @@ class FitError(PluginError):
 
 
 @contextlib.contextmanager
-def blaming(algorithm: str) -> Iterator[None]:
+def naming_failures(algorithm: str) -> Iterator[None]:
     """Turn what a plugin raises, other than errors of costframe and want of memory, into `FitError`."""
     try:
         yield
@@ -30,7 +30,7 @@ def blaming(algorithm: str) -> Iterator[None]:
         raise FitError(f"algorithm {algorithm!r} of {_plugin_of(algorithm)} failed: {what}") from error
 
 
-def said(algorithm: str, error: CostframeError) -> str:
+def failure_text(algorithm: str, error: CostframeError) -> str:
     """Return an error's text, with the name of the algorithm that could not be fitted."""
     return str(error) if isinstance(error, FitError) else f"algorithm {algorithm!r}: {error}"
 
@@ -40,7 +40,7 @@ def nothing_left(errors: Mapping[str, CostframeError]) -> CostframeError:
     first = next(iter(errors.values()))
     if all(str(error) == str(first) for error in errors.values()):
         return first
-    return PluginError(f"nothing could be fitted: {'; '.join(said(*failure) for failure in errors.items())}")
+    return PluginError(f"nothing could be fitted: {'; '.join(failure_text(*failure) for failure in errors.items())}")
 
 
 def _plugin_of(algorithm: str) -> str:

@@ -51,10 +51,10 @@ class Failures:
 
     def say(self) -> None:
         """Put a line for each on the error stream."""
-        from costframe.frontier.blame import said
+        from costframe.frontier.errors import failure_text
 
         for algorithm, error in self.errors.items():
-            say(f"left out: {said(algorithm, error)}")
+            say(f"left out: {failure_text(algorithm, error)}")
 
 
 def _echo(text: str) -> None:

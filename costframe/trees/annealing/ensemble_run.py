@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, evolve
 
 from costframe.trees.boosting.boost import Boosted
 from costframe.trees.boosting.monitor import Running
-from costframe.trees.growing.prices import SplitPrices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
     from numpy.typing import NDArray
 
     from costframe.training.data import Rows, TrainingData
+    from costframe.trees.boosting.grower import GrowAt
     from costframe.trees.boosting.losses import Loss, RowLoss
     from costframe.trees.growing.grow import GrownTree
+    from costframe.trees.growing.prices import SplitPrices
 
-    GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], "LinePrices", np.random.Generator], GrownTree]
-
-__all__ = ["Line", "LinePrices"]
-
-
-class LinePrices(SplitPrices, Protocol):
-    """Prices at a tradeoff that changes between trees."""
-
-    tradeoff: float
-
-    def fork(self) -> Self:
-        """Return a copy that goes its own way."""
-
-    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
-        """Charge rows that a tree was not grown on, but that pass through it as well."""
-
-    def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
-        """Charge splits no more for these features (d,) and resources (R,); what rows pay is counted all the same."""
+__all__ = ["EnsembleRun"]
 
 
 @define(eq=False)
-class Line:
+class EnsembleRun:
     """One ensemble under way.
 
     Attributes
@@ -54,7 +35,7 @@ class Line:
     grow : callable
         (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
     boosted : Boosted
-    prices : LinePrices
+    prices : SplitPrices
         What splits cost the training rows.
     running : Running
         Loss and exact cost on validation rows.
@@ -67,7 +48,7 @@ class Line:
     loss: RowLoss
     grow: GrowAt
     boosted: Boosted
-    prices: LinePrices
+    prices: SplitPrices
     running: Running
     random: np.random.Generator
     n_threads: int
@@ -82,12 +63,12 @@ class Line:
         data: TrainingData,
         loss: Loss,
         grow: GrowAt,
-        prices: LinePrices,
+        prices: SplitPrices,
         *,
         step: float,
         random_state: int = 0,
         n_threads: int = 1,
-    ) -> Line:
+    ) -> EnsembleRun:
         """Begin at the loss's optimal constant; `data` has validation rows."""
         assert data.valid is not None  # noqa: S101 - whoever anneals has seen to it
         return cls(
@@ -106,7 +87,7 @@ class Line:
         """Rounds of boosting."""
         return len(self.boosted.ensemble.rounds)
 
-    def fork(self) -> Line:
+    def fork(self) -> EnsembleRun:
         """Return a copy that goes its own way."""
         return evolve(
             self,

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["ModelOutputs", "describe", "is_unfitted", "refit"]
+__all__ = ["CallableModel", "describe", "is_unfitted", "labels_for", "refit", "require_probabilities"]
 
 
 @frozen(eq=False)
-class ModelOutputs:
+class CallableModel:
     """What a fitted model says of rows, float64 (n, len(names)) to float64 (n,) or (n, K); a class, to be pickled.
 
     Attributes
@@ -53,6 +53,28 @@ def is_unfitted(model: Any) -> bool:
     except (NotFittedError, TypeError):
         return True
     return False
+
+
+def require_probabilities(parameter: str, model: Any, expected: str = "a model") -> None:
+    """Refuse a class, and estimators that have no class probabilities, also those whose trees could be adopted.
+
+    Raises
+    ------
+    ParameterError
+        That says what was expected.
+    """
+    if isinstance(model, type):
+        raise ParameterError(f"{parameter}: expected {expected}, got the class {model.__name__}; call it")
+    if hasattr(model, "fit") and hasattr(model, "get_params") and not hasattr(model, "predict_proba"):
+        raise ParameterError(
+            f"{parameter}: expected a classifier with predict_proba, {type(model).__name__} has none"
+            "; scikit-learn's CalibratedClassifierCV gives it one"
+        )
+
+
+def labels_for(model: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return what to call the classes when this model is fitted, (M,): xgboost takes only numbers from zero."""
+    return np.arange(len(classes)) if type(model).__module__.split(".")[0] == "xgboost" else classes
 
 
 def refit(

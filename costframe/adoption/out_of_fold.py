@@ -1,4 +1,4 @@
-"""Probabilities of the expensive model for rows that it has not seen."""
+"""A model's probabilities of rows that it was not trained on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.adoption.classifiers import predict_checked
 from costframe.core.errors import DataError
-from costframe.training.held_out import row_numbers
+from costframe.sets.dealing import deal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,33 +20,32 @@ if TYPE_CHECKING:
 
     Fit = Callable[[Rows], StageTree]
 
-__all__ = ["folds", "out_of_fold"]
+__all__ = ["FOLDS", "out_of_fold"]
+
+FOLDS = 5
 
 
-def folds(rows: Rows, data: TrainingData, count: int) -> NDArray[np.int64]:
-    """Tell rows apart by what is in them, equal ones together: int64 (n,), from 0 to count - 1.
-
-    Of each class, rows go round in the order of their numbers, so that every fold has its share.
-    """
-    numbers = row_numbers(rows, data)
-    fold = np.empty(len(rows), np.int64)
-    for kind in np.unique(rows.y):
-        of_kind = np.flatnonzero(rows.y == kind)
-        fold[of_kind] = np.unique(numbers[of_kind], return_inverse=True)[1] % count
-    return fold
-
-
-def out_of_fold(rows: Rows, data: TrainingData, count: int, fit: Fit, told: Callable[[], None]) -> NDArray[np.float64]:
+def out_of_fold(rows: Rows, data: TrainingData, fit: Fit, parameter: str, count: int = FOLDS) -> NDArray[np.float64]:
     """Predict each row by a model that was fitted without it and its like: probabilities, (n,) or (n, M).
+
+    Parameters
+    ----------
+    rows : Rows
+    data : TrainingData
+        Whose columns the rows have.
+    fit : callable
+        Rows -> StageTree that gives probabilities.
+    parameter : str
+        By which errors call the model.
+    count : int
+        Folds.
 
     Raises
     ------
     DataError
         If a class has no rows in some fold's training part.
     """
-    from costframe_adapt.expensive.foreign import check_outputs
-
-    fold = folds(rows, data, count)
+    fold = deal(rows, data, count)[1]
     found: NDArray[np.float64] | None = None
     for number in range(count):
         inside = fold == number
@@ -56,12 +56,11 @@ def out_of_fold(rows: Rows, data: TrainingData, count: int, fit: Fit, told: Call
         if len(absent):
             raise DataError(
                 f"y: class number {int(absent[0])} has too few different rows for {count} folds; give fewer in cv, or "
-                "the probabilities as expensive_proba"
+                f"the probabilities as {parameter}_proba"
             )
-        values = check_outputs(fit(left), rows.X[inside], "rows out of fold")
+        values = predict_checked(fit(left), rows.X[inside], "rows out of fold", parameter)
         if found is None:
             found = np.empty((len(rows), *values.shape[1:]))
         found[inside] = values
-        told()
     assert found is not None  # noqa: S101 - there are rows
     return found

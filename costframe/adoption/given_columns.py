@@ -1,0 +1,105 @@
+"""Which of the data's columns a given model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from costframe.core.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["GivenColumns"]
+
+
+@frozen
+class GivenColumns:
+    """The data's columns, and those that a model which does not name its own is given.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the data, which are priced.
+    given : tuple of int
+    parameter : str
+        By which errors call the model.
+    named : bool
+        Whether the user named those that it is given.
+    """
+
+    names: tuple[str, ...]
+    given: tuple[int, ...]
+    parameter: str
+    named: bool = False
+
+    @classmethod
+    def choose(cls, names: tuple[str, ...], wanted: Any, parameter: str) -> GivenColumns:
+        """Take all columns, or those of these names.
+
+        Raises
+        ------
+        ParameterError
+            If `wanted` is no list of names, or an empty one.
+        DataError
+            If it names what the data do not have.
+        """
+        if wanted is None:
+            return cls(names, tuple(range(len(names))), parameter)
+        if (
+            isinstance(wanted, str)
+            or not isinstance(wanted, Iterable)
+            or not all(isinstance(one, str) for one in wanted)
+        ):
+            raise ParameterError(f"{parameter}: expected a list of feature names, got {wanted!r}")
+        listed = list(dict.fromkeys(wanted))
+        _check_priced(f"{parameter}: names", listed, names)
+        if not listed:
+            raise ParameterError(f"{parameter}: expected at least one feature name, got none")
+        return cls(names, tuple(names.index(name) for name in listed), parameter, named=True)
+
+    @property
+    def given_names(self) -> tuple[str, ...]:
+        """Names of the columns that a model is given."""
+        return tuple(self.names[f] for f in self.given)
+
+    def read_by(self, own: Sequence[str]) -> GivenColumns:
+        """Return those that a model names itself.
+
+        Raises
+        ------
+        DataError
+            If the data have not all of them, or it is not to be given them.
+        """
+        _check_priced(f"{self.parameter}: it reads", own, self.names)
+        further = [name for name in own if name not in set(self.given_names)]
+        if further:
+            raise DataError(f"{self.parameter}: it reads {further[0]!r}, which is not among its features")
+        return evolve(self, given=tuple(self.names.index(name) for name in own))
+
+    def of_model(self, model: Any) -> GivenColumns:
+        """Return those that a fitted model names itself, else these, if it has as many.
+
+        Raises
+        ------
+        DataError
+            If it names others than the data have, or is for another number of columns.
+        """
+        own = getattr(model, "feature_names_in_", None)
+        if own is not None and all(isinstance(name, str) for name in own):
+            return self.read_by([str(name) for name in own])
+        count = getattr(model, "n_features_in_", len(self.given))
+        if count != len(self.given):
+            raise DataError(
+                f"{self.parameter}: {type(model).__name__} reads {count} features, the data have {len(self.given)}; "
+                "name those that it reads"
+            )
+        return self
+
+
+def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> None:
+    unknown = [name for name in names if name not in set(known)]
+    if unknown:
+        raise DataError(f"{what} {unknown[0]!r}, which is none of the priced features {', '.join(known)}")

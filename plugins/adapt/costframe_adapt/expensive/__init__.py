@@ -1,1 +1,0 @@
-"""The expensive model: what it may be, and what training knows of it."""
