@@ -1,17 +1,13 @@
-"""A ranking set like the one that Cronus was tried on: features in price classes, few relevant documents.
+"""A ranking like the one that Cronus was tried on: features in price classes, few relevant documents.
 
-A document has six qualities. What makes it relevant is how well it matches the query, more so if it is also trusted or
-fresh, less the query's own standard; noise that no feature sees comes on top. Relevant are the best 7 % of all.
+A document has six qualities. It is relevant if it matches the query well, more so if it is also trusted or fresh, less
+the query's own standard; noise that no feature sees comes on top. The best 7 % of all documents are relevant.
 
 A feature sees one quality or the product of two, through a monotone curve and noise, or sees nothing at all (a third of
-those that cost 1 or 20, a fifth of the others). The dearer, the less noise. Half of the variance of the noise is shared
-by all features of one quality and price, so that many cheap features together are still no good one.
+those that cost 1 or 20, a fifth of the others). The more it costs, the less noise. Half of the variance of the noise is
+shared by all features of one quality and price, so that many cheap features together are still not a good one.
 
-    data = make(seed=0, n_queries=1200)
-    data.X, data.grade, data.qid, data.weight, data.costs
-
-Negatives count ten times, as in the paper: as weights, which in every mean over rows is the same as copies; and in a
-ranking `cascade_scores.precision_at_5` gives a negative ten places.
+Negatives have weight ten, as in the paper.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ class Ranking:
         0 to 4; from 3 on relevant.
     qid : int64 (n,)
     weight : float64 (n,)
-        10 for what is not relevant, else 1.
+        1 if relevant, else 10.
     costs : CostModel
     """
 
@@ -51,8 +47,8 @@ class Ranking:
     costs: CostModel
 
 
-def make(seed: int, n_queries: int) -> Ranking:
-    """Draw queries and their documents; what features there are, and what they see, is the same for all seeds."""
+def draw_ranking(seed: int, n_queries: int) -> Ranking:
+    """Draw queries and their documents; which features there are, and what they see, is the same for all seeds."""
     random = np.random.default_rng([seed, 2012])
     sizes = random.integers(FEWEST, MOST + 1, n_queries)
     qid = np.repeat(np.arange(n_queries), sizes)
@@ -89,7 +85,7 @@ def _features(price: int, quality: np.ndarray, random: np.random.Generator) -> l
         blind = kinds.random() < (1 / 3 if price in {1, 20} else 1 / 5) and price < 100
         one, other = kinds.permutation(len(QUALITIES))[:2]
         mixed, curve = kinds.random() < 0.3, int(kinds.integers(3))
-        if price >= 100:  # what is dear is about how words match
+        if price >= 100:  # expensive features are about how words match
             one, other = int(kinds.integers(2)), 1
         seen = quality[:, one] + shared[:, one]
         if mixed and one != other:

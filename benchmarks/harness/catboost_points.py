@@ -1,4 +1,4 @@
-"""CatBoost's frontier with feature penalties, per object and at first use, costed exactly row by row on the path.
+"""CatBoost's points with feature penalties, per object and at first use, costed exactly row by row on the path.
 
 Trees are symmetric (CatBoost's default) or grown leaf by leaf. In a symmetric tree all splits of a level are the same;
 but a row is charged only for splits that something depends on: where both sides of one end at the same value, it reads
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cegb_frontier import SMALL, full_cost
 
 LOSSES = {"acc": "Logloss", "auc": "Logloss", "ap": "Logloss", "ndcg5": "YetiRank"}
 SHAPES: tuple[dict[str, Any], ...] = (
@@ -24,6 +23,7 @@ SHAPES: tuple[dict[str, Any], ...] = (
 KINDS = ("per_object_feature_penalties", "first_feature_use_penalties")
 TRADEOFFS = np.geomspace(1e-4, 3, 10)  # in units of 1 / cost of all features, as for LightGBM
 ROUNDS, PATIENCE = 300, 30
+SMALL = 2000  # rows; below it leaves may be smaller
 
 
 def catboost_points(table: Any) -> list[dict[str, float]]:
@@ -31,7 +31,7 @@ def catboost_points(table: Any) -> list[dict[str, float]]:
     points = []
     for shape in SHAPES:
         points.append(_point(table, shape))
-        for tradeoff in TRADEOFFS / full_cost(table):
+        for tradeoff in TRADEOFFS / table.costs.full_cost(table.features):
             points += [_point(table, shape | _penalties(table, kind, tradeoff)) for kind in KINDS]
     return points
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define
-from cegb_frontier import full_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +52,7 @@ def gdfs_points(table: Any) -> list[dict[str, float]]:
     data = _prepared(table)
     model = _Model.of(data["train"], table)
     model.train(data["train"], data["valid"])
-    full = full_cost(table)
+    full = table.costs.full_cost(table.features)
     cheapest = float(table.flat()[table.flat() > 0].min())
     found: dict[str, list[tuple[float, float]]] = {}
     for part, key in (("valid", "val"), ("test", "test")):
@@ -126,7 +125,7 @@ class _Model:
     def of(cls, train: _Rows, table: Any) -> _Model:
         import torch
 
-        d, unit = train.x.shape[1], full_cost(table)
+        d, unit = train.x.shape[1], table.costs.full_cost(table.features)
         prices = [torch.tensor(each, dtype=torch.float32) for each in (table.cost, table.needs, table.resource)]
         batch = int(min(max(64, len(train.y) // 16), 1024))
         return cls(_network(3 * d, d), _network(3 * d, table.classes), *prices, 1e-3 * unit, batch)
