@@ -1,4 +1,4 @@
-"""The laws that every algorithm keeps: small named functions, each checked on each kind of estimator."""
+"""The registry of laws: small named functions, each checked on each kind of estimator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Law", "law", "laws"]
 
 @frozen
 class Law:
-    """A law: its name, what it protects, and the function that raises where it is broken."""
+    """A law: its name, its description, and a function that raises an error if it is broken."""
 
     name: str
     protects: str
@@ -27,7 +27,7 @@ _LAWS: dict[str, Law] = {}
 
 
 def law(check: Callable[[Case], None]) -> Callable[[Case], None]:
-    """Make a function a law; its docstring says what the law protects."""
+    """Register a function as a law; the first line of its docstring describes the law."""
     name, text = check.__name__, check.__doc__
     if name in _LAWS or not text:
         raise ValueError(f"law {name!r}: expected a new name and a docstring")
