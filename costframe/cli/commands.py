@@ -1,4 +1,4 @@
-"""All commands in one group; `costframe algorithms` and `costframe datasets` list what is installed."""
+"""The group of all commands, and `costframe algorithms` and `costframe datasets`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from costframe.cli.compare import compare
 from costframe.cli.cost import cost
 from costframe.cli.fit import fit
 from costframe.cli.group import CostframeGroup
-from costframe.cli.messages import say_broken
+from costframe.cli.messages import print_broken_plugins
 from costframe.core.plugins.registry import TASKS
 
 __all__ = ["algorithms", "costframe", "datasets"]
@@ -26,7 +26,7 @@ Examples:
 @click.group("costframe", cls=CostframeGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="costframe", message="%(prog)s %(version)s")
 def costframe() -> None:
-    """Train models that stay accurate while acquiring few features, and say exactly what a prediction costs."""
+    """Train models that stay accurate while acquiring few features, with the exact cost of every prediction."""
 
 
 @click.command(short_help="List the installed algorithms.")
@@ -38,18 +38,18 @@ def algorithms() -> None:
 
     console = output()
     console.print(algorithms_table(usable(), TASKS, width=console.width))
-    say_broken()
+    print_broken_plugins()
     console.finish()
 
 
-@click.command(short_help="List the data sets that have a name.")
+@click.command(short_help="List the named data sets.")
 def datasets() -> None:
-    """List the data sets that have a name, and plugins that cannot be loaded."""
+    """List the named data sets, and plugins that cannot be loaded."""
     from costframe.datasets import names
 
     for name in names():
         click.echo(name)
-    say_broken()
+    print_broken_plugins()
 
 
 for command in (compare, fit, cost, algorithms, datasets):

@@ -1,4 +1,4 @@
-"""What synthetic data sets share: arguments checked, and parts drawn each from a seed of its own."""
+"""Shared parts of synthetic data sets: checks of arguments, and parts drawn from separate seeds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def draw_parts(
     *,
     perfect_cost: float | None = None,
 ) -> Dataset:
-    """Draw train, valid and test, none of which depends on the size of another.
+    """Draw train, valid and test; no part depends on the size of another.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.frontier.points import keep_non_dominated
-from costframe.report.pictures import COLORS, INK, PALE, STYLE, both_files
+from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_png_and_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +45,8 @@ def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str
         axes = figure.add_subplot()
         drawing = _Drawing(axes, frontier)
         rows = drawing.draw(chosen)
-        drawing.title(title or "What accuracy costs", pad=9 + 15 * rows)
-        return both_files(figure)
+        drawing.title(title or "Score and cost", pad=9 + 15 * rows)
+        return to_png_and_svg(figure)
 
 
 class _Drawing:

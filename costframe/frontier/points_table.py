@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 
 from costframe.report.console import cost, with_error
-from costframe.report.terminal import narrowed
+from costframe.report.terminal import narrow_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
             table.add_row(marks, point.algorithm, *cells, style="bold" if point in good else "")
         return table
 
-    table, without = narrowed(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
+    table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
     return table, [name for name in COLUMNS if name in without]
 
 

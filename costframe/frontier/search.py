@@ -196,9 +196,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return clone(self.estimator).set_params(tradeoff=tradeoff)
 
     def _choose(self, trial: Trial) -> None:
-        from costframe.report.progress import bar
+        from costframe.report.progress import show_progress
 
-        with bar(silent if not self.verbose else None) as progress:
+        with show_progress(silent if not self.verbose else None) as progress:
             found = fit_all(trial, self.tradeoffs, self.points, self.budget, progress)
         costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
         self.frontier_ = Frontier.of(found, trial.score, costs.unit, costs.full_cost(names))

@@ -1,4 +1,4 @@
-"""Sources that count what is asked of them, and inquiries stepped through them."""
+"""Counting sources, and inquiries stepped through them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["CountingSource", "inquire"]
 
 
 class CountingSource:
-    """One row's values behind a counter: every fetch is written down, and charged as the cost model's text says.
+    """A source of one row's values that records every fetch and charges it by the cost model.
 
-    It keeps its own books on purpose, in the plainest way, so that it can be held against the library's.
+    It computes charges itself, in the simplest way, to compare them with the library's.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class CountingSource:
         self.charged = 0.0
 
     def __call__(self, names: Sequence[str]) -> dict[str, float]:
-        """Fetch features; fetching one twice is an error, since no inquiry should."""
+        """Return the values of features; refuse a feature fetched before, which no inquiry should ask for."""
         self.calls += 1
         for name in names:
             if name in self.fetched:
@@ -64,7 +64,7 @@ class CountingSource:
 def inquire(
     predictor: Any, row: NDArray[np.float64], costs: CostModel, acquisition: str = "path", **terms: Any
 ) -> tuple[Prediction, CountingSource]:
-    """Step through one row, float64 (d,), on some terms."""
+    """Step through one row, float64 (d,), with the terms of an inquiry."""
     source = CountingSource(dict(zip(predictor.feature_names, row.tolist(), strict=True)), costs)
     inquiry = predictor.inquire(costs, acquisition, **terms)
     while inquiry.needs:

@@ -1,4 +1,4 @@
-"""Laws of training: what prices, tradeoff, weights and missing values do."""
+"""Laws of training: effects of prices, tradeoff, weights and missing values."""
 
 # ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
 
@@ -49,14 +49,14 @@ def _ndcg_by_chance(table: Table) -> float:
 
 @law
 def huge_tradeoff_buys_nothing_priced(case: Case) -> None:
-    """Where cost matters above all, only free features are acquired."""
+    """At a huge tradeoff, rows acquire only free features."""
     report = case.fit(tradeoff=HUGE).cost(case.table.fresh)
     expect(report.mean == 0, f"pays {report.mean:g} per row at tradeoff {HUGE:g}: {report.by_feature}")
 
 
 @law
 def cost_falls_as_tradeoff_rises(case: Case) -> None:
-    """Without regard to cost something is bought, and regard to cost does not make it dearer."""
+    """At tradeoff 0 rows buy features, and a higher tradeoff does not raise the cost."""
     free, some = (case.fitted(tradeoff).cost(case.table.fresh).mean for tradeoff in (0.0, 0.1))
     expect(free > 0, "nothing priced is acquired at tradeoff 0")
     expect(some <= free, f"pays {some:g} per row at tradeoff 0.1, more than {free:g} at tradeoff 0")
@@ -64,7 +64,7 @@ def cost_falls_as_tradeoff_rises(case: Case) -> None:
 
 @law_of_fits
 def zero_tradeoff_ignores_prices(case: Case) -> None:
-    """At tradeoff zero the model is the same whatever features cost."""
+    """At tradeoff zero the model is the same for any prices."""
     plain = case.fit(costs=dict.fromkeys(("features",), dict.fromkeys(COSTS.names, 1.0)), tradeoff=0.0)
     same = same_bits(case.scores(plain), case.scores(case.fitted(0.0)))
     expect(same, "two price tables give different models at tradeoff 0")
@@ -72,7 +72,7 @@ def zero_tradeoff_ignores_prices(case: Case) -> None:
 
 @law_of_fits
 def zero_prices_are_plain(case: Case) -> None:
-    """Where everything is free, tradeoff makes no difference."""
+    """If all prices are zero, the tradeoff has no effect."""
     free = {"features": dict.fromkeys(COSTS.names, 0.0)}
     plain = case.scores(case.fit(free, 0.0))
     for tradeoff in (1.0, HUGE):
@@ -102,7 +102,7 @@ def _in_cents(entry: Any) -> dict[str, Any]:
 
 @law
 def of_equal_features_the_cheaper_is_bought(case: Case) -> None:
-    """Of two columns with the same values the dearer one is never bought, wherever it stands."""
+    """Of two columns with the same values, no row buys the more expensive one, in either order."""
     for dear, cheap in ((5.0, 0.5), (0.5, 5.0)):
         prices = {"first": dear, "second": cheap}
         _expect_unbought(case, {"features": prices}, "first" if dear > cheap else "second")
@@ -110,7 +110,7 @@ def of_equal_features_the_cheaper_is_bought(case: Case) -> None:
 
 @law
 def resources_count_in_training(case: Case) -> None:
-    """Of two columns with the same values, the one that needs a dear resource is never bought."""
+    """Of two columns with the same values, no row buys the one that needs an expensive resource."""
     for dear in ("first", "second"):
         features = {name: {"cost": 0.5, "needs": ["courier"] if name == dear else []} for name in ("first", "second")}
         resources = {"courier": {"cost": 0.0, "needs": ["office"]}, "office": 5.0}  # the price is that of a need's need
@@ -136,7 +136,7 @@ def _columns(table: Table, *columns: NDArray[np.float64]) -> Table:
 
 @law
 def useless_columns_are_not_bought(case: Case) -> None:
-    """Columns that are constant or always missing do no harm, and are not bought."""
+    """Columns that are constant or always missing are allowed, and no row buys them."""
     n = len(case.table.X)
     table = case.table.with_columns(constant=np.full(n, 3.0), empty=np.full(n, np.nan))
     estimator = fit(case.make(priced(COSTS, features={"constant": 0.5, "empty": 0.5})), table)
@@ -148,7 +148,7 @@ def useless_columns_are_not_bought(case: Case) -> None:
 def weights_are_repetitions(case: Case) -> None:
     """A sample weight of two is a row given twice."""
     counts = np.arange(len(case.table.X)) % 3 + 1
-    # The least number of rows in a leaf counts rows, as it does in scikit-learn, so it must not be what decides.
+    # min_samples_leaf counts rows without weights, as in scikit-learn, so it must not limit splits here.
     limits = {"min_samples_leaf": 1} if "min_samples_leaf" in case.parameters else {}
     weighted = fit(case.make(**limits), case.table, counts.astype(np.float64))
     repeated = fit(case.make(**limits), case.table.take(np.repeat(np.arange(len(counts)), counts)))
@@ -157,7 +157,7 @@ def weights_are_repetitions(case: Case) -> None:
 
 @law_of_fits
 def rows_of_weight_zero_are_dropped(case: Case) -> None:
-    """Rows of weight zero have no effect, whatever they and their labels are."""
+    """Rows of weight zero have no effect, at any values and labels."""
     weight = (np.arange(len(case.table.X)) % 4 > 0).astype(np.float64)
     spoiled = case.table.take(np.arange(len(weight)))
     spoiled.X[weight == 0] = np.nan
@@ -185,7 +185,7 @@ def deterministic(case: Case) -> None:
 
 @law_of_fits
 def threads_change_nothing(case: Case) -> None:
-    """The number of threads makes no difference to the model."""
+    """The number of threads does not change the model."""
     if "n_jobs" in case.parameters:
         one, two = (case.scores(case.fit(n_jobs=n_jobs)) for n_jobs in (1, 2))
         expect(same_bits(one, two), "n_jobs=1 and n_jobs=2 give different models")
@@ -193,7 +193,7 @@ def threads_change_nothing(case: Case) -> None:
 
 @law
 def predictions_are_proper(case: Case) -> None:
-    """Predictions are finite for missing and extreme values, probabilities lie in [0, 1] and add up to one."""
+    """Predictions are finite for missing and extreme values; probabilities lie in [0, 1] and add up to one."""
     d = case.table.X.shape[1]
     extreme = np.concatenate([np.full((1, d), value) for value in (np.nan, 0.0, 1e9, -1e9)])
     rows = np.concatenate([case.table.fresh, extreme])
@@ -210,7 +210,7 @@ def predictions_are_proper(case: Case) -> None:
 
 @law
 def input_is_untouched(case: Case) -> None:
-    """Neither fit nor predict changes what it is given."""
+    """Neither fit nor predict changes its arguments."""
     table, prices = make_table(case.kind.task, case.kind.n_classes), COSTS.to_dict()
     weight = np.ones(len(table.X))
     given = [table.X, table.y, table.fresh, weight]
