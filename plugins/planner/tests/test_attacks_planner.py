@@ -172,7 +172,7 @@ def test_the_cost_of_a_point_is_what_reports_call_the_mean():
     assert max(report.fixed for report in reports) == 120
     for point, report in zip(alone, reports, strict=True):
         assert point.cost == pytest.approx(report.mean)
-        assert point.weighed == pytest.approx(report.mean + report.fixed / len(X))
+        assert point.objective_cost == pytest.approx(report.mean + report.fixed / len(X))
 
 
 def test_labels_beyond_all_doubles_are_refused():
