@@ -61,6 +61,7 @@ def main() -> None:
         __doc__,
         TABLES,
         known=KINDS,
+        free=("synthetic",),
         over_cegb={"action": "store_true", "help": "cascades over CEGB in place of the ladder"},
         quick={"action": "store_true", "help": "one split, a third of the training rows, few trees and tradeoffs"},
         splits={"type": int, "default": 2},
