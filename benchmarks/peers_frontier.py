@@ -40,7 +40,7 @@ from harness.points import (
     with_errors,
 )
 from harness.sides import PEERS, USUAL, points_of
-from harness.tables import SCORES, STORED, load, options, shared_module
+from harness.tables import SCORES, STORED, load, options
 from harness.timing import clock
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ class Summary:
 
 def main() -> None:
     asked = _options()
-    shared_module("common")
     results, found = Results(asked.save), dict[str, Figures]()
     for name in asked.tables:
         for split in range(asked.splits):
@@ -107,7 +106,7 @@ def _options() -> argparse.Namespace:
         __doc__,
         STORED,
         splits={"type": int, "default": 5},
-        algorithms={"nargs": "*", "help": "of costframe; all that are installed by default"},
+        algorithms={"nargs": "*", "help": "of costframe, or none; all that are installed by default"},
         peers={"nargs": "*", "default": USUAL, "choices": list(PEERS)},
         save={"type": Path, "help": "a JSON file of all points, continued if it is there"},
         stored={"action": "store_true", "help": "measure nothing, show what the file holds"},
@@ -149,7 +148,7 @@ def measure_split(results: Results, name: str, split: int, asked: argparse.Names
     """Measure the sides of one split that are not known yet; return all that are asked for, ours first."""
     data = load(name, split)
     fitting = check_algorithms(data.task, None, len(data.classes))
-    algorithms = [one for one in asked.algorithms or fitting if one in fitting]
+    algorithms = fitting if asked.algorithms is None else [one for one in asked.algorithms if one in fitting]
     known = results.split(data, split)["sides"]
     for side in [*algorithms, *asked.peers]:
         if side in known or asked.stored:

@@ -2,11 +2,13 @@
 
 LightGBM's side has 42 fits: plain, and ten strengths of its lazy and coupled penalties, at two sizes of trees; it is
 ../shared/bench/peers.py. CatBoost has as many, see catboost_points.py, and GDFS one network, see gdfs_points.py. The
-prototype is ../shared/bench/planner_prototype.py. "no look-ahead" is CEGB's path without looking ahead for resources.
+prototype is ../shared/bench/planner_prototype.py. "CEGB's path" has all points of one, by their scores on valid alone;
+"no look-ahead" is the same without looking ahead for resources.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import runpy
@@ -94,12 +96,12 @@ def prototype_points(name: str, split: int) -> list[Point]:
         del os.environ["NOREF"]
 
 
-def short_sighted_points(name: str, split: int) -> list[Point]:
-    """Fit CEGB's path without looking ahead, and measure all its points."""
+def path_points(name: str, split: int, *, look_ahead: bool = True) -> list[Point]:
+    """Fit CEGB's path, and measure all its points."""
     data = load(name, split)
     settings = {"costs": data.costs, "min_samples_leaf": least_leaf(data), "n_jobs": 2}
     model: Any = cf.estimator("cegb", data.task, tradeoff=0.0, **settings)
-    path = model.fit_path(**fitting_rows(data), scoring=SCORES[name], look_ahead=False)
+    path = model.fit_path(**fitting_rows(data), scoring=SCORES[name], look_ahead=look_ahead)
     return [measure(data, path.predictor(point), SCORES[name]) for point in path.frontier()]
 
 
@@ -108,7 +110,8 @@ PEERS: dict[str, Callable[[str, int], list[Point]]] = {
     "CatBoost": lambda name, split: catboost_points(load_table(name, split)),
     "GDFS": lambda name, split: gdfs_points(load_table(name, split)),
     "prototype": prototype_points,
-    "no look-ahead": short_sighted_points,
+    "CEGB's path": path_points,
+    "no look-ahead": functools.partial(path_points, look_ahead=False),
 }
 USUAL = tuple(PEERS)[:4]
 

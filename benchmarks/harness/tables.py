@@ -41,10 +41,15 @@ QUERIES = {"train": 1500, "valid": 500, "test": 1500}  # of the synthetic rankin
 OUTPUT: dict[str, Any] = {"type": Path, "default": Path(__file__).parents[1] / "figures", "help": "folder for pictures"}
 
 
-def shared_module(name: str) -> ModuleType:
-    """Import a module of ../shared/bench, or end with a message where there is none."""
+def require_shared() -> None:
+    """End with a message where there is no ../shared."""
     if not SHARED.is_dir():
         sys.exit(f"this reads tables and peers from the folder {SHARED.name} beside the project, which is not there")
+
+
+def shared_module(name: str) -> ModuleType:
+    """Import a module of ../shared/bench, or end with a message where there is none."""
+    require_shared()
     if (folder := str(SHARED / "bench")) not in sys.path:
         sys.path.insert(0, folder)
     return importlib.import_module(name)
@@ -118,9 +123,17 @@ def single_prices(costs: cf.CostModel) -> np.ndarray:
 
 
 def options(
-    doc: str | None, tables: Sequence[str] = (), *, known: Collection[str] = SCORES, **flags: dict[str, Any]
+    doc: str | None,
+    tables: Sequence[str] = (),
+    *,
+    known: Collection[str] = SCORES,
+    free: Collection[str] = ("breast-cancer",),
+    **flags: dict[str, Any],
 ) -> argparse.Namespace:
-    """Parse the names of tables, all of `tables` by default, and flags by name; make the folder for output."""
+    """Parse the names of tables, all of `tables` by default, and flags by name; make the folder for output.
+
+    All tables but those of `free` need ../shared.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     if tables:
         parser.add_argument("tables", nargs="*", help=f"by default {' '.join(tables)}")
@@ -131,6 +144,8 @@ def options(
         chosen.tables = chosen.tables or list(tables)
         if unknown := [name for name in chosen.tables if name not in known]:
             parser.error(f"no table {unknown[0]!r}, there are {', '.join(known)}")
+        if set(chosen.tables) - set(free):
+            require_shared()
     if "output" in flags:
         chosen.output.mkdir(parents=True, exist_ok=True)
     return chosen
