@@ -10,7 +10,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.frontier.plot import SCORE_NAMES
-from costframe.report.pictures import COLORS, PALE, STYLE, both_files
+from costframe.report.pictures import COLORS, PALE, STYLE, to_png_and_svg
 from harness.points import at_budgets, standard_error
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def sheet(path: Path, title: str, subtitle: str, count: int, columns: int = COLU
         for axes in places[count:]:
             axes.set_visible(False)
         yield places[:count]
-        for kind, written in both_files(figure).items():
+        for kind, written in to_png_and_svg(figure).items():
             path.with_suffix(f".{kind}").write_bytes(written)
 
 
