@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import names_of
 from costframe.sources.local import row_fetcher, rows_fetcher
-from costframe.sources.replies import annotate_errors, check_replies, check_reply, listed
+from costframe.sources.replies import annotate_errors, check_replies, check_reply, quote_things
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -69,7 +69,7 @@ def predict_one(
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
-        with annotate_errors(f"fetching {listed(names)}", [inquiry]):
+        with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
             reply = fetch(names)
             values = check_reply(reply, names, predictor.categories)
         _supply(inquiry, values)
@@ -90,7 +90,7 @@ async def predict_one_async(
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
-        with annotate_errors(f"fetching {listed(names)}", [inquiry]):
+        with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
             reply = fetch(names)
             values = check_reply(await reply if inspect.isawaitable(reply) else reply, names, predictor.categories)
         _supply(inquiry, values)
@@ -146,7 +146,7 @@ def predict_many(
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:
         unfinished = {key: inquiries[key] for key in requests}
         names = dict.fromkeys(name for each in requests.values() for name in each)
-        with annotate_errors(f"fetching {listed(names)} for {listed(requests)}", inquiries.values()):
+        with annotate_errors(f"fetching {quote_things(names)} for {quote_things(requests)}", inquiries.values()):
             replies = check_replies(
                 fetch(dict(requests)), requests, predictor.categories
             )  # a source may change its copy
@@ -156,5 +156,5 @@ def predict_many(
 
 
 def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:
-    with annotate_errors(f"predicting row{row} from {listed(values)}", [inquiry]):  # an opaque learner may raise
+    with annotate_errors(f"predicting row{row} from {quote_things(values)}", [inquiry]):  # an opaque learner may raise
         inquiry.supply(values)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Inquiry
     from costframe.core.tables.categories import Categories
 
-__all__ = ["annotate_errors", "check_replies", "check_reply", "listed"]
+__all__ = ["annotate_errors", "check_replies", "check_reply", "quote_things"]
 
 
 def check_reply(
@@ -24,7 +24,7 @@ def check_reply(
 
     Labels in `categories` become their numbers.
     """
-    table = _mapping(reply, whose, f"values of {listed(names)} by name")
+    table = _mapping(reply, whose, f"values of {quote_things(names)} by name")
     _check_keys(table, names, whose)
     try:
         return {name: as_number(name, table[name], categories.get(name)) for name in names}
@@ -52,12 +52,12 @@ def annotate_errors(doing: str, inquiries: Iterable[Inquiry]) -> Iterator[None]:
         so_far = list(inquiries)
         bought = [name for inquiry in so_far for name in inquiry.acquired]
         total = sum(inquiry.cost for inquiry in so_far)
-        what = listed(bought) if len(so_far) == 1 else f"{len(bought)} values for {len(so_far)} rows"
+        what = quote_things(bought) if len(so_far) == 1 else f"{len(bought)} values for {len(so_far)} rows"
         error.add_note(f"costframe: while {doing}; acquired so far: {what or 'nothing'}; paid so far: {total:g}")
         raise
 
 
-def listed(things: Iterable[object], most: int = 10) -> str:
+def quote_things(things: Iterable[object], most: int = 10) -> str:
     """Quote at most `most` things."""
     quoted = [repr(thing) for thing in things]
     return ", ".join(quoted[:most]) + (f" and {len(quoted) - most} more" if len(quoted) > most else "")
@@ -76,9 +76,11 @@ def _mapping(reply: object, whose: str, expected: str) -> Mapping[Any, Any]:
 def _check_keys(table: Mapping[Any, Any], asked: Iterable[Any], whose: str) -> None:
     wanted = dict.fromkeys(asked)
     if missing := [key for key in wanted if key not in table]:
-        raise InquiryError(f"{whose} gave no {listed(missing)}; asked for {listed(wanted)}, it gave {listed(table)}")
+        raise InquiryError(
+            f"{whose} gave no {quote_things(missing)}; asked for {quote_things(wanted)}, it gave {quote_things(table)}"
+        )
     if surplus := [key for key in table if key not in wanted]:
         raise InquiryError(
-            f"{whose} gave {listed(surplus)}, which nobody asked for and no price was charged for; "
-            f"asked for {listed(wanted)}"
+            f"{whose} gave {quote_things(surplus)}, which nobody asked for and no price was charged for; "
+            f"asked for {quote_things(wanted)}"
         )
