@@ -110,12 +110,12 @@ def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float
 
 
 def _introduce(console: Output, dataset: Dataset) -> None:
-    from costframe.core.wording import counted
+    from costframe.core.wording import format_count
 
     rows = ", ".join(f"{len(dataset.part(part)):,} {part}" for part in ("train", "valid", "test"))
     kind = f"{len(dataset.classes)} classes" if dataset.classes else dataset.task
     console.print(
-        f"{dataset.name}: {kind}, {counted(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
+        f"{dataset.name}: {kind}, {format_count(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
         f"  all features cost {dataset.full_cost:,.6g} {dataset.costs.unit} per row",
         markup=False,
     )

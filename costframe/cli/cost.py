@@ -79,15 +79,15 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
     """Refuse prices that lack a feature of the model; further prices are allowed."""
     from costframe.core.prices.costs_io import suggestion
-    from costframe.core.wording import listed
+    from costframe.core.wording import quote_names
 
     unpriced = [name for name in predictor.feature_names if name not in prices.names]
     if not unpriced:
         return
     unread = [name for name in prices.names if name not in predictor.feature_names]
     raise CostModelError(
-        f"{model} and {source} do not fit: features without a price: {listed(unpriced)}"
-        f"{suggestion(unpriced[0], unread)}; prices of no feature: {listed(unread) or 'none'}"
+        f"{model} and {source} do not fit: features without a price: {quote_names(unpriced)}"
+        f"{suggestion(unpriced[0], unread)}; prices of no feature: {quote_names(unread) or 'none'}"
     )
 
 
@@ -96,7 +96,7 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
         from costframe.datasets.tables import read_rows
 
         return read_rows(data, predictor.feature_names, part, categories=predictor.categories, reader=model)
-    from costframe.core.wording import listed
+    from costframe.core.wording import quote_names
     from costframe.datasets import load
 
     dataset = load(data)
@@ -105,13 +105,13 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
     for name, labels in predictor.categories.items():
         if dataset.categorical.get(name) != labels:
-            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {listed(labels)}")
+            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {quote_names(labels)}")
     X = dataset.X if part is None else dataset.part(part).X
     return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
 
 
 def _show(report: CostReport, costs: CostModel, part: str) -> None:
-    from costframe.core.wording import counted
+    from costframe.core.wording import format_count
     from costframe.report.console import compare_cost
     from costframe.report.console import cost as shown
     from costframe.report.paid_table import paid_table
@@ -121,16 +121,16 @@ def _show(report: CostReport, costs: CostModel, part: str) -> None:
     full = costs.full_cost(report.feature_names)
     compared = f", {compare_cost(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
     least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
-    cost = "costs" if len(report.per_row) == 1 else "cost"
+    rows, cost = format_count(len(report.per_row), "row"), "costs" if len(report.per_row) == 1 else "cost"
     lines = [
-        f"{counted(len(report.per_row), 'row')} {cost} {report.mean:,.6g} {report.unit} per row on average{compared}",
+        f"{rows} {cost} {report.mean:,.6g} {report.unit} per row on average{compared}",
         f"  least {least}, median {median}, most {most}",
     ]
     if report.fixed:
         lines.append(f"  and {report.fixed:,.6g} {report.unit} once for the batch")
     if unused := len(set(costs.names) - set(report.feature_names)):
         verb, features = ("is", "feature") if unused == 1 else ("are", "features")
-        every = counted(len(costs.names), "price")
+        every = format_count(len(costs.names), "price")
         lines.append(f"  {unused:,} of {every} {verb} not used: the model has no such {features}")
     console.print("\n".join(lines), markup=False)
     console.print()

@@ -90,13 +90,16 @@ def fit(
 def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
-    from costframe.core.wording import counted
+    from costframe.core.wording import format_count
     from costframe.frontier.choice import describe_useless_budget
     from costframe.report.console import summary
 
     with name_written_files(str(output)):
         console.print(summary("fitted", point, frontier))
-        features, learners = counted(len(dataset.feature_names), "feature"), counted(point.n_learners, "learner")
+        features, learners = (
+            format_count(len(dataset.feature_names), "feature"),
+            format_count(point.n_learners, "learner"),
+        )
         console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
         if budget is not None and (text := describe_useless_budget(frontier, point, budget)):
             console.print(text, style="bold", markup=False)

@@ -37,7 +37,7 @@ def check_target(path: Path) -> Path:
     TargetError
         If it is a directory, pipe, device, socket, or a link to nothing, which a rename would replace.
     OSError
-        If the system cannot tell.
+        If the system refuses the query.
     """
     with _name_errors(path):
         target = Path(os.path.realpath(path))  # a link stays a link

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["counted", "listed"]
+__all__ = ["format_count", "quote_names"]
 
 
-def counted(count: int, noun: str, plural: str | None = None) -> str:
+def format_count(count: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: 1 value, 2 values."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def listed(names: Iterable[str], most: int = 4) -> str:
+def quote_names(names: Iterable[str], most: int = 4) -> str:
     """Return at most `most` names as an error text quotes them."""
     every = [repr(name) for name in names]
     more = len(every) - most

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError
-from costframe.core.wording import counted
+from costframe.core.wording import format_count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,7 +128,7 @@ def decode_column(column: Any, where: str) -> Any:
 
 def missing_values(count: int) -> str:
     """Return a text with the number of missing values."""
-    return f"{counted(count, 'value')} {'is' if count == 1 else 'are'} missing"
+    return f"{format_count(count, 'value')} {'is' if count == 1 else 'are'} missing"
 
 
 def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
@@ -172,8 +172,8 @@ def _read_with_pyarrow(file: Path, suffix: str) -> Any:
         reason = error.strerror or "not a whole Parquet file"
         raise DataError(f"{file}: cannot be read: {reason}") from error
     except (pa.ArrowException, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise DataError(f"{file}: cannot be read: {said:.200}") from error
+        reason = " ".join(str(error).split())
+        raise DataError(f"{file}: cannot be read: {reason:.200}") from error
 
 
 def _refuse_wide(begin: bytes, file: Path) -> None:

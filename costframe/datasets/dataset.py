@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from costframe.core.errors import CostModelError, DataError
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
-from costframe.core.wording import listed
+from costframe.core.wording import quote_names
 from costframe.datasets.splits import PARTS, split_rows
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Dataset:
         if self.costs.names != self.feature_names:
             raise CostModelError(f"prices {self.costs.names} are not those of the columns, in their order")
         if unknown := [name for name in self.categorical if name not in self.feature_names]:
-            raise DataError(f"categorical: {unknown[0]!r} is no column; these are {listed(self.feature_names)}")
+            raise DataError(f"categorical: {unknown[0]!r} is no column; these are {quote_names(self.feature_names)}")
         self._check_parts()
 
     @classmethod
@@ -252,4 +252,4 @@ def source_of(costs: object, otherwise: str) -> str:
 
 
 def _side(lone: Sequence[str], other: Sequence[str]) -> str:
-    return f"{listed(lone)}{suggestion(lone[0], other)}" if lone else "none"
+    return f"{quote_names(lone)}{suggestion(lone[0], other)}" if lone else "none"

@@ -1,4 +1,4 @@
-"""Synthetic-2 of the paper on adaptive approximation: half of the rows need but one of two features."""
+"""Synthetic-2 of the paper on adaptive approximation: half of the rows need only one of two features."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from attrs import frozen
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
-from costframe.core.wording import counted, listed
+from costframe.core.wording import format_count, quote_names
 from costframe.datasets.columns import (
     as_categories,
     as_numbers,
@@ -108,7 +108,9 @@ def read_rows(
     table = read_columns(file)
     missing = [name for name in feature_names if name not in table]
     if missing:
-        raise DataError(f"{file}: no column {listed(missing)}, which {reader} reads; the table has {listed(table)}")
+        raise DataError(
+            f"{file}: no column {quote_names(missing)}, which {reader} reads; the table has {quote_names(table)}"
+        )
     if part is not None and SPLIT not in table:
         raise DataError(f"{file}: no column {SPLIT!r} to find the part {part!r} in")
     with _name_file(file):
@@ -154,11 +156,11 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
     classes, queries = (y if task == "classification" else None), (qid if task == "ranking" else None)
     split = None
     if SPLIT in table and SPLIT not in how.ignore:
-        split, said = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
-        notes = notes + said
+        split, remarks = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
+        notes = notes + remarks
     X, categorical = _values(table, features, how)
     if categorical:
-        notes = [*notes, f"split by categories: {listed(categorical)}"]
+        notes = [*notes, f"split by categories: {quote_names(categorical)}"]
     return Dataset.from_arrays(
         X,
         y,
@@ -193,7 +195,7 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
     for name in (how.target, *how.ignore, *how.categorical):
         if name not in table:
             what = "target column" if name == how.target else "column"
-            raise DataError(f"no {what} {name!r}{suggestion(name, table)}; the columns are {listed(table)}")
+            raise DataError(f"no {what} {name!r}{suggestion(name, table)}; the columns are {quote_names(table)}")
     if how.target in {SPLIT, QID}:
         raise DataError(f"the column {how.target!r} has a meaning of its own and cannot be the target")
     if how.target in how.ignore:
@@ -225,7 +227,7 @@ def _task(y: NDArray[Any], how: _Reading, qid: NDArray[np.int64] | None) -> tupl
     distinct, numeric, whole = len(np.unique(y)), _numeric(y), _whole(y)
     task = "classification" if not numeric or (whole and distinct <= MOST_CLASSES) else "regression"
     kind = "different value" if not numeric else "different whole number" if whole else "different number"
-    return task, [f"task: {task}, for {how.target!r} has {counted(distinct, kind)}"]
+    return task, [f"task: {task}, for {how.target!r} has {format_count(distinct, kind)}"]
 
 
 def _convert_target(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int64] | None) -> NDArray[Any]:

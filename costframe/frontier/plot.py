@@ -120,8 +120,8 @@ class _Drawing:
         self.axes.set_title(text, loc="left", fontsize=12, fontweight="bold", pad=pad, parse_math=False)
         if self.constants and self.constants is not self.points:
             cost, score = self.at(self.constants[0])
-            said = f"not shown: a constant, {score:.4f} at {cost:g}"
-            self.axes.set_title(said, loc="right", fontsize=8.5, color="#666666", pad=pad)
+            note = f"not shown: a constant, {score:.4f} at {cost:g}"
+            self.axes.set_title(note, loc="right", fontsize=8.5, color="#666666", pad=pad)
 
     def _scales(self) -> None:
         costs = np.array([self.at(point)[0] for point in self.points] + [self.frontier.full_cost])

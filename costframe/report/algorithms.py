@@ -23,7 +23,7 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
     """Return a table of algorithms with their tasks; `roles` maps each task to the attribute of its estimator."""
     narrow = width < NARROW
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=not narrow)
-    for header in ("algorithm", "tasks", "what it is")[: 1 if narrow else 3]:
+    for header in ("algorithm", "tasks", "summary")[: 1 if narrow else 3]:
         table.add_column(header, overflow="fold", min_width=len(header))
     for name, algorithm in algorithms.items():
         kinds = {task: getattr(algorithm, role) for task, role in roles.items()}

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stages.stages import Route
-from costframe.core.wording import counted
+from costframe.core.wording import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ def learners_line(seen: StageSeen) -> list[Line]:
     if not seen.n_learners:
         return []
     new = "" if seen.n_new == 0 else ", all new" if seen.n_new == seen.n_learners else f", {seen.n_new:,} new"
-    return [Line(f"evaluates {counted(seen.n_learners, 'learner')}{new}", kind="faint")]
+    return [Line(f"evaluates {format_count(seen.n_learners, 'learner')}{new}", kind="faint")]
 
 
 def acquired_lines(acquired: Sequence[Acquired], unit: str | None) -> list[Line]:

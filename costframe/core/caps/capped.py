@@ -161,7 +161,7 @@ def _step_rows(
     """Step through rows one by one, and record their ends in `found`."""
     place = {int(f): u for u, f in enumerate(tree.layout.used)}
     for i in range(part.start, part.stop):
-        walker = CappedWalker(tree, prices, limits, by_path=by_path, given={})
+        walker = CappedWalker(tree, prices, limits, by_path=by_path, known_values={})
         while needs := walker.needs:
             walker.advance({f: float(X[i, f]) for f in needs})
             for f in needs:

@@ -66,7 +66,7 @@ def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
 
 
 def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
-    """Return whether every row stays within the limits, whatever its values, so that the plain walk is enough."""
+    """Return whether every row stays within the limits, for any values, so that the plain walk is enough."""
     bank, plan = tree.bank, tree.plan
     learners = np.unique(tree.layout.learner)
     columns = tree.layout.used

@@ -67,7 +67,7 @@ class CappedWalker:
         limits: Limits,
         *,
         by_path: bool,
-        given: Mapping[int, float],
+        known_values: Mapping[int, float],
         paid: tuple[Iterable[int], Iterable[int]] = ((), ()),
     ) -> None:
         self._tree, self._plan, self._limits, self._by_path = tree, tree.plan, limits, by_path
@@ -75,7 +75,7 @@ class CappedWalker:
         self._resource_cost = prices.resource_cost.tolist()
         self._needed = [np.flatnonzero(row).tolist() for row in prices.needs]
         self._barred = as_set(limits.unavailable)
-        self._state = _State(dict(given), as_set(given), as_set(paid[0]), as_set(paid[1]))
+        self._state = _State(dict(known_values), as_set(known_values), as_set(paid[0]), as_set(paid[1]))
         self._missing = 0
         self.advance({})
 

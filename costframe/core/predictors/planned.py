@@ -204,9 +204,9 @@ class PlannedPredictor(Predictor):
         """Begin the prediction of one row; see `Predictor.inquire`. It buys whole sets for any `acquisition`."""
         check_acquisition(acquisition)
         model = self._resolve_costs(costs)
-        _, ledger, given = open_ledger(self, model, known)
-        terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, given)
-        walker = PlannedWalker(self.models, self.sets, terms, given)
+        _, ledger, known_values = open_ledger(self, model, known)
+        terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, known_values)
+        walker = PlannedWalker(self.models, self.sets, terms, known_values)
         cap = math.inf if max_cost is None else float(max_cost)
         return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
 
@@ -247,12 +247,12 @@ class PlannedPredictor(Predictor):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         ledger: Ledger | None = None,
-        given: Collection[int] = (),
+        known_values: Collection[int] = (),
     ) -> Terms:
-        """Make the terms of a prediction; `given` are columns with known values, paid for or not."""
+        """Make the terms of a prediction; `known_values` are columns with known values, paid for or not."""
         model = self._resolve_costs(costs)
         prices = model.select(self.feature_names)
-        limits = Limits.of(max_cost, unavailable, prices, given)
+        limits = Limits.of(max_cost, unavailable, prices, known_values)
         if tradeoff is not None:
             check_number("tradeoff", tradeoff)
         features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())

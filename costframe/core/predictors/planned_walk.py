@@ -72,25 +72,25 @@ class PlannedWalker:
     sets : sequence of int
         Features of each stop, one bit a column.
     terms : Terms
-    given : mapping of int to float
+    known_values : mapping of int to float
         Known values. The row begins at the last stop whose features are all known, else at stop 0.
     """
 
     def __init__(
-        self, models: Sequence[StopModels], sets: Sequence[int], terms: Terms, given: Mapping[int, float]
+        self, models: Sequence[StopModels], sets: Sequence[int], terms: Terms, known_values: Mapping[int, float]
     ) -> None:
         self._models, self._sets, self._terms = models, sets, terms
         width = len(terms.prices.prices.cost) + len(models[0].answer.intercept)
         self._row = np.full((1, width), np.nan)
         self._have = 0
-        self._take(given)
+        self._take(known_values)
         self._scores: NDArray[np.float64] | None = None
         # the row's stop, or its next one while it waits for features
         self._stop = max((k for k, wanted in enumerate(sets) if wanted and not wanted & ~self._have), default=0)
         self._paid, self._why, self._needs = terms.known, COMPLETE, frozenset[int]()
         if self._stop == 0:
             self._paid, self._why = terms.first_paid, terms.first_reason
-            self._needs = terms.first_features - given.keys()
+            self._needs = terms.first_features - known_values.keys()
         if not self._needs:
             self.advance({})
 

@@ -143,14 +143,14 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
     if not isinstance(known, Iterable):
         raise InquiryError(f"known: expected names, or names with values, got {known!r}")
     names = list(known)
-    given: dict[int, float] = {}
+    known_values: dict[int, float] = {}
     if isinstance(known, Mapping):
         column = {name: f for f, name in enumerate(predictor.feature_names)}
-        given = {
+        known_values = {
             column[name]: as_number(name, known[name], predictor.categories.get(name))
             for name in names
             if name in column
         }
     elif isinstance(known, str):
         names = [known]
-    return prices, Ledger(prices, names), given
+    return prices, Ledger(prices, names), known_values

@@ -219,13 +219,13 @@ class StageTree(Predictor):
     ) -> Inquiry:
         """Begin the prediction of one row; see `Predictor.inquire`."""
         check_acquisition(acquisition)
-        prices, ledger, given = open_ledger(self, costs, known)
+        prices, ledger, known_values = open_ledger(self, costs, known)
         by_path, names = acquisition == "path", self.feature_names
-        limits = Limits.of(max_cost, unavailable, prices, given)
+        limits = Limits.of(max_cost, unavailable, prices, known_values)
         if limits is None or cannot_bind(limits, self, prices):
-            walker = StageWalker(self.plan, prices.split.tolist(), by_path=by_path, given=given)
+            walker = StageWalker(self.plan, prices.split.tolist(), by_path=by_path, known_values=known_values)
             return Inquiry(walker, names, ledger, self.categories)
-        capped = CappedWalker(self, prices, limits, by_path=by_path, given=given, paid=ledger.paid_before)
+        capped = CappedWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
         return Inquiry(capped, names, ledger, self.categories, limits.max_cost)
 
     def charges(

@@ -123,16 +123,16 @@ class SteppedPredictor(Predictor):
             If there are limits and no `fallback`.
         """
         check_acquisition(acquisition)
-        prices, ledger, given = open_ledger(self, costs, known)
+        prices, ledger, known_values = open_ledger(self, costs, known)
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
-        limits = Limits.of(max_cost, unavailable, prices, given)
+        limits = Limits.of(max_cost, unavailable, prices, known_values)
         if limits is not None and self.fallback is None:
             named = "unavailable" if max_cost is None else "max_cost"
             raise ParameterError(
                 f"{named}: a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
             )
-        walker = StepWalker(self, given, limits, ledger)
+        walker = StepWalker(self, known_values, limits, ledger)
         return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
 
     def _predict_row(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
@@ -148,7 +148,7 @@ class StepWalker:
     def __init__(
         self,
         predictor: SteppedPredictor,
-        given: Mapping[int, float],
+        known_values: Mapping[int, float],
         limits: Limits | None = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -156,7 +156,7 @@ class StepWalker:
         self._reason = "complete"
         self._names = predictor.feature_names
         self._column = {name: f for f, name in enumerate(self._names)}
-        self._values = dict(given)
+        self._values = dict(known_values)
         self._steps = predictor.steps()
         if not isinstance(self._steps, Generator):
             raise DataError(f"steps: expected a generator function, its call returned {type(self._steps).__name__}")

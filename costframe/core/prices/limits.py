@@ -51,11 +51,11 @@ class Limits:
 
     @classmethod
     def of(
-        cls, max_cost: float | None, unavailable: Iterable[str], prices: PriceArrays, given: Collection[int] = ()
+        cls, max_cost: float | None, unavailable: Iterable[str], prices: PriceArrays, known_values: Collection[int] = ()
     ) -> Limits | None:
         """Make limits from a cap and names of features and resources; return None if there are neither.
 
-        Columns in `given`, whose values are known, are always available.
+        Columns in `known_values`, whose values are known, are always available.
 
         Raises
         ------
@@ -79,4 +79,4 @@ class Limits:
                 columns.update(np.flatnonzero(prices.needs[:, resources[name]]).tolist())
             else:
                 raise InquiryError(f"unavailable: {name!r} is neither a feature of the model nor a priced resource")
-        return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(given)))
+        return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(known_values)))

@@ -22,10 +22,12 @@ __all__ = ["StageWalker"]
 class StageWalker:
     """One row on its way through a stage tree; with `by_path`, trees acquire features split by split."""
 
-    def __init__(self, plan: StagePlan, split: list[float], *, by_path: bool, given: Mapping[int, float]) -> None:
+    def __init__(
+        self, plan: StagePlan, split: list[float], *, by_path: bool, known_values: Mapping[int, float]
+    ) -> None:
         self._plan, self._split, self._by_path = plan, split, by_path
-        self._values = dict(given)
-        self._known = sum(1 << f for f in given)
+        self._values = dict(known_values)
+        self._known = sum(1 << f for f in known_values)
         self._stage = 0
         self._node: dict[int, int] = {}  # of learners under way
         self._outputs: dict[int, list[float]] = {}  # of evaluated learners

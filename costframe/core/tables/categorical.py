@@ -48,7 +48,7 @@ class CategoricalColumns:
         return encode(X, self.categories, self.names, what)
 
     def check(self, X: NDArray[np.float64], what: str) -> None:
-        """Refuse infinite categories, and numbers too large for doubles to tell apart."""
+        """Refuse infinite categories, and numbers so large that doubles cannot distinguish them."""
         for f in np.flatnonzero(self.chosen):
             where, largest = f"{what}: column {self.names[f]!r}", np.nanmax(np.abs(X[:, f]), initial=0.0)
             if np.isinf(largest):

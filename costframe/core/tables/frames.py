@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import DataError
-from costframe.core.wording import listed
+from costframe.core.wording import quote_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,4 +44,4 @@ def check_names(names: Sequence[str], whose: str) -> None:
     """Refuse repeated names."""
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if list(names).count(name) > 1})
-        raise DataError(f"{whose} name {listed(twice, 6)} more than once; names must be distinct")
+        raise DataError(f"{whose} name {quote_names(twice, 6)} more than once; names must be distinct")

@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.errors import DataError
 from costframe.core.tables.categories import encode
 from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas
-from costframe.core.wording import listed
+from costframe.core.wording import quote_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,14 +76,14 @@ def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None 
     if names is not None:
         missing = [name for name in feature_names if name not in set(names)]
         if missing:
-            raise DataError(f"the data lack {listed(missing, 6)}; they have {listed(names, 6)}")
+            raise DataError(f"the data lack {quote_names(missing, 6)}; they have {quote_names(names, 6)}")
         if names != tuple(feature_names):
             X = X[list(feature_names)]
     rows = _numbers(X)
     if rows.ndim != 2:
         raise DataError(f"expected rows x features, got an array of shape {rows.shape}; one row is X.reshape(1, -1)")
     if rows.shape[1] != len(feature_names):
-        raise DataError(f"expected {len(feature_names)} columns ({listed(feature_names, 6)}), got {rows.shape[1]}")
+        raise DataError(f"expected {len(feature_names)} columns ({quote_names(feature_names, 6)}), got {rows.shape[1]}")
     return rows
 
 
