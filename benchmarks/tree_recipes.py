@@ -1,26 +1,24 @@
-"""What the defaults of Miser and CEGB gain over recipe="paper": each difference alone, taken back.
+"""Needs ../shared: what the defaults of Miser and CEGB gain over recipe="paper", each difference alone taken back.
+
+    python benchmarks/tree_recipes.py [heart thyroid sat12] [--splits 2]    # about ten minutes on one core
 
 At each budget the best model on valid (any tradeoff, any number of the first trees) is scored on test. Features cost
 what they cost alone, resources included, for the papers have none.
-
-    python benchmarks/tree_recipes.py    # about ten minutes on one core
 """
 
 from __future__ import annotations
 
 import numpy as np
-import paper_tables
 from attrs import evolve
-from paper_points import PREFIXES, Point, at_budgets
 
-import costframe as cf
+from cegb_paper import PREFIXES
 from costframe.core.prices.costs import CostModel, FeaturePrice
-from costframe.training.scoring import score_named
 from costframe_cegb import CEGBClassifier
 from costframe_miser import MiserClassifier
+from harness.points import BUDGETS, at_budgets, markdown, measure, prefix
+from harness.tables import SCORES, load, options, single_prices
 
-TABLES, SPLITS, BUDGETS = ("heart", "thyroid", "sat12"), (0, 1), np.array([1, 2, 5, 10, 20, 50, 100]) / 100
-TRADEOFFS = np.geomspace(0.001, 0.3, 6)  # times the constant's loss over the cost of all features
+TRADEOFFS = np.geomspace(0.001, 0.3, 6)  # in units of 1 / the cost of all features
 LEAF, STEP = "leaves of any size", "the paper's step"
 VARIANTS = {
     MiserClassifier: {LEAF: {"min_samples_leaf": 1}, STEP: {"learning_rate": 0.1}, "from zero": {"from_zero": True}},
@@ -32,41 +30,35 @@ VARIANTS = {
 }
 
 
-def points(kind: type, table: str, split: int, change: dict[str, object] | None) -> np.ndarray:
-    """Return the test score at each budget of the defaults with a change, or of the paper's recipe (None)."""
-    data = paper_tables.load(table, split)
-    names, price = data.costs.names, paper_tables.prices_alone(data.costs)
-    costs = CostModel(tuple(FeaturePrice(name, float(each)) for name, each in zip(names, price, strict=True)))
-    train, score = data.part("train"), score_named(paper_tables.SCORES[table])
-    usual = evolve(kind._usual, **(change or {}))  # noqa: SLF001 - not all of it can be set
-    trained = type(kind.__name__, (kind,), {"_usual": usual})
-    found = []
-    for tradeoff in TRADEOFFS / price.sum():
-        model = trained(costs, tradeoff, n_estimators=100, n_jobs=1, recipe=None if change is not None else "paper")
-        answer = model.fit(train.X, train.y).predictor_.stages[0]
-        for count in dict.fromkeys(len(answer.learners) * share // 100 for share in (0, *PREFIXES)):
-            trees = np.arange(count)
-            prefix = cf.StageTree(
-                model.bank_.restrict(trees),
-                (cf.Answer(trees, answer.weights[:count], answer.intercept, answer.link),),
-            )
-            measured: list[float] = []
-            for part in (data.part("valid"), data.part("test")):
-                report = cf.ExpectedCost(costs).evaluate(prefix, part.X, n_jobs=1)
-                measured += [report.mean, score(data.codes(part.y), report.predictions, None, None)]
-            found.append(Point(tradeoff, count, *measured))
-    return at_budgets(found, BUDGETS * price.sum())
-
-
 def main() -> None:
     """Print, for each algorithm, the mean test score of the defaults, of each change taken back, and of the paper."""
+    asked = options(__doc__, ("heart", "thyroid", "sat12"), splits={"type": int, "default": 2})
     for kind, changes in VARIANTS.items():
-        print(f"{kind.__name__}, mean test score over {len(TABLES)} tables and {len(SPLITS)} splits")
-        print(f"{'per cent of the full cost':28}", *(f"{share:6.0f}" for share in 100 * BUDGETS), "  mean", sep="")
+        rows = []
         for name, change in {"default": {}, **changes, 'recipe="paper"': None}.items():
-            rows = [points(kind, table, split, change) for table in TABLES for split in SPLITS]
-            mean = np.mean(rows, axis=0)
-            print(f"{name:28}", *(f"{each:6.3f}" for each in mean), f"{mean.mean():6.3f}", sep="", flush=True)
+            scores = [
+                scores_at_budgets(kind, table, split, change) for table in asked.tables for split in range(asked.splits)
+            ]
+            mean = np.mean(scores, axis=0)
+            rows.append([name, *(f"{each:.3f}" for each in mean), f"{mean.mean():.3f}"])
+        head = [f"{kind.__name__}, mean over tables and splits", *(f"{share:.0%}" for share in BUDGETS), "mean"]
+        print(f"\n{markdown(head, rows)}", flush=True)
+
+
+def scores_at_budgets(kind: type, name: str, split: int, change: dict[str, object] | None) -> np.ndarray:
+    """Return the test score at each budget of the defaults with a change, or of the paper's recipe (None)."""
+    data = load(name, split)
+    each = zip(data.feature_names, single_prices(data.costs).tolist(), strict=True)
+    data = data.with_costs(CostModel(tuple(FeaturePrice(*pair) for pair in each)))
+    train, usual = data.part("train"), evolve(kind._usual, **(change or {}))  # noqa: SLF001 - not all of it can be set
+    changed = type(kind.__name__, (kind,), {"_usual": usual})
+    recipe, points = "paper" if change is None else None, []
+    for tradeoff in (TRADEOFFS / data.full_cost).tolist():
+        model = changed(data.costs, tradeoff, n_estimators=100, n_jobs=1, recipe=recipe)
+        tree = model.fit(train.X, train.y).predictor_
+        counts = dict.fromkeys(len(tree.bank) * share // 100 for share in PREFIXES)
+        points += [measure(data, prefix(tree, count), SCORES[name]) for count in counts]
+    return at_budgets(points, np.multiply(BUDGETS, data.full_cost))
 
 
 if __name__ == "__main__":
