@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import split_kernels
-from costframe.trees.growing.split_kernels import score_children, score_leaf
+from costframe.trees.growing import score_kernels
+from costframe.trees.growing.score_kernels import score_children, score_leaf
 
 __all__ = ["find_category_splits"]
 
 SMOOTHING = 10.0  # hessian added to that of each category in the order, as scikit-learn and LightGBM have it
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
-_using = kernel_using(split_kernels)
+_using = kernel_using(score_kernels)
 
 
 @kernel

@@ -11,6 +11,7 @@ import numpy as np
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel
 from costframe.trees.binning.thresholds import going_left, tested_categories
+from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, NODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ __all__ = ["GrownTree", "LeafRows", "finish_tree", "label_leaves"]
 
 _ROWS_WORTH_THREADS = 80_000
 _ROWS_PER_PART = 16_384
-_OF_LEAVES = ((0, np.int32), (2, np.int64), (3, np.int64))  # columns of `Room.place`
+_OF_LEAVES = ((NODE, np.int32), (BEGIN, np.int64), (COUNT, np.int64))
 
 
 @attrs.frozen(eq=False)
@@ -117,18 +118,18 @@ def finish_tree(
         What bounds of outputs in the room are multiplied by.
     n_threads : int
     """
-    count = int(room.state[0])
-    made, slots = slice(0, 2 * count - 1), np.argsort(room.place[:count, 2])
-    feature, left, right = room.feature[made].copy(), room.left[made].copy(), room.right[made].copy()
-    missing_left, inner = room.missing_left[made].copy(), feature >= 0
+    count = int(room.state[LEAVES])
+    made, slots = slice(0, 2 * count - 1), np.argsort(room.place[:count, BEGIN])
+    feature, bins, missing, left, right = np.ascontiguousarray(room.nodes[made, :5].T).astype(np.int32)
+    missing_left, inner = missing == 1, feature >= 0
     leaves = LeafRows(*(np.ascontiguousarray(room.place[slots, at].astype(kind)) for at, kind in _OF_LEAVES))
     leaf_of_row = np.full(len(data.bins), -1, np.int32)
     sums = label_leaves(leaves, rows, gradients, hessians, leaf_of_row, n_threads=n_threads)
     outputs, weight = np.zeros(len(feature)), sums[:, 1] + l2
     values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    outputs[leaves.node] = np.clip(values, *(gradient_unit * room.bounds[slots].T))
+    outputs[leaves.node] = np.clip(values, *(gradient_unit * room.numbers[slots, :2].T))
     mapper, tested = data.mapper, np.maximum(feature, 0)
-    threshold = np.where(inner, mapper.padded[tested, room.bin[made]], 0.0)
+    threshold = np.where(inner, mapper.padded[tested, bins], 0.0)
     categories, sets = {}, {}
     for node in np.flatnonzero(inner & mapper.categorical[tested]) if mapper.has_categories else ():
         sets[node], threshold[node] = going_left(room.node_set[node]), np.nan
@@ -136,10 +137,10 @@ def finish_tree(
             sets[node], mapper.thresholds[feature[node]], missing_left=bool(missing_left[node])
         )
     if not everyone:
-        goes_left = np.arange(256) <= room.bin[made, np.newaxis]
+        goes_left = np.arange(256) <= bins[:, np.newaxis]
         goes_left[:, 255] = missing_left
-        for node, bins in sets.items():
-            goes_left[node] = bins
+        for node, chosen in sets.items():
+            goes_left[node] = chosen
         _route(data.bins, feature, goes_left, left, right, leaf_of_row, n_threads)
     return GrownTree(feature, threshold, missing_left, left, right, outputs, leaf_of_row, categories)
 

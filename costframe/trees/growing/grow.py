@@ -12,7 +12,7 @@ from costframe.trees.binning.scaling import power_of_two
 from costframe.trees.growing.finish import GrownTree, finish_tree
 from costframe.trees.growing.packing import pack
 from costframe.trees.growing.prices import NoPrices
-from costframe.trees.growing.room import UNLIMITED, room_for, task_for, widened
+from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, SMALL, UNLIMITED, room_for, task_for, widened
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -126,7 +126,7 @@ def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_t
     """Let the kernel grow a tree, and do what it asks for meanwhile."""
     from costframe.trees.growing.grow_kernels import MORE_HISTOGRAMS, MORE_LEAVES, SEARCH, grow
 
-    room.state[0] = 0  # no leaves yet
+    room.state[LEAVES] = 0
     while asked := grow(task, room, rows, paid):
         if asked == SEARCH:
             _search(task, room, rows, n_threads)
@@ -137,10 +137,10 @@ def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_t
 
 def _search(task: Task, room: Room, rows: NDArray[np.int32], n_threads: int) -> None:
     """Search the leaves that wait for it, each thread some columns; sums of integers come out the same."""
-    from costframe.trees.growing.grow_kernels import search_columns
     from costframe.trees.growing.histogram_kernels import add_rows
+    from costframe.trees.growing.search_kernels import search_columns
 
-    begin, count = room.place[room.state[2], 2:4]
+    begin, count = room.place[room.state[SMALL], [BEGIN, COUNT]]
     mine, added = rows[begin : begin + count], room.histogram[0, :0]
     if count >= n_threads * _ROWS_PER_THREAD and task.bins.size > _CACHED:  # threads share the rows first
 

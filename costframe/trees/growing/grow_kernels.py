@@ -1,6 +1,7 @@
 """Growing a tree, whatever the order and the prices; histograms that are worth threads are left to the caller.
 
-What is paid, found and moved for one split follows in the order of `grow`.
+Kernels that are called for every leaf take the arrays that they need: every array of a tuple is counted in and out of a
+call, which takes as long as a small leaf.
 """
 
 from __future__ import annotations
@@ -17,14 +18,36 @@ from costframe.trees.growing import (
     packing_kernels,
     partition_kernels,
     price_kernels,
+    score_kernels,
+    search_kernels,
     split_kernels,
 )
-from costframe.trees.growing.category_kernels import find_category_splits
-from costframe.trees.growing.histogram_kernels import add_to_histogram
 from costframe.trees.growing.packing_kernels import sum_words
 from costframe.trees.growing.partition_kernels import partition_rows
 from costframe.trees.growing.price_kernels import begin_prices, open_account, pay, split_account, write_prices
-from costframe.trees.growing.split_kernels import best_feature, child_value, find_splits, subtract
+from costframe.trees.growing.prices import FREE
+from costframe.trees.growing.room import (
+    BEGIN,
+    COUNT,
+    CURSOR,
+    DEPTH,
+    FEATURE,
+    HIGH,
+    HISTOGRAM,
+    LARGE,
+    LEAVES,
+    LOW,
+    NODE,
+    OPEN,
+    SMALL,
+    SPARE,
+    SUMS,
+    VALUE,
+    WAITING,
+)
+from costframe.trees.growing.score_kernels import child_value
+from costframe.trees.growing.search_kernels import search_columns, worth_threads
+from costframe.trees.growing.split_kernels import best_feature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,14 +55,9 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState
     from costframe.trees.growing.room import Room, Task
 
-__all__ = ["DONE", "MORE_HISTOGRAMS", "MORE_LEAVES", "SEARCH", "copy_tree", "grow", "search_columns"]
+__all__ = ["DONE", "MORE_HISTOGRAMS", "MORE_LEAVES", "SEARCH", "copy_tree", "grow"]
 
 DONE, MORE_LEAVES, MORE_HISTOGRAMS, SEARCH = range(4)
-_LEAVES, _CURSOR, _SMALL, _LARGE, _WAITING, _FREE = range(6)  # of `Room.state`
-_NODE, _DEPTH, _BEGIN, _COUNT, _FEATURE, _HISTOGRAM = range(6)  # of `Room.place`
-_STRIP = 64  # histograms of so many columns stay in the second-level cache
-_CELLS_PER_BIN = 8  # scanning a bin takes about as long as adding so many cells
-
 _using = kernel_using(
     category_kernels,
     histogram_kernels,
@@ -47,263 +65,251 @@ _using = kernel_using(
     packing_kernels,
     partition_kernels,
     price_kernels,
+    score_kernels,
+    search_kernels,
     split_kernels,
 )
 
 
-@_using
-def _open_slot(room: Room, slot: int, node: int, depth: int, begin: int, count: int) -> None:
-    """Put a leaf into a slot; nothing of it is known yet."""
-    place = room.place[slot]
-    place[_NODE], place[_DEPTH], place[_BEGIN], place[_COUNT], place[_FEATURE] = node, depth, begin, count, -1
-    room.value[slot], room.searched[slot], room.slot_of[node] = -np.inf, False, slot
-    room.gain[slot] = -np.inf
-    room.feature[node], room.bin[node], room.missing_left[node] = -1, 0, False
-    room.left[node], room.right[node], room.gained[node] = -1, -1, 0.0
+@kernel
+def _open_leaf(
+    place: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    node: NDArray[np.int64],
+    slot: int,
+    number: int,
+    depth: int,
+    begin: int,
+    count: int,
+) -> None:
+    """Put a leaf into a slot, with the number of its node, its depth and its rows; no split of it is known yet."""
+    place[NODE], place[DEPTH], place[BEGIN], place[COUNT] = number, depth, begin, count
+    place[FEATURE], place[OPEN], numbers[VALUE] = -1, 0, -np.inf
+    gain[:] = -np.inf
+    node[:] = -1
+    node[1], node[2], node[5] = 0, 0, slot
 
 
-@_using
-def _take_histogram(room: Room, slot: int) -> None:
-    room.state[_FREE] -= 1
-    room.place[slot, _HISTOGRAM] = room.free[room.state[_FREE]]
+@kernel
+def _release(state: NDArray[np.int64], free: NDArray[np.int64], place: NDArray[np.int64]) -> None:
+    """Take back the histogram of a leaf, if it has one."""
+    if place[HISTOGRAM] >= 0:
+        free[state[SPARE]] = place[HISTOGRAM]
+        state[SPARE] += 1
+        place[HISTOGRAM] = -1
 
 
-@_using
-def _release_histogram(room: Room, slot: int) -> None:
-    if room.place[slot, _HISTOGRAM] >= 0:
-        room.free[room.state[_FREE]] = room.place[slot, _HISTOGRAM]
-        room.state[_FREE] += 1
-        room.place[slot, _HISTOGRAM] = -1
-
-
-@_using
-def _may_split(task: Task, room: Room, slot: int) -> bool:
-    """Whether a leaf is large and high enough."""
-    rows = room.sums[slot, 0] & ((1 << task.count_bits) - 1)
-    return bool(rows >= 2 * np.int64(task.limits[1])) and bool(room.place[slot, _DEPTH] < task.max_depth)
+@kernel
+def _may_split(place: NDArray[np.int64], count_bits: int, limits: NDArray[np.float64], max_depth: int) -> int:
+    """Return 1 if a leaf is large and high enough, else 0."""
+    rows = place[SUMS] & ((1 << count_bits) - 1)
+    return int(rows >= 2 * np.int64(limits[1]) and place[DEPTH] < max_depth)
 
 
 @_using
 def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bool:
     """Begin with the root; True if it is to be searched."""
-    begin_prices(p)
-    room.state[:] = 0
-    room.state[_LEAVES], room.state[_FREE], room.state[_LARGE] = 1, room.free.shape[0], -1
+    state, place = room.state, room.place[0]
+    state[:] = 0
+    state[LEAVES], state[LARGE] = 1, -1
     for number in range(room.free.shape[0]):
         room.free[number] = number
-    _open_slot(room, 0, 0, 0, 0, rows.shape[0])
-    room.place[0, _HISTOGRAM] = -1
-    room.tested[0] = False
-    room.bounds[0, 0], room.bounds[0, 1] = -np.inf, np.inf
-    room.sums[0, 0], room.sums[0, 1] = sum_words(task.words, rows)
-    room.searched[0] = _may_split(task, room, 0) and task.columns.shape[0] > 0 and task.max_leaves > 1
-    if room.searched[0]:
-        open_account(p, room, rows, 0)
-        _take_histogram(room, 0)
-    return bool(room.searched[0])
+    _open_leaf(place, room.numbers[0], room.gain[0], room.nodes[0], 0, 0, 0, 0, rows.shape[0])
+    place[HISTOGRAM], room.gained[0], room.tested[0] = -1, 0.0, False
+    room.numbers[0, LOW], room.numbers[0, HIGH] = -np.inf, np.inf
+    place[SUMS], place[SUMS + 1] = sum_words(task.words, rows)
+    if task.columns.shape[0] > 0 and task.max_leaves > 1:
+        place[OPEN] = _may_split(place, task.count_bits, task.limits, task.max_depth)
+    if p.kind != FREE:
+        begin_prices(p)
+        if place[OPEN] == 1:
+            open_account(p, room, rows, 0)
+    state[SPARE] = room.free.shape[0] - place[OPEN]
+    if place[OPEN] == 1:
+        place[HISTOGRAM] = room.free[state[SPARE]]
+    return bool(place[OPEN] == 1)
 
 
-@_using
-def _fill(task: Task, rows: NDArray[np.int32], first: int, last: int, histogram: NDArray[np.int64]) -> None:
-    """Add up rows by bin, for some columns, in the bins that are in use."""
-    missing = histogram.shape[1] - 1
-    for k in range(last - first):
-        histogram[k, : task.n_bins[first + k]] = 0
-        histogram[k, missing] = 0
-    for begin in range(first, last, _STRIP):
-        end = min(begin + _STRIP, last)
-        add_to_histogram(task.bins, task.words, rows, task.columns[begin:end], histogram[begin - first : end - first])
-
-
-@_using
-def _search_leaf(task: Task, room: Room, slot: int, first: int, last: int) -> None:
-    """Find a leaf's best split on each of some columns."""
-    histogram = room.histogram[room.place[slot, _HISTOGRAM], first:last]
-    columns, n_bins, total, bounds = (
-        task.columns[first:last],
-        task.n_bins[first:last],
-        room.sums[slot],
-        room.bounds[slot],
-    )
-    find_splits(
-        histogram, n_bins, columns, total, task.count_bits, task.units, task.limits, task.signs, bounds,
-        room.gain[slot], room.best_bin[slot], room.best_missing_left[slot], room.best_left[slot],
-    )  # fmt: skip
-    if task.categorical.shape[0] > 0:  # replaces what was found as if their bins were in order
-        find_category_splits(
-            histogram, np.flatnonzero(task.categorical[columns]), n_bins, columns, total, task.count_bits, task.units,
-            task.limits, bounds, room.gain[slot], room.best_missing_left[slot], room.best_left[slot],
-            room.best_set[slot],
-        )  # fmt: skip
-
-
-@_using
-def search_columns(
-    task: Task, room: Room, rows: NDArray[np.int32], first: int, last: int, histogram: NDArray[np.int64]
-) -> None:
-    """Search the leaves that wait for it on some of the columns.
-
-    Parameters
-    ----------
-    task, room : Task, Room
-    rows : int32 (m,)
-        Those that the tree is grown on, as `grow` has permuted them.
-    first, last : int
-        Columns, by place.
-    histogram : int64 (k, B, 1 or 2) or (0, B, 1 or 2)
-        That of the smaller leaf; (0, B, 1 or 2) if it is not added up yet.
-    """
-    small, large = room.state[_SMALL], room.state[_LARGE]
-    mine = room.histogram[room.place[small, _HISTOGRAM], first:last]
-    if histogram.shape[0] > 0:
-        mine[:] = histogram[first:last]
-    else:
-        begin = room.place[small, _BEGIN]
-        _fill(task, rows[begin : begin + room.place[small, _COUNT]], first, last, mine)
-    if large >= 0:
-        subtract(room.histogram[room.place[large, _HISTOGRAM], first:last], mine, task.n_bins[first:last])
-        if room.searched[large]:
-            _search_leaf(task, room, large, first, last)
-    if room.searched[small]:
-        _search_leaf(task, room, small, first, last)
-
-
-@_using
-def _worth_threads(task: Task, room: Room) -> bool:
-    small, large = room.state[_SMALL], room.state[_LARGE]
-    scanned = int(room.searched[small]) + (int(room.searched[large]) if large >= 0 else 0)
-    cells = room.place[small, _COUNT] + 256 * _CELLS_PER_BIN * scanned
-    return bool(cells * task.columns.shape[0] > task.cells_worth_threads)
+@kernel
+def _compare_gains(gain: NDArray[np.float64], place: NDArray[np.int64], numbers: NDArray[np.float64]) -> None:
+    """Find a leaf's best feature where splits are free."""
+    feature = np.argmax(gain)
+    place[FEATURE], numbers[VALUE] = feature, gain[feature]
 
 
 @_using
 def _compare(task: Task, room: Room, p: PriceState, slot: int) -> None:
     """Find a leaf's best feature at current prices."""
+    if p.kind == FREE:
+        _compare_gains(room.gain[slot], room.place[slot], room.numbers[slot])
+        return
     write_prices(p, room, slot)
     feature, value = best_feature(room.gain[slot], room.price, task.price_unit)
-    room.place[slot, _FEATURE], room.value[slot] = feature, value
+    room.place[slot, FEATURE], room.numbers[slot, VALUE] = feature, value
+
+
+@kernel
+def _release_searched(
+    state: NDArray[np.int64], free: NDArray[np.int64], places: NDArray[np.int64], max_depth: int
+) -> None:
+    """Release histograms of leaves that were searched which none below them will be subtracted from."""
+    state[WAITING] = 0
+    for child in (state[SMALL], state[LARGE]):
+        if child >= 0 and (places[child, OPEN] == 0 or places[child, DEPTH] + 1 >= max_depth):
+            _release(state, free, places[child])
 
 
 @_using
-def _after_search(task: Task, room: Room, p: PriceState) -> None:
-    """Compare the leaves that were searched, and release histograms that none below them will be subtracted from."""
-    room.state[_WAITING] = 0
-    for child in (room.state[_SMALL], room.state[_LARGE]):
-        if child < 0:
-            continue
-        if not room.searched[child] or room.place[child, _DEPTH] + 1 >= task.max_depth:
-            _release_histogram(room, child)
-        if room.searched[child] and not task.breadth:
+def _compare_searched(task: Task, room: Room, p: PriceState) -> None:
+    """Compare the leaves that were searched, unless each is to be compared when its turn comes."""
+    for child in (room.state[SMALL], room.state[LARGE]):
+        if child >= 0 and room.place[child, OPEN] == 1 and not task.breadth:
             _compare(task, room, p, child)
 
 
-@_using
-def _next(task: Task, room: Room, p: PriceState) -> int:
-    """Return the slot of the leaf to split next, or -1: the best, the oldest of several; or the first that pays."""
-    n_leaves = room.state[_LEAVES]
-    if task.breadth:
-        while room.state[_CURSOR] < 2 * n_leaves - 1:
-            node = room.state[_CURSOR]
-            slot = room.slot_of[node]
-            if room.feature[node] < 0 and room.searched[slot]:
-                _compare(task, room, p, slot)
-                if room.value[slot] > 0:
-                    return int(slot)
-            room.state[_CURSOR] += 1
-        return -1
+@kernel
+def _compare_free(
+    state: NDArray[np.int64], places: NDArray[np.int64], numbers: NDArray[np.float64], gain: NDArray[np.float64]
+) -> None:
+    """Compare the leaves that were searched, where splits are free."""
+    for child in (state[SMALL], state[LARGE]):
+        if child >= 0 and places[child, OPEN] == 1:
+            _compare_gains(gain[child], places[child], numbers[child])
+
+
+@kernel
+def _best_leaf(place: NDArray[np.int64], numbers: NDArray[np.float64], n_leaves: int) -> int:
+    """Return the slot of the leaf that is worth most, the oldest of several; -1 if none is worth anything."""
     best = 0
     for slot in range(1, n_leaves):
-        older = room.place[slot, _NODE] < room.place[best, _NODE]
-        if room.value[slot] > room.value[best] or (room.value[slot] == room.value[best] and older):
+        value, largest = numbers[slot, VALUE], numbers[best, VALUE]
+        if value > largest or (value == largest and place[slot, NODE] < place[best, NODE]):
             best = slot
-    return best if room.value[best] > 0 else -1
+    return best if numbers[best, VALUE] > 0 else -1
 
 
 @_using
-def _goes_left(task: Task, room: Room, slot: int, f: int) -> None:
-    """Write which bins go left in a leaf's best split on a feature."""
-    if task.categorical.shape[0] > 0 and task.categorical[f]:
-        for cell in range(256):
-            word = room.best_set[slot, f, cell >> 6]
-            room.goes_left[cell] = (word >> np.uint64(cell & 63)) & np.uint64(1) != np.uint64(0)
-        return
+def _first_leaf(task: Task, room: Room, p: PriceState) -> int:
+    """Return the slot of the first leaf, by level and from left to right, that is worth a split now; -1 if none is."""
+    state = room.state
+    while state[CURSOR] < 2 * state[LEAVES] - 1:
+        node = room.nodes[state[CURSOR]]
+        slot = int(node[5])
+        if node[0] < 0 and room.place[slot, OPEN] == 1:
+            _compare(task, room, p, slot)
+            if room.numbers[slot, VALUE] > 0:
+                return slot
+        state[CURSOR] += 1
+    return -1
+
+
+@kernel
+def _goes_left(bin_: int, missing_left: bool, goes_left: NDArray[np.bool_]) -> None:
+    """Write which bins go left of a threshold."""
     for cell in range(255):
-        room.goes_left[cell] = cell <= room.best_bin[slot, f]
-    room.goes_left[255] = room.best_missing_left[slot, f]
+        goes_left[cell] = cell <= bin_
+    goes_left[255] = missing_left
+
+
+@kernel
+def _in_set(left_bins: NDArray[np.uint64], goes_left: NDArray[np.bool_]) -> None:
+    """Write which bins go left, as a set of bits says."""
+    for cell in range(256):
+        goes_left[cell] = (left_bins[cell >> 6] >> np.uint64(cell & 63)) & np.uint64(1) != np.uint64(0)
 
 
 @_using
 def _bound(task: Task, room: Room, slot: int, f: int, left: int, right: int) -> None:
-    """Hand down bounds; between children of a constrained feature lies the middle of their values, as a wall."""
-    low, high = room.bounds[slot]
-    sign = task.signs[f] if task.signs.shape[0] > 0 else np.int8(0)
-    among_values = False
-    for k in range(task.columns.shape[0] if sign != 0 else 0):
-        if task.columns[k] == f:
-            among_values = room.best_bin[slot, f] < task.n_bins[k] - 1  # a test for missing values has no order
-    middle = 0.0
-    if sign != 0 and among_values:
-        bounds = room.bounds[slot]
-        below = child_value(room.sums[left], task.count_bits, task.units, task.limits[0], bounds, task.words.shape[1])
-        above = child_value(room.sums[right], task.count_bits, task.units, task.limits[0], bounds, task.words.shape[1])
-        middle = below / 2 + above / 2
-    for child in (left, right):
-        room.bounds[child, 0], room.bounds[child, 1] = low, high
-    if sign != 0 and among_values:
-        lower, upper = (left, right) if sign > 0 else (right, left)
-        room.bounds[lower, 1] = room.bounds[upper, 0] = middle
+    """Keep outputs on both sides of a constrained feature apart: the middle of their values lies between, as a wall."""
+    sign, n_words, k = task.signs[f], task.words.shape[1], np.searchsorted(task.columns, f)
+    if sign == 0 or room.best_bin[slot, f] == task.n_bins[k] - 1:
+        return  # a test for missing values has no order
+    values = np.empty(2)
+    for side, child in enumerate((left, right)):
+        values[side] = child_value(
+            room.place[child, SUMS:], task.count_bits, task.units, task.limits[0], room.numbers[child], n_words
+        )
+    middle = values[0] / 2 + values[1] / 2
+    lower, upper = (left, right) if sign > 0 else (right, left)
+    room.numbers[lower, HIGH] = middle
+    room.numbers[upper, LOW] = middle
 
 
 @_using
-def _replace(task: Task, room: Room, slot: int, f: int, n_left: int) -> None:
+def _replace(task: Task, room: Room, slot: int, n_left: int) -> None:
     """Make an inner node and two leaves of a leaf: the larger one in its slot, the smaller one in the next."""
-    node, depth, begin, count = (
-        room.place[slot, _NODE], room.place[slot, _DEPTH], room.place[slot, _BEGIN], room.place[slot, _COUNT],
-    )  # fmt: skip
-    n_leaves, gained = room.state[_LEAVES], room.value[slot]
-    child = 2 * n_leaves - 1  # as many nodes as there are
-    left, right = (n_leaves, slot) if n_left <= count - n_left else (slot, n_leaves)
-    room.bin[node], room.missing_left[node] = room.best_bin[slot, f], room.best_missing_left[slot, f]
+    place, numbers, fresh = room.place, room.numbers, room.state[LEAVES]
+    f, node, child = place[slot, FEATURE], place[slot, NODE], 2 * fresh - 1  # as many nodes as there are
+    depth, begin, count = place[slot, DEPTH] + 1, place[slot, BEGIN], place[slot, COUNT]
+    left, right = (fresh, slot) if n_left <= count - n_left else (slot, fresh)
+    room.gained[node], room.gained[child], room.gained[child + 1] = numbers[slot, VALUE], 0.0, 0.0
+    inner = room.nodes[node]
+    inner[0], inner[1], inner[2] = f, room.best_bin[slot, f], room.best_missing_left[slot, f]
+    inner[3], inner[4] = child, child + 1
     if task.categorical.shape[0] > 0:
         room.node_set[node] = room.best_set[slot, f]
-    room.tested[slot, f] = True
-    room.tested[n_leaves] = room.tested[slot]
+    if room.tested.shape[1] > 0:
+        room.tested[slot, f] = True
+        room.tested[fresh] = room.tested[slot]
     for word in range(2):
-        whole, goes = room.sums[slot, word], room.best_left[slot, f, word]
-        room.sums[left, word], room.sums[right, word] = goes, whole - goes
-    _bound(task, room, slot, f, left, right)
-    _open_slot(room, left, child, depth + 1, begin, n_left)
-    _open_slot(room, right, child + 1, depth + 1, begin + n_left, count - n_left)
-    room.feature[node], room.left[node], room.right[node], room.gained[node] = f, child, child + 1, gained
-    room.place[n_leaves, _HISTOGRAM] = -1
-    room.state[_LEAVES] += 1
+        whole, goes = place[slot, SUMS + word], room.best_left[slot, f, word]
+        place[left, SUMS + word], place[right, SUMS + word] = goes, whole - goes
+    for bound in (LOW, HIGH):
+        numbers[fresh, bound] = numbers[slot, bound]
+    if task.signs.shape[0] > 0:
+        _bound(task, room, slot, f, left, right)
+    _open_leaf(place[left], numbers[left], room.gain[left], room.nodes[child], left, child, depth, begin, n_left)
+    _open_leaf(
+        place[right], numbers[right], room.gain[right], room.nodes[child + 1], right,
+        child + 1, depth, begin + n_left, count - n_left,
+    )  # fmt: skip
+    place[fresh, HISTOGRAM] = -1
+    room.state[LEAVES] += 1
 
 
 @_using
-def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int) -> bool:
+def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
     """Split a leaf on its best feature; True if its children are to be searched."""
-    begin, count, f = room.place[slot, _BEGIN], room.place[slot, _COUNT], room.place[slot, _FEATURE]
+    state, place, large = room.state, room.place, slot
+    begin, count, f, small = place[slot, BEGIN], place[slot, COUNT], place[slot, FEATURE], state[LEAVES]
     mine, scratch = rows[begin : begin + count], room.rows[begin : begin + count]
-    changed = pay(p, room, mine, slot, f)
-    _goes_left(task, room, slot, f)
+    if task.categorical.shape[0] > 0 and task.categorical[f]:
+        _in_set(room.best_set[slot, f], room.goes_left)
+    else:
+        _goes_left(room.best_bin[slot, f], room.best_missing_left[slot, f], room.goes_left)
     n_left = partition_rows(task.by_column[f], room.goes_left, mine, scratch)
     mine[n_left:] = scratch[: count - n_left]
-    small, large = room.state[_LEAVES], slot
-    _replace(task, room, slot, f, n_left)
+    _replace(task, room, slot, n_left)
+    if state[LEAVES] < task.max_leaves:  # nobody asks what a split of the last two would be worth
+        place[small, OPEN] = _may_split(place[small], task.count_bits, task.limits, task.max_depth)
+        place[large, OPEN] = _may_split(place[large], task.count_bits, task.limits, task.max_depth)
+    if place[small, OPEN] + place[large, OPEN] == 0:
+        _release(state, room.free, place[large])
+        return False
+    state[SPARE] -= 1
+    place[small, HISTOGRAM] = room.free[state[SPARE]]
+    state[SMALL], state[LARGE] = small, large
+    return True
+
+
+@_using
+def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int) -> bool:
+    """Pay for a split, make it, and reckon what other leaves and the children pay then."""
+    place, small, large = room.place, room.state[LEAVES], slot
+    begin, count = place[slot, BEGIN], place[slot, COUNT]
+    mine = rows[begin : begin + count]
+    changed = pay(p, room, mine, slot, place[slot, FEATURE])
+    searched = _split(task, room, rows, slot)
     if changed and not task.breadth:
         for other in range(small):
-            if room.searched[other] and other != large:
+            if place[other, OPEN] == 1 and other != large:
                 _compare(task, room, p, other)
-    if room.state[_LEAVES] < task.max_leaves:  # nobody asks what a split of the last two would be worth
-        room.searched[small], room.searched[large] = _may_split(task, room, small), _may_split(task, room, large)
-    if not (room.searched[small] or room.searched[large]):
-        _release_histogram(room, large)
-        return False
-    fewer, more = (mine[:n_left], mine[n_left:]) if n_left <= count - n_left else (mine[n_left:], mine[:n_left])
-    split_account(p, room, small, large, fewer, more)
-    _take_histogram(room, small)
-    room.state[_SMALL], room.state[_LARGE] = small, large
-    return True
+    if searched:
+        fewer, more = place[small, COUNT], place[large, COUNT]
+        first, second = (0, fewer) if place[small, BEGIN] == begin else (more, 0)
+        split_account(p, room, small, large, mine[first : first + fewer], mine[second : second + more])
+    return searched
 
 
 @_using
@@ -327,31 +333,30 @@ def grow(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> int:
         DONE; MORE_LEAVES or MORE_HISTOGRAMS if there must be more room before the next call; or SEARCH if the caller
         is to call `search_columns` for all columns before it.
     """
-    if room.state[_LEAVES] == 0:
+    state, none, waiting = room.state, room.histogram[0, :0], False
+    searched = state[LEAVES] > 0 and state[WAITING] == 1  # by the caller
+    if state[LEAVES] == 0:
         waiting = _plant(task, room, rows, p)
-    elif room.state[_WAITING] == 1:
-        _after_search(task, room, p)
-        waiting = False
-    else:
-        waiting = False
-    none = room.histogram[0, :0]
     while True:
+        if waiting and worth_threads(task, room.place, state[SMALL], state[LARGE]):
+            state[WAITING] = 1
+            return SEARCH
         if waiting:
-            if _worth_threads(task, room):
-                room.state[_WAITING] = 1
-                return SEARCH
             search_columns(task, room, rows, 0, task.columns.shape[0], none)
-            _after_search(task, room, p)
-        if room.state[_LEAVES] >= task.max_leaves:
+        if waiting or searched:
+            searched = False
+            _release_searched(state, room.free, room.place, task.max_depth)
+            if p.kind == FREE:
+                _compare_free(state, room.place, room.numbers, room.gain)
+            else:
+                _compare_searched(task, room, p)
+        if state[LEAVES] >= task.max_leaves:
             return DONE
-        slot = _next(task, room, p)
-        if slot < 0:
-            return DONE
-        if room.state[_LEAVES] == room.value.shape[0]:
-            return MORE_LEAVES
-        if room.state[_FREE] == 0:
-            return MORE_HISTOGRAMS
-        waiting = _split(task, room, rows, p, slot)
+        slot = _first_leaf(task, room, p) if task.breadth else _best_leaf(room.place, room.numbers, state[LEAVES])
+        if slot < 0 or state[LEAVES] == room.place.shape[0] or state[SPARE] == 0:
+            return DONE if slot < 0 else MORE_HISTOGRAMS if state[SPARE] == 0 else MORE_LEAVES
+        free = p.kind == FREE
+        waiting = _split(task, room, rows, slot) if free else _split_at_prices(task, room, rows, p, slot)
 
 
 @kernel
@@ -368,11 +373,12 @@ def copy_tree(room: Room, nodes: NDArray[np.int64], gains: NDArray[np.float64], 
     spans : int64 (2 L - 1, 2)
         Written: where each leaf's rows begin and end.
     """
-    count = 2 * room.state[_LEAVES] - 1
+    count, made, place = 2 * room.state[LEAVES] - 1, room.nodes, room.place
     for node in range(count):
-        nodes[node, 0], nodes[node, 1], nodes[node, 2] = room.feature[node], room.bin[node], room.missing_left[node]
-        nodes[node, 3], nodes[node, 4], gains[node] = room.left[node], room.right[node], room.gained[node]
-    for slot in range(room.state[_LEAVES]):
-        place = room.place[slot]
-        spans[place[_NODE], 0], spans[place[_NODE], 1] = place[_BEGIN], place[_BEGIN] + place[_COUNT]
+        gains[node] = room.gained[node]
+        for at in range(5):
+            nodes[node, at] = made[node, at]
+    for slot in range(room.state[LEAVES]):
+        node = place[slot, NODE]
+        spans[node, 0], spans[node, 1] = place[slot, BEGIN], place[slot, BEGIN] + place[slot, COUNT]
     return int(count)

@@ -1,4 +1,4 @@
-"""What a growing tree pays: nothing, once by the model, or row by row; one account for every leaf."""
+"""What a growing tree pays, once by the model or row by row: one account for every leaf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from costframe.trees.growing.marks_kernels import (
     weigh_marks,
     weigh_rows,
 )
-from costframe.trees.growing.prices import BY_MODEL, FREE, LARGEST
+from costframe.trees.growing.prices import BY_MODEL, LARGEST
+from costframe.trees.growing.room import DEPTH, WEIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["begin_prices", "open_account", "pay", "split_account", "write_prices"]
 
-_DEPTH = 1  # of `Room.place`
 
 _using = kernel_using(marks_kernels)
 
@@ -55,10 +55,8 @@ def _weight(p: PriceState, rows: NDArray[np.int32]) -> float:
 @_using
 def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) -> None:
     """Reckon what a leaf pays for a split on each feature, as long as it is not split."""
-    if p.kind == FREE:
-        return
-    weight, root = _weight(p, rows), p.root if room.place[slot, _DEPTH] == 0 else 0.0
-    room.weight[slot] = weight
+    weight, root = _weight(p, rows), p.root if room.place[slot, DEPTH] == 0 else 0.0
+    room.numbers[slot, WEIGHT] = weight
     if p.kind == BY_MODEL:
         for f in range(p.split.shape[0]):
             room.money[slot, f] = p.split[f] * weight + root
@@ -78,20 +76,18 @@ def split_account(
     p: PriceState, room: Room, small: int, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]
 ) -> None:
     """Reckon what two children pay, of which the larger one has its parent's slot; `rest` are the larger one's rows."""
-    if p.kind == FREE:
-        return
     if p.kind == BY_MODEL:
         open_account(p, room, rows, small)
         open_account(p, room, rest, large)
         return
-    whole = room.weight[large]
-    room.weight[small], room.weight[large] = _weight(p, rows), _weight(p, rest)
+    whole, fewer, more = room.numbers[large, WEIGHT], _weight(p, rows), _weight(p, rest)
+    room.numbers[small, WEIGHT], room.numbers[large, WEIGHT] = fewer, more
     again = np.full(p.split.shape[0], p.reuse)
     if p.reuse != 0.0:
         for f in range(again.shape[0]):
             again[f] = 0.0 if room.tested[small, f] else p.reuse
     divide_account(
-        p.marks, rows, p.row_weight, (whole, room.weight[small], room.weight[large]), (small, large), p.n_items,
+        p.marks, rows, p.row_weight, (whole, fewer, more), (small, large), p.n_items,
         p.split, p.seen, p.begin, p.items, again, room.paid, room.money,
     )  # fmt: skip
 
@@ -99,8 +95,6 @@ def split_account(
 @_using
 def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -> bool:
     """Pay for the split of a leaf; True if prices of other leaves have changed by it."""
-    if p.kind == FREE:
-        return False
     if p.kind == BY_MODEL:
         if p.used[f]:
             return False
@@ -110,7 +104,7 @@ def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -
             p.resource_paid[r] |= p.needs[f, r]
         begin_prices(p)
         return changed
-    weight, items = room.weight[slot], p.items[p.begin[f] : p.begin[f + 1]]
+    weight, items = room.numbers[slot, WEIGHT], p.items[p.begin[f] : p.begin[f + 1]]
     p.totals[0] += room.money[slot, f]
     uncharged = 0.0
     for item in items:
@@ -126,8 +120,5 @@ def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -
 
 @_using
 def write_prices(p: PriceState, room: Room, slot: int) -> None:
-    """Write what a split of a leaf on each feature costs now, in loss."""
-    if p.kind == FREE:
-        room.price[:] = 0.0
-    else:
-        charge(room.money[slot], p.once, p.once_paid, p.tradeoff, LARGEST, room.price)
+    """Write what a split of a leaf on each feature costs now, in loss; there are prices."""
+    charge(room.money[slot], p.once, p.once_paid, p.tradeoff, LARGEST, room.price)

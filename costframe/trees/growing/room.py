@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["UNLIMITED", "Room", "Task", "room_for", "task_for", "widened"]
 
 UNLIMITED = 2**31
+LEAVES, CURSOR, SMALL, LARGE, WAITING, SPARE = range(6)  # of `Room.state`
+NODE, DEPTH, BEGIN, COUNT, FEATURE, HISTOGRAM, OPEN, SUMS = range(8)  # of `Room.place`
+LOW, HIGH, VALUE, WEIGHT = range(4)  # of `Room.numbers`
 _LEAVES = 64  # at first
 
 
@@ -80,19 +83,19 @@ class Room(NamedTuple):
         (leaves, d): the best split of each leaf on each feature: its gain, -inf if there is none; the highest bin that
         goes left; whether missing values do; sums of words that go left, (2,); and for categories the set of bins, (4,)
         words of bits.
-    paid, money, weight : float64 (leaves, items), float64 (leaves, d), float64 (leaves,)
-        Weight of a leaf's rows that has paid for each item, what a split on each feature costs the rows, and the weight
-        of all.
-    place : int64 (leaves, 6)
-        Node, depth, first row, number of rows, best feature at current prices, and number of the histogram or -1.
-    sums, bounds, value : int64 (leaves, 2), float64 (leaves, 2), float64 (leaves,)
-        Sums of words, least and largest output in units of gradients over hessians, and worth of the best split.
-    searched, tested : bool (leaves,), bool (leaves, d)
-        Whether a leaf may still be split, and features tested on the way to it.
-    feature, bin, missing_left, left, right, node_set : (nodes,), the last one (nodes, 4)
-        The tree: -1 for feature and children at leaves.
-    gained, slot_of : float64 (nodes,), int64 (nodes,)
-        What a split is worth, and the slot of a leaf.
+    paid, money : float64 (leaves, items), float64 (leaves, d)
+        Weight of a leaf's rows that has paid for each item, and what a split on each feature costs the rows.
+    place : int64 (leaves, 9)
+        Node, depth, first row, number of rows, best feature at current prices, number of the histogram or -1, whether
+        the leaf may still be split, and its sums of words.
+    numbers : float64 (leaves, 4)
+        Least and largest output in units of gradients over hessians, worth of the best split, and weight of the rows.
+    tested : bool (leaves, d) or (leaves, 0)
+        Features tested on the way to a leaf, where items are priced.
+    nodes : int64 (nodes, 6)
+        The tree: feature, bin, missing left, left and right child, and slot; -1 for feature and children at leaves.
+    gained, node_set : float64 (nodes,), uint64 (nodes, 4)
+        What a split is worth, and the set of bins that go left of one by categories.
     histogram, free : int64 (histograms, columns, bins, 1 or 2), int64 (histograms,)
         Sums of words by bin; the last bin holds missing values. Numbers of those that are free.
     rows, price, goes_left : int32 (n,), float64 (d,), bool (256,)
@@ -107,21 +110,12 @@ class Room(NamedTuple):
     best_set: NDArray[np.uint64]
     paid: NDArray[np.float64]
     money: NDArray[np.float64]
-    weight: NDArray[np.float64]
     place: NDArray[np.int64]
-    sums: NDArray[np.int64]
-    bounds: NDArray[np.float64]
-    value: NDArray[np.float64]
-    searched: NDArray[np.bool_]
+    numbers: NDArray[np.float64]
     tested: NDArray[np.bool_]
-    feature: NDArray[np.int32]
-    bin: NDArray[np.int32]
-    missing_left: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    node_set: NDArray[np.uint64]
+    nodes: NDArray[np.int64]
     gained: NDArray[np.float64]
-    slot_of: NDArray[np.int64]
+    node_set: NDArray[np.uint64]
     histogram: NDArray[np.int64]
     free: NDArray[np.int64]
     rows: NDArray[np.int32]
@@ -129,8 +123,7 @@ class Room(NamedTuple):
     goes_left: NDArray[np.bool_]
 
 
-_BY_LEAF = Room._fields[1 : Room._fields.index("feature")]
-_BY_NODE = Room._fields[Room._fields.index("feature") : Room._fields.index("histogram")]
+_WIDENED = Room._fields[1 : Room._fields.index("histogram")]  # with leaves
 
 
 def task_for(
@@ -182,7 +175,6 @@ def room_for(data: BinnedData, n_words: int, n_items: int, max_leaves: int, *, w
     (n, d), leaves = data.bins.shape, max_leaves if whole else min(_LEAVES, max_leaves)
     n_bins, sets = data.mapper.n_bins[data.splittable], data.mapper.has_categories
     width = 1 << int(n_bins.max(initial=1)).bit_length()
-    nodes = 2 * leaves
     return Room(
         np.zeros(6, np.int64),
         np.empty((leaves, d)),
@@ -192,21 +184,12 @@ def room_for(data: BinnedData, n_words: int, n_items: int, max_leaves: int, *, w
         np.empty((leaves, d if sets else 0, 4), np.uint64),
         np.empty((leaves, n_items)),
         np.empty((leaves, d)),
-        np.empty(leaves),
-        np.empty((leaves, 6), np.int64),
-        np.empty((leaves, 2), np.int64),
-        np.empty((leaves, 2)),
-        np.empty(leaves),
-        np.empty(leaves, np.bool_),
-        np.empty((leaves, d), np.bool_),
-        np.empty(nodes, np.int32),
-        np.empty(nodes, np.int32),
-        np.empty(nodes, np.bool_),
-        np.empty(nodes, np.int32),
-        np.empty(nodes, np.int32),
-        np.empty((nodes, 4), np.uint64),
-        np.empty(nodes),
-        np.empty(nodes, np.int64),
+        np.empty((leaves, 9), np.int64),
+        np.empty((leaves, 4)),
+        np.empty((leaves, d if n_items else 0), np.bool_),
+        np.empty((2 * leaves, 6), np.int64),
+        np.empty(2 * leaves),
+        np.empty((2 * leaves, 4), np.uint64),
         np.empty((leaves, len(n_bins), width, n_words), np.int64),
         np.arange(leaves),
         np.empty(n, np.int32),
@@ -220,10 +203,10 @@ def widened(room: Room, *, histograms: bool) -> Room:
     if histograms:  # the new ones are free
         count = len(room.free)
         free = np.concatenate([room.free, np.empty_like(room.free)])
-        free[room.state[5] : room.state[5] + count] = np.arange(count, 2 * count)
-        room.state[5] += count
+        free[room.state[SPARE] : room.state[SPARE] + count] = np.arange(count, 2 * count)
+        room.state[SPARE] += count
         return room._replace(histogram=_doubled(room.histogram), free=free)
-    return room._replace(**{name: _doubled(getattr(room, name)) for name in (*_BY_LEAF, *_BY_NODE)})
+    return room._replace(**{name: _doubled(getattr(room, name)) for name in _WIDENED})
 
 
 def _doubled(values: NDArray[Any]) -> NDArray[Any]:

@@ -11,11 +11,14 @@ which the quick loop is that without bounds.
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_using
+from costframe.trees.growing import score_kernels
+from costframe.trees.growing.score_kernels import score_children, score_leaf
 
-__all__ = ["best_feature", "child_value", "find_splits", "score_children", "score_leaf", "subtract"]
+__all__ = ["best_feature", "find_splits", "subtract"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
+_using = kernel_using(score_kernels)
 
 
 @kernel
@@ -90,67 +93,7 @@ def _score(
         scores[way, cell] = g_left * g_left / a + g_right * g_right / b if enough else -1.0
 
 
-@kernel
-def score_leaf(gradient: float, weight: float, bounds: NDArray[np.float64]) -> float:
-    """Return twice what the best output between the bounds takes off the loss: G^2/weight unless one of them is it."""
-    if bounds[0] * weight <= -gradient <= bounds[1] * weight:
-        return gradient * gradient / weight
-    value = float(bounds[0] if -gradient < bounds[0] * weight else bounds[1])
-    return -(2.0 * gradient * value + weight * value * value)
-
-
-@kernel
-def child_value(
-    sums: NDArray[np.int64],
-    count_bits: int,
-    units: NDArray[np.float64],
-    l2: float,
-    bounds: NDArray[np.float64],
-    n_words: int,
-) -> float:
-    """Return the best output of rows with these sums of words, between the bounds."""
-    hessian = sums[1] * units[1] if n_words == 2 else np.float64(sums[0] & ((1 << count_bits) - 1))
-    weight = hessian + l2
-    value = -((sums[0] >> count_bits) * units[0]) / weight if weight > 0 else 0.0
-    return float(min(max(value, bounds[0]), bounds[1]))
-
-
-@kernel
-def score_children(
-    word: int,
-    hessian_word: int,
-    total: NDArray[np.int64],
-    count_bits: int,
-    units: NDArray[np.float64],
-    limits: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    sign: int,
-    with_hessians: bool,
-) -> float:
-    """Return the scores of both children together, for the words that go left.
-
-    -inf if they break the limits; or, where there is a `sign`, the order of their outputs.
-    """
-    mask = (1 << count_bits) - 1
-    n_left, n_all = word & mask, total[0] & mask
-    g_left = (word >> count_bits) * units[0]
-    g_right = ((total[0] - word) >> count_bits) * units[0]
-    h_left = hessian_word * units[1] if with_hessians else np.float64(n_left)
-    h_right = (total[1] * units[1] if with_hessians else np.float64(n_all)) - h_left
-    a, b = h_left + limits[0], h_right + limits[0]
-    if n_left < limits[1] or n_all - n_left < limits[1] or h_left < limits[2] or h_right < limits[2]:
-        return -np.inf
-    if not min(a, b) > 0:
-        return -np.inf
-    if sign != 0:
-        below = min(max(-g_left / a, bounds[0]), bounds[1])
-        above = min(max(-g_right / b, bounds[0]), bounds[1])
-        if sign * (above - below) < 0:
-            return -np.inf
-    return score_leaf(g_left, a, bounds) + score_leaf(g_right, b, bounds)
-
-
-@kernel
+@_using
 def _best_bounded(
     running: NDArray[np.int64],
     n_cells: int,
@@ -200,7 +143,7 @@ def _best(
     return least, -1, 0
 
 
-@kernel
+@_using
 def find_splits(
     histogram: NDArray[np.int64],
     n_bins: NDArray[np.int64],
@@ -265,19 +208,20 @@ def find_splits(
         else:
             _add_up(histogram, k, n_bins[k], running)
         some_missing = histogram[k, last, 0] != 0
-        missing[:] = 0
-        for word in range(histogram.shape[2]):
-            missing[word] = histogram[k, last, word]
+        if some_missing:
+            for word in range(histogram.shape[2]):
+                missing[word] = histogram[k, last, word]
+        ways = 2 if some_missing else 1
         if bounded:
             best, at, way = _best_bounded(
-                running, n_cells, missing, 2 if some_missing else 1, total, count_bits, units, limits,
+                running, n_cells, missing, ways, total, count_bits, units, limits,
                 int(signs[column]), bounds, with_hessians, parent,
             )  # fmt: skip
         else:
             _score(running, n_cells, nothing, total, count_bits, units, limits, with_hessians, 0, scores)
             if some_missing:
                 _score(running, n_cells, missing, total, count_bits, units, limits, with_hessians, 1, scores)
-            best, at, way = _best(scores, bits, n_cells, 2 if some_missing else 1, parent)
+            best, at, way = _best(scores, bits, n_cells, ways, parent)
         better = 0.5 * (best - parent)
         if at < 0 or not better > _ROUNDING * abs(parent):
             gain[column] = -np.inf
