@@ -11,17 +11,18 @@ from sklearn.linear_model import LogisticRegression
 from costframe.core.errors import CostframeError
 from costframe_adapt import AdaptClassifier, default_model
 
+pytestmark = pytest.mark.usefixtures("few_rounds")
+
 KINDS = {
-    "trees": {"n_estimators": 8, "max_rounds": 2, "cv": 2, "trees": "cegb"},
-    "miser": {"n_estimators": 8, "max_rounds": 2, "cv": 2, "trees": "miser"},
-    "stages": {"n_estimators": 8, "max_rounds": 1, "cv": 2, "n_stages": 2, "trees": "coupled"},
-    "lin": {"variant": "lin", "max_rounds": 3, "cv": 2},
-    "lstsq": {"variant": "lstsq", "max_rounds": 3, "cv": 2},
+    "trees": {"n_estimators": 8},
+    "paper": {"n_estimators": 8, "recipe": "paper", "full_share": 0.5},
+    "stages": {"n_estimators": 8, "n_stages": 2},
+    "lin": {"variant": "lin"},
     "alone": {"full_share": 0.0, "n_estimators": 8},
     "linear-alone": {"full_share": 0.0, "variant": "lin"},
 }
 X, Y = table(1, 120)
-LINEAR = ("lin", "lstsq", "linear-alone")
+LINEAR = ("lin", "linear-alone")
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +92,7 @@ def test_columns_that_are_constant(kind):
     answers(fit(kind, some), some)
     same = np.tile([1.5, 0.0, -3.0, 1e9, 1e-9, 7.0, 1.0, 2.0], (120, 1))
     if "alone" not in kind:
-        refused("has too few different rows for 2 folds; give fewer in cv, or the probabilities", kind, same)
+        refused("has too few different rows for 2 folds; give the probabilities", kind, same)
         half = {"more": {"expensive_proba": np.full(120, Y.mean())}}
         values, paid = answers(fit(kind, same, expensive=LogisticRegression(), **half), same)
     else:
