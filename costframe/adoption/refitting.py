@@ -24,7 +24,7 @@ __all__ = ["CallableModel", "describe", "is_unfitted", "labels_for", "refit", "r
 
 @frozen(eq=False)
 class CallableModel:
-    """What a fitted model says of rows, float64 (n, len(names)) to float64 (n,) or (n, K); a class, to be pickled.
+    """A fitted model as a function of rows, float64 (n, len(names)) to float64 (n,) or (n, K); a class, to be pickled.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class CallableModel:
     method: Literal["predict_proba", "predict"]
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Ask the model; one that knows names is given a frame."""
+        """Return its outputs; a model that knows names is given a frame."""
         given = rows if getattr(self.model, "feature_names_in_", None) is None else _frame(rows, self.names)
         return np.asarray(getattr(self.model, self.method)(given), np.float64)
 
