@@ -121,3 +121,19 @@ def test_as_printed_validation_rows_change_nothing_and_the_share_is_needed(asked
     assert model.predictor_.stages[0].threshold == 0
     with pytest.raises(ParameterError, match="full_share: expected a number from 0 to 1, as recipe='paper' needs P"):
         AdaptClassifier(None, **given, **asked).fit(X, y)
+
+
+def test_a_grid_as_printed_sweeps_the_papers_two_numbers_and_divides_at_zero():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    model = AdaptClassifier(
+        None, expensive=(lambda rows: known((rows[:, 0] > 0) * 1), ["x0"]), variant="lin", recipe="paper"
+    )
+    rows = {"X_val": X[200:], "y_val": y[200:], "expensive_proba": known(X[:200, 0] > 0)}
+    path = model.fit_path(X[:200], y[:200], tradeoffs=[1e-3, 1e-2], **rows)
+    assert {point.full_share for point in path.points} <= {None, 0.2, 0.4, 0.6, 0.8}
+    routes = [path.predictor(point).stages[0] for point in path.points]
+    assert {route.threshold for route in routes if hasattr(route, "threshold")} <= {0.0}
+    with pytest.raises(ParameterError, match="full_shares: expected numbers from 0 to 1"):
+        model.fit_path(X[:200], y[:200], full_shares=[None], **rows)
