@@ -72,8 +72,6 @@ class GivenModel:
         For what is random in it, where that is not fixed.
     framed : bool
         Whether the columns have names of their own, so that a classifier which is fitted inside is given a data frame.
-    folds : int
-        For the probabilities of training rows.
     """
 
     model: Any
@@ -82,7 +80,6 @@ class GivenModel:
     classes: NDArray[Any]
     seed: int
     framed: bool
-    folds: int = FOLDS
 
     def fit(self, data: TrainingData) -> FittedModel:
         """Fit it if it is not, and ask it about the rows.
@@ -122,7 +119,7 @@ class GivenModel:
         model, tree = fit(data.train)
         proba = self.proba
         if proba is None:
-            proba = out_of_fold(data.train, data, lambda rows: fit(rows)[1], self.columns.parameter, self.folds)
+            proba = out_of_fold(data.train, data, lambda rows: fit(rows)[1], self.columns.parameter, FOLDS)
         return self._ask(model, tree, proba, data)
 
     def _refit(self, data: TrainingData) -> FittedModel:

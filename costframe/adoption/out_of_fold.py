@@ -55,8 +55,8 @@ def out_of_fold(rows: Rows, data: TrainingData, fit: Fit, parameter: str, count:
         absent = np.setdiff1d(rows.y, left.y)
         if len(absent):
             raise DataError(
-                f"y: class number {int(absent[0])} has too few different rows for {count} folds; give fewer in cv, or "
-                f"the probabilities as {parameter}_proba"
+                f"y: class number {int(absent[0])} has too few different rows for {count} folds; give the "
+                f"probabilities as {parameter}_proba"
             )
         values = predict_checked(fit(left), rows.X[inside], "rows out of fold", parameter)
         if found is None:

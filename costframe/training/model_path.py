@@ -5,13 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+import numpy as np
+from attrs import define, field, frozen
+
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.predictor import Predictor
+    from collections.abc import Callable
 
-__all__ = ["MeasuredPath", "MeasuredPoint", "best_first"]
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.costs import CostModel
+
+__all__ = ["DeferredPath", "MeasuredPath", "MeasuredPoint", "PathCollector", "best_first"]
 
 
 class MeasuredPoint(Protocol):
@@ -84,3 +93,68 @@ class MeasuredPath(ABC, Generic[Point]):
 def best_first(point: MeasuredPoint) -> tuple[float, float, float]:
     """Return the sort key of a point: score, then cost, then loss."""
     return (point.score, -point.cost, -point.loss)
+
+
+@frozen(eq=False)
+class DeferredPath(MeasuredPath[Point]):
+    """Models that are put together when they are asked for.
+
+    Attributes
+    ----------
+    points : tuple
+        The first knows no prices.
+    makers : tuple of callable
+        Of the model of each point.
+    costs : CostModel
+    """
+
+    points: tuple[Point, ...]
+    makers: tuple[Callable[[], StageTree], ...]
+    costs: CostModel
+
+    def predictor(self, point: Point) -> StageTree:
+        """Return the model of a point."""
+        return self.makers[self.points.index(point)]().with_costs(self.costs)
+
+    def plain(self) -> Point:
+        """Return the model that knows no prices."""
+        return self.points[0]
+
+
+@define(eq=False)
+class PathCollector(Generic[Point]):
+    """Gathers models on the way; those that others dominate both by score and by loss are let go, but for the first.
+
+    Attributes
+    ----------
+    found : list of (point, callable)
+    """
+
+    found: list[tuple[Point, Callable[[], StageTree]]] = field(factory=list)
+
+    def add(self, point: Point, make: Callable[[], StageTree]) -> None:
+        """Add a model: how it measures, and what makes it."""
+        self.found.append((point, make))
+
+    def drop_dominated(self) -> None:
+        """Let go of models."""
+        costs = np.array([point.cost for point, _ in self.found])
+        values = ([point.score for point, _ in self.found], [-point.loss for point, _ in self.found])
+        kept = {0}.union(*(_undominated(np.array(each), costs) for each in values))
+        self.found = [self.found[place] for place in sorted(kept)]
+
+    def path(self, costs: CostModel) -> DeferredPath[Point]:
+        """Return the models that are left."""
+        self.drop_dominated()
+        points, makers = zip(*self.found, strict=True)
+        return DeferredPath(points, makers, costs)
+
+
+def _undominated(values: NDArray[np.float64], costs: NDArray[np.float64]) -> set[int]:
+    """Return the places such that no other has a higher value at no more cost; of equals, the first."""
+    best, found = -np.inf, set()
+    for place in np.lexsort((np.arange(len(values)), -values, costs)).tolist():
+        if values[place] > best:
+            best = values[place]
+            found.add(place)
+    return found

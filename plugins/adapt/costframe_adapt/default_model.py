@@ -4,81 +4,60 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from costframe.core.threads import thread_count
 from costframe.stagewise.banks import dearer_copies
 from costframe.training.held_out import split_off
-from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.boost import boost
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor
-from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.prices import NoPrices
+from costframe_adapt.boosted.growers import tree_grower
+from costframe_adapt.prepared import bin_rows
+from costframe_adapt.settings import TreeSettings
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from costframe.adoption.fitted_model import FittedModel, GivenModel
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
-    from costframe.trees.growing.finish import GrownTree
 
 __all__ = ["boost_plainly", "fit_default"]
 
-_ROUNDS, _STEP, _LEAVES, _LEAST, _L2, _PATIENCE = 300, 0.1, 31, 20, 1.0, 30
+TREES = TreeSettings("cegb", 300, 0.1, None, 31, 20, 1.0)
+_PATIENCE = 30
 
 
-def fit_default(given: GivenModel, data: TrainingData, n_jobs: int | None) -> FittedModel:
-    """Boost trees without prices; rows held out say how many."""
-    trained, seen = split_off(data)
-    _, n_rounds = boost_plainly(trained.train, data, seen=None if seen is data.train else seen, n_jobs=n_jobs)
+def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> FittedModel:
+    """Boost trees without prices; held-out rows choose how many."""
+    trained, held = split_off(data)
+    _, n_rounds = boost_plainly(trained.train, data, n_threads, None if held is data.train else held)
 
     def fit(rows: Rows) -> tuple[StageTree, StageTree]:
-        tree, _ = boost_plainly(rows, data, n_rounds=max(1, n_rounds), n_jobs=n_jobs)
+        tree, _ = boost_plainly(rows, data, n_threads, n_rounds=max(1, n_rounds))
         return tree, tree
 
     return given.fit_anew(data, fit)
 
 
 def boost_plainly(
-    rows: Rows, data: TrainingData, *, seen: Rows | None = None, n_rounds: int = _ROUNDS, n_jobs: int | None = None
+    rows: Rows, data: TrainingData, n_threads: int, held: Rows | None = None, n_rounds: int = TREES.n_estimators
 ) -> tuple[StageTree, int]:
     """Boost trees of 31 leaves as if all were free; a copy of a column at a higher price is not read.
-
-    Parameters
-    ----------
-    rows : Rows
-    data : TrainingData
-    seen : Rows, optional
-        By their loss the number of rounds is chosen.
-    n_rounds : int
-        At most.
-    n_jobs : int, optional
 
     Returns
     -------
     StageTree, int
-        The model, and its rounds.
+        The model, and its rounds: those with the least loss on held-out rows, if there are any.
     """
-    n_threads, loss = thread_count(n_jobs), loss_for(data.n_classes)
-    mapper = BinMapper.fit(rows.X, sample_weight=rows.weight, n_threads=n_threads)
-    binned, counts = mapper.transform(rows.X, n_threads=n_threads), rows.counts
+    loss, prices = loss_for(data.n_classes), NoPrices()
     read = ~dearer_copies(rows.X, data.prices)
-
-    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
-        return grow_tree(
-            binned,
-            gradients,
-            hessians,
-            counts=counts,
-            features=read,
-            growth="best",
-            max_leaves=_LEAVES,
-            min_samples_leaf=_LEAST,
-            min_hessian_leaf=1e-3,
-            l2=_L2,
-            n_threads=n_threads,
-        )
-
-    monitor = None if seen is None else Monitor(seen, loss, data.prices, 0.0, _PATIENCE, "loss")
-    ensemble, best = boost(rows, loss, grow, n_rounds=n_rounds, step=_STEP, monitor=monitor, n_threads=n_threads)
+    grow = tree_grower(bin_rows(rows, n_threads), rows, TREES, n_threads, features=read)
+    monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
+    ensemble, best = boost(
+        rows,
+        loss,
+        lambda gradients, hessians: grow(gradients, hessians, prices),
+        n_rounds=n_rounds,
+        step=TREES.learning_rate,
+        monitor=monitor,
+        n_threads=n_threads,
+    )
     return ensemble.finish(data.feature_names, best), best

@@ -18,10 +18,10 @@ from costframe.core.tables.labels import check_weights
 from costframe.training.estimator import CostAwareClassifier
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.monitor import scorer
-from costframe_adapt.asked import adapt_settings, asked_grid
 from costframe_adapt.default_model import fit_default
 from costframe_adapt.path import Grid, sweep_grid, usual_tradeoffs
 from costframe_adapt.prepared import Prepared
+from costframe_adapt.settings import read_grid, read_settings
 from costframe_adapt.training import train_adapt, train_without_gate
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from costframe.adoption.fitted_model import FittedModel
     from costframe.training.data import TrainingData
-    from costframe_adapt.path import AdaptPath
+    from costframe.training.model_path import DeferredPath
+    from costframe_adapt.path import AdaptPoint
     from costframe_adapt.settings import AdaptSettings
 
 __all__ = ["AdaptClassifier"]
@@ -47,49 +48,27 @@ class AdaptClassifier(CostAwareClassifier):
         Prices; None prices every feature at one.
     tradeoff : float
         lambda, loss accepted per unit of cost per row.
-    expensive : object, optional
-        What rows go on to. An unfitted classifier of scikit-learn's kind is fitted inside, with probabilities out of
-        fold for the training rows. Fitted ones are taken as they are: a tree model of xgboost or scikit-learn, or what
-        `cf.adopt` made of one, is priced on its paths; any other classifier, a predictor that is no stage tree, or a
-        function of (n, len(expensive_features)) that returns probabilities, reads all its features. A fitted estimator
+    expensive : object, or (object, list of str), optional
+        What rows go on to, and the features to give it (all by default, or those that it names itself). An unfitted
+        classifier of scikit-learn's kind is fitted inside, with probabilities out of fold for the training rows. Fitted
+        ones are taken as they are: a tree model of xgboost or scikit-learn, or what `cf.adopt` made of one, is priced
+        on its paths; any other classifier, a predictor that is no stage tree, or a function of (n, features) that
+        returns probabilities, reads all its features. A function must have its features named. A fitted estimator
         of costframe may stand here too, this one included. `clone` takes the fit from fitted estimators; scikit-learn's
         FrozenEstimator keeps it. By default trees are boosted as if all were free.
-    expensive_features : list of str, optional
-        What the expensive model is given: all features by default, or those that it names itself. A function must have
-        it.
-    variant : {"gbrt", "lin", "lstsq", "l1"}, optional
-        Boosted trees, the default, or linear models; "lstsq" fits the gate to the log odds of q by squares. "l1" is the
-        baseline of the paper: logistic regression with a penalty chooses columns, on these a cheap model is fitted to
-        all rows, and a gate to where that is wrong.
+    variant : {"gbrt", "lin", "l1"}, optional
+        Boosted trees, the default, or linear models. "l1" is the baseline of the paper: logistic regression with a
+        penalty chooses columns, on these a cheap model is fitted to all rows, and a gate to where that is wrong.
     full_share : float, optional
         P_full in [0, 1]: the largest mean of q, the share of rows that the expensive model gets. By default its price
         decides: what it costs a row beyond the cheap model and the gate counts against it. With 0 there is no gate.
-    trees : {"cegb", "coupled", "miser"}, optional
-        For "gbrt": second-order trees at prices paid row by row, or once by the model; or the paper's, first-order
-        ones at prices paid once. By default the first two are tried, and that with less loss + tradeoff * cost on rows
-        held out is kept; with full_share=0 it is "miser", and the model Greedy Miser's.
+    recipe : {"paper"}, optional
+        Train what the paper prints and nothing more; see the README.
     n_stages : int, optional
         Gates, one by default: each further one stands in front of all before it.
-    cv : int, optional
-        Folds for the probabilities of an expensive model that is fitted inside, 5 by default.
-    n_estimators, learning_rate, max_depth, max_leaves, min_samples_leaf, l2_regularization
-        Of the trees of the cheap model, and of those of the gate. Miser's: 100 (300 with full_share=0), 0.3, 3, as many
-        as the depth allows, 10, 0. The others': 200, 0.2, any, 31, 20, 1.
-    max_bins : int, optional
-        Distinct values a feature is cut into, 255 by default (and at most).
-    alternation : {"gates", "joint"}, optional
-        For "gbrt": leave a cheap model that was grown for all rows as it is, and fit gates to where it fails, as told
-        by copies out of fold; or grow both models for new shares in each round, as in the paper. By default both are
-        tried, and that with less loss + tradeoff * cost on rows held out is kept.
-    max_rounds : int, optional
-        Of the alternation between shares and models, 10 by default (50 for linear ones); the best is kept.
-    charge : {"routed", "all"}, optional
-        Who pays in training for a feature: by default the rows that will, with "all" every row, as in the paper.
-    threshold : {"placed", "zero"}, optional
-        Where the gate divides: where loss + tradeoff * cost is least on rows held out (and at most `full_share` of them
-        go on), or at zero, as in the paper.
-    standardize : bool, optional
-        For linear models: whether columns have unit variance when coefficients are penalized; False by default.
+    n_estimators : int, optional
+        Trees of the cheap model and of the gate, at most 200 each by default (300 with full_share=0; by the paper's
+        recipe exactly as many, 100 by default).
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int
@@ -105,35 +84,23 @@ class AdaptClassifier(CostAwareClassifier):
     expensive_ : object
         The fitted expensive model; None with full_share=0.
     expensive_predictor_ : StageTree
-        The same as it stands in the predictor, so that its cost can be told.
+        The same as it stands in the predictor, so that its cost can be asked for.
     n_iter_ : int
         Rounds of the alternation.
     objective_ : float64 (n_iter_,)
-        What it went by: loss + tradeoff * cost on rows held out, or for linear models the bound on training rows.
+        What it went by: loss + tradeoff * cost on held-out rows, or for linear models and by the paper's recipe the
+        bound on training rows, with the penalty.
     classes_ : ndarray (M,)
     """
 
     costs: Any = None
     tradeoff: float = 1e-3
     expensive: Any = field(default=None, kw_only=True)
-    expensive_features: Any = field(default=None, kw_only=True)
     variant: str | None = field(default=None, kw_only=True)
     full_share: float | None = field(default=None, kw_only=True)
-    trees: str | None = field(default=None, kw_only=True)
+    recipe: str | None = field(default=None, kw_only=True)
     n_stages: int | None = field(default=None, kw_only=True)
-    cv: int | None = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
-    learning_rate: float | None = field(default=None, kw_only=True)
-    max_depth: int | None = field(default=None, kw_only=True)
-    max_leaves: int | None = field(default=None, kw_only=True)
-    min_samples_leaf: int | None = field(default=None, kw_only=True)
-    l2_regularization: float | None = field(default=None, kw_only=True)
-    max_bins: int | None = field(default=None, kw_only=True)
-    alternation: str | None = field(default=None, kw_only=True)
-    max_rounds: int | None = field(default=None, kw_only=True)
-    charge: str | None = field(default=None, kw_only=True)
-    threshold: str | None = field(default=None, kw_only=True)
-    standardize: bool | None = field(default=None, kw_only=True)
     class_weight: Any = field(default=None, kw_only=True)
     random_state: int = field(default=0, kw_only=True)
     n_jobs: int | None = field(default=None, kw_only=True)
@@ -167,7 +134,7 @@ class AdaptClassifier(CostAwareClassifier):
             A ValueError that names what does not fit.
         """
         data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
-        settings, proba = self._settings(data), self._given(expensive_proba, sample_weight, len(np.asarray(y)))
+        settings, proba = self._settings(data), self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         prepared = None if settings.full_share == 0 else self._prepare(data, settings, proba)
         self._keep(self._fit(data, settings, prepared), data.costs, data.train)
         return self
@@ -199,7 +166,7 @@ class AdaptClassifier(CostAwareClassifier):
         full_shares: Sequence[float | None] | None = None,
         scoring: Any = None,
         progress: Callable[[float], None] | None = None,
-    ) -> AdaptPath:
+    ) -> DeferredPath[AdaptPoint]:
         """Fit a grid over tradeoffs and shares, and return all models that are worth having.
 
         The expensive model, its probabilities out of fold and the bins are made once, and each fit begins where that at
@@ -216,11 +183,11 @@ class AdaptClassifier(CostAwareClassifier):
         scoring : "loss", name of a score, or callable, optional
             The score of points, of which more is better; minus the validation loss by default.
         progress : callable, optional
-            Is told the share that is done, from 0 to 1.
+            Called with the share that is done, from 0 to 1.
 
         Returns
         -------
-        AdaptPath
+        DeferredPath of AdaptPoint
 
         Raises
         ------
@@ -228,13 +195,14 @@ class AdaptClassifier(CostAwareClassifier):
             As of `fit`; if there are no validation data, or a parameter has no effect on a grid.
         """
         data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
-        settings, (asked, shares) = self._settings(data), asked_grid(self, tradeoffs, full_shares)
+        settings = self._settings(data, grid=True)
+        levels, shares = read_grid(self, settings, tradeoffs, full_shares)
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
         score = scorer(scoring)
-        proba = self._given(expensive_proba, sample_weight, len(np.asarray(y)))
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         prepared = self._prepare(data, settings, proba)
-        levels = usual_tradeoffs(prepared) if asked is None else asked
+        levels = usual_tradeoffs(prepared) if levels is None else levels
         path = sweep_grid(prepared, settings, Grid(levels, shares, score, progress))
         self.n_iter_, self.objective_ = 0, np.zeros(0)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
@@ -250,36 +218,33 @@ class AdaptClassifier(CostAwareClassifier):
             self.expensive_, self.n_iter_, self.objective_ = None, 0, np.zeros(0)
             self.__dict__.pop("expensive_predictor_", None)  # an earlier fit's
             return train_without_gate(data, settings)
-        trained = train_adapt(prepared, settings)
-        self.n_iter_, self.objective_ = len(trained.objective), np.array(trained.objective)
-        return trained.tree
+        tree, objective = train_adapt(prepared, settings)
+        self.n_iter_, self.objective_ = len(objective), np.array(objective)
+        return tree
 
     def _prepare(self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None) -> Prepared:
-        """Find the expensive model, and what it says of all rows."""
-        expensive = self._find(data, proba)
-        self.expensive_ = expensive.model
-        self.expensive_predictor_ = expensive.tree.with_costs(data.costs)
-        return Prepared.of(data, expensive, settings.n_threads)
+        """Find the expensive model, and its probabilities of all rows."""
+        fitted = self._find(data, settings, proba)
+        self.expensive_ = fitted.model
+        self.expensive_predictor_ = fitted.tree.with_costs(data.costs)
+        return Prepared.of(data, fitted, settings.n_threads, hold_out=not settings.paper)
 
-    def _find(self, data: TrainingData, proba: NDArray[np.float64] | None) -> FittedModel:
-        cv = 5 if self.cv is None else check_number("cv", self.cv, low=2, whole=True)
+    def _find(self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None) -> FittedModel:
+        model, wanted = self.expensive if isinstance(self.expensive, tuple) else (self.expensive, None)
         seed = check_number("random_state", self.random_state, whole=True)
-        columns = GivenColumns.choose(data.feature_names, self.expensive_features, "expensive")
-        framed = hasattr(self, "feature_names_in_")
-        given = GivenModel(self.expensive, columns, proba, self.classes_, seed, framed, cv)
-        if self.expensive is not None:
-            return given.fit(data)
-        if columns.named:
-            raise ParameterError("expensive_features: has no effect without an expensive model")
-        return fit_default(given, data, self.n_jobs)
+        columns = GivenColumns.choose(data.feature_names, wanted, "expensive")
+        given = GivenModel(model, columns, proba, self.classes_, seed, hasattr(self, "feature_names_in_"))
+        return fit_default(given, data, settings.n_threads) if model is None else given.fit(data)
 
-    def _settings(self, data: TrainingData) -> AdaptSettings:
+    def _settings(self, data: TrainingData, *, grid: bool = False) -> AdaptSettings:
         check_sizes(data.train)
         if data.valid is not None:
             check_sizes(data.valid, "_val")
-        return adapt_settings(self, data)
+        if isinstance(self.expensive, tuple) and (len(self.expensive) != 2 or self.expensive[0] is None):
+            raise ParameterError(f"expensive: expected a model, or a model and its features, got {self.expensive!r}")
+        return read_settings(self, data, grid=grid)
 
-    def _given(self, proba: Any, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         """Check probabilities of training rows, and leave out those of weight zero."""
         if proba is None:
             return None

@@ -1,4 +1,4 @@
-"""What a gate and a cheap model are worth in front of an expensive one: on rows held out, and for the next shares q."""
+"""What a gate and a cheap model are worth in front of an expensive one: on held-out rows, and for the next shares q."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe_adapt.candidate import Candidate, Scores
+from costframe.gates.composite import Candidate, Scores
+from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
 from costframe_adapt.problem import cheap_losses
 from costframe_adapt.shares import share_out
-from costframe_adapt.sides import Sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from costframe.core.cost.accounts import Account
+    from costframe.gates.expensive import ExpensiveModel
+    from costframe.gates.pair import GatedPair
     from costframe.training.data import Rows, TrainingData
-    from costframe_adapt.accounts import Account
-    from costframe_adapt.expensive import Full
-    from costframe_adapt.front import Front
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import AdaptSettings
 
@@ -34,21 +34,21 @@ class Judge:
     Attributes
     ----------
     prepared : Prepared
-    full : Full
+    expensive : ExpensiveModel
         What stands behind the gate.
     settings : AdaptSettings
-    noted : callable
-        Is told of every candidate.
+    record : callable, optional
+        Called with every candidate.
     """
 
     prepared: Prepared
-    full: Full
+    expensive: ExpensiveModel
     settings: AdaptSettings
-    noted: Callable[[Candidate], None]
+    record: Callable[[Candidate], None] | None = None
 
     @property
     def data(self) -> TrainingData:
-        """Without the rows held out."""
+        """Without the held-out rows."""
         return self.prepared.data
 
     @property
@@ -57,49 +57,59 @@ class Judge:
         return self.prepared.data.train
 
     @property
-    def seen(self) -> Rows:
-        """Rows held out."""
-        return self.prepared.seen
+    def held(self) -> Rows:
+        """Held-out rows."""
+        return self.prepared.held
 
     def candidate(
-        self, front: Front, train: Scores, seen: Scores, accounts: tuple[Account, Account] | None = None
+        self, pair: GatedPair, train: Scores, held: Scores, accounts: tuple[Account, Account] | None = None
     ) -> Candidate:
-        """Look at a cheap model and a gate, whose scores of training rows and of rows held out are given.
+        """Look at a cheap model and a gate, whose scores of training rows and of held-out rows are given.
 
-        Accounts are of what both do on the rows held out, if that is known.
+        Accounts are of what both do on the held-out rows, if that is known.
         """
-        settings, held = self.settings, self.seen
+        settings, rows = self.settings, self.held
         if accounts is None:
-            accounts = self._account(front, held)
-        cheap_loss = cheap_losses(seen.cheap, held.y)
-        sides = Sides.of(seen.gate, cheap_loss, self.full.seen, accounts, held.weight, self.data.prices)
-        if settings.zero_threshold and front.gated:
-            placed = sides.at(0.0)
+            accounts = self._accounts(pair, rows)
+        cheap_loss = cheap_losses(held.cheap, rows.y)
+        curve = GateCurve.of(held.gate, cheap_loss, self.expensive.held, accounts, rows.weight, self.data.prices)
+        if settings.paper:
+            point = curve.at(0.0) if pair.divides else curve.without_gate(_all_one_way(pair))
         else:
-            placed = sides.best(settings.tradeoff, settings.full_share)
-        found = Candidate(front, train, seen, accounts, sides, placed)
-        self.noted(found)
+            point = curve.best(settings.tradeoff, settings.full_share)
+        found = Candidate(pair, train, held, accounts, curve, point)
+        if self.record is not None:
+            self.record(found)
         return found
 
     def total(self, candidate: Candidate) -> float:
-        """Return loss + tradeoff * cost of a candidate on the rows held out."""
-        return candidate.placed.total(self.settings.tradeoff)
+        """Return loss + tradeoff * cost of a candidate on the held-out rows."""
+        return candidate.point.total(self.settings.tradeoff)
 
-    def shares(self, front: Front, train: Scores) -> NDArray[np.float64]:
-        """Return q, float64 (n,), for a cheap model and a gate with these scores of the training rows."""
-        below = cheap_losses(train.cheap, self.rows.y) + np.logaddexp(0.0, train.gate)
-        above = self.full.train.loss + np.logaddexp(0.0, -train.gate)
+    def shares(self, pair: GatedPair, train: Scores) -> NDArray[np.float64]:
+        """Solve (OPT1): q, float64 (n,), for a cheap model and a gate with these scores of the training rows."""
+        below, above = self.losses(train)
         if self.settings.full_share is None and self.settings.tradeoff:
-            above = above + self.settings.tradeoff * self._dearer(front)
+            above = above + self.settings.tradeoff * self._extra_cost(pair)
         return share_out(below, above, self.rows.weight, self.settings.full_share).q
 
-    def _dearer(self, front: Front) -> NDArray[np.float64]:
+    def losses(self, train: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the paper's A and B of the training rows: float64 (n,) each."""
+        below = cheap_losses(train.cheap, self.rows.y) + np.logaddexp(0.0, train.gate)
+        return below, self.expensive.train.loss + np.logaddexp(0.0, -train.gate)
+
+    def _extra_cost(self, pair: GatedPair) -> NDArray[np.float64]:
         """Return what going on costs each training row beyond what staying does, float64 (n,)."""
-        prices, full = self.data.prices, self.full.train.account
-        cheap, gate = self._account(front, self.rows)
-        goes, stays = gate | full, gate | cheap
+        prices, expensive = self.data.prices, self.expensive.train.account
+        cheap, gate = self._accounts(pair, self.rows)
+        goes, stays = gate | expensive, gate | cheap
         batch = (goes.batch(prices) - stays.batch(prices)) / self.rows.total_weight
         return goes.cost(prices) - stays.cost(prices) + batch
 
-    def _account(self, front: Front, rows: Rows) -> tuple[Account, Account]:
-        return front.accounts(self.data.costs, rows.X, self.prepared.n_threads)
+    def _accounts(self, pair: GatedPair, rows: Rows) -> tuple[Account, Account]:
+        return pair.accounts(self.data.costs, rows.X, self.prepared.n_threads)
+
+
+def _all_one_way(pair: GatedPair) -> str:
+    """Return the model that gets all rows where the gate is a constant."""
+    return EXPENSIVE if pair.gate_intercept > 0 else CHEAP

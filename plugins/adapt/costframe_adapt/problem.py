@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows
 
-__all__ = ["SURE", "Problem", "cheap_losses"]
-
-SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to [SURE, 1 - SURE], as the authors do
+__all__ = ["Problem", "cheap_losses"]
 
 
 @frozen(eq=False)

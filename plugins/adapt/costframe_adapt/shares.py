@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 from scipy.special import entr, expit
 
-from costframe_adapt.problem import SURE
+from costframe.gates.expensive import SURE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

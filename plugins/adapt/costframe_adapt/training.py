@@ -6,40 +6,41 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from costframe_adapt.boosted.alone import train_cheap
-from costframe_adapt.boosted.binning import Binning
-from costframe_adapt.boosted.boosting import Boosting
-from costframe_adapt.candidate import stacked
+from costframe.gates.composite import stack
+from costframe_adapt.boosted.alone import CheapBoosting, CheapModel
+from costframe_adapt.boosted.boosting import PairBoosting
 from costframe_adapt.judge import Judge
-from costframe_adapt.linear.fitting import fit_linearly, linear_alone
-from costframe_adapt.linear.l1_baseline import fit_l1
+from costframe_adapt.linear.columns import train_linear_alone
+from costframe_adapt.linear.fitting import fit_linear_stage
+from costframe_adapt.linear.l1_baseline import fit_l1_stage
+from costframe_adapt.prepared import bin_rows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.predictors.stage_tree import StageTree
+    from costframe.gates.composite import Candidate
     from costframe.training.data import TrainingData
     from costframe.trees.boosting.boost import Ensemble
-    from costframe_adapt.candidate import Candidate
-    from costframe_adapt.linear.models import Linear
+    from costframe_adapt.linear.models import LinearPair
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import AdaptSettings, TreeSettings
 
-__all__ = ["Stage", "Trained", "Warm", "fit_stage", "train_adapt", "train_without_gate"]
+__all__ = ["FittedStage", "WarmStart", "fit_stage", "train_adapt", "train_without_gate"]
 
 
 @frozen(eq=False)
-class Warm:
+class WarmStart:
     """Where a fit may begin that is near one done before: at its shares, at a cheap model, or at its linear models."""
 
     q: NDArray[np.float64] | None = None
     cheap: Ensemble | None = None
-    linear: tuple[Linear, ...] = ()
+    linear: tuple[LinearPair, ...] = ()
 
 
 @frozen(eq=False)
-class Stage:
+class FittedStage:
     """One fitted stage.
 
     Attributes
@@ -47,61 +48,62 @@ class Stage:
     best : Candidate
     objective : list of float
         What each round of its alternations went by.
-    warm : Warm
+    warm : WarmStart
     """
 
     best: Candidate
     objective: list[float]
-    warm: Warm
+    warm: WarmStart
 
 
-@frozen(eq=False)
-class Trained:
-    """What training returns: the model, and what each round of all alternations went by."""
+def train_adapt(prepared: Prepared, settings: AdaptSettings) -> tuple[StageTree, list[float]]:
+    """Put as many stages in front of the expensive model as are asked for; one that brings nothing is left out.
 
-    tree: StageTree
-    objective: list[float]
-
-
-def train_adapt(prepared: Prepared, settings: AdaptSettings) -> Trained:
-    """Put as many stages in front of the expensive model as are asked for; one that brings nothing is left out."""
-    full, objective = prepared.full, []
+    Returns
+    -------
+    StageTree, list of float
+        The model, and what each round of all alternations went by.
+    """
+    expensive, objective = prepared.expensive, []
     for _ in range(settings.n_stages):
-        judge = Judge(prepared, full, settings, _nobody)
+        judge = Judge(prepared, expensive, settings)
         stages = [fit_stage(judge, trees) for trees in settings.trees or (None,)]
         best = min((stage.best for stage in stages), key=judge.total)
         objective += [value for stage in stages for value in stage.objective]
-        full = stacked(best, full, prepared.data, prepared.seen, prepared.n_threads)
-    return Trained(full.tree, objective)
+        expensive = stack(best, expensive, prepared.data, prepared.held, prepared.n_threads)
+    return expensive.tree, objective
 
 
 def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree:
     """Train the cheap model alone, as where no row may go on: on all training rows."""
     if not settings.trees:
-        return linear_alone(data, settings)
-    return train_cheap(data, Binning(data, settings.n_threads), settings.trees[0], settings.tradeoff)
+        return train_linear_alone(data, settings)
+    n_threads, trees = settings.n_threads, settings.trees[0]
+    boosting = CheapBoosting(data, bin_rows(data.train, n_threads), trees, settings.tradeoff, n_threads)
+    ensemble, n_rounds = boosting.train(None if settings.paper else data.valid)
+    return ensemble.finish(data.feature_names, n_rounds)
 
 
-def fit_stage(judge: Judge, trees: TreeSettings | None, warm: Warm | None = None) -> Stage:
-    """Fit one stage: of linear models, or of these trees in the ways that are asked for."""
-    warm = warm or Warm()
-    if judge.settings.variant == "l1":
-        found, objective = fit_l1(judge)
-        return Stage(min(found, key=judge.total), objective, Warm())
+def fit_stage(judge: Judge, trees: TreeSettings | None, warm: WarmStart | None = None) -> FittedStage:
+    """Fit one stage: of linear models, or of these trees."""
+    warm = warm or WarmStart()
+    settings = judge.settings
+    if settings.variant == "l1":
+        found, objective = fit_l1_stage(judge)
+        return FittedStage(min(found, key=judge.total), objective, WarmStart())
     if trees is None:
-        found, linear, objective = fit_linearly(judge, warm.linear)
-        return Stage(min(found, key=judge.total), objective, Warm(linear=linear))
-    boosting, shares = Boosting.begin(judge, trees, warm.cheap), warm.q
-    found, objective = [boosting.alone.candidate], []
-    if judge.settings.full_share != 0:
-        if "gates" in judge.settings.alternations:
-            more, values = boosting.gates()
+        found, linear, objective = fit_linear_stage(judge, warm.linear)
+        return FittedStage(min(found, key=judge.total), objective, WarmStart(linear=linear))
+    boosting = PairBoosting(judge, trees)
+    if settings.paper:
+        best, objective = boosting.as_printed()
+        return FittedStage(best, objective, WarmStart())
+    cheap, q = CheapModel.best(judge, trees, warm.cheap), None
+    found, objective = [cheap.candidate], []
+    if settings.full_share != 0:
+        more, values = boosting.gates(cheap)
+        found, objective = found + more, objective + values
+        if trees.kind == "cegb":
+            more, q, values = boosting.jointly(cheap, warm.q)
             found, objective = found + more, objective + values
-        if "joint" in judge.settings.alternations:
-            more, shares, values = boosting.jointly(warm.q)
-            found, objective = found + more, objective + values
-    return Stage(min(found, key=judge.total), objective, Warm(q=shares))
-
-
-def _nobody(_candidate: Candidate) -> None:
-    """Hear of a candidate."""
+    return FittedStage(min(found, key=judge.total), objective, WarmStart(q=q))

@@ -22,7 +22,7 @@ FEATURES = cf.CostModel.from_dict({
     "features": dict.fromkeys("abcd", 1.0) | {name: {"cost": 2.0, "needs": ["lab"]} for name in "efgh"},
     "resources": {"lab": {"cost": 10.0, "needs": ["visit"]}, "visit": 3.0},
 })  # fmt: skip
-QUICK = {"n_estimators": 12, "max_rounds": 2, "cv": 2}
+QUICK = {"n_estimators": 12}
 
 
 def three_classes(seed, n):
@@ -78,7 +78,8 @@ def fitted(kind, costs=FEATURES, tradeoff=2.5e-3, **settings):
     model, features = expensive(kind)
     X, y = table(1, 500)
     proba = model(X[:, [NAMES.index(name) for name in features]]) if kind == "callable" else None
-    asked = AdaptClassifier(costs, tradeoff, expensive=model, expensive_features=features, **QUICK | settings)
+    given = model if features is None else (model, features)
+    asked = AdaptClassifier(costs, tradeoff, expensive=given, **QUICK | settings)
     if kind == "stepped":
         proba = model.predict(X)
     elif kind != "callable":

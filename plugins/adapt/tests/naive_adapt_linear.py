@@ -38,7 +38,7 @@ def loss(scores, label):
     return float(np.log(np.exp(scores - scores.max()).sum()) + scores.max() - scores[label])
 
 
-def bound(H, problem, groups, full_price, model, *, distance, scale, spread, ridge=1e-6):
+def bound(H, problem, groups, full_price, model, *, spread, ridge=1e-6):
     """Return J of a model: row by row."""
     total = 0.0
     for i, q in enumerate(model.q):
@@ -46,16 +46,13 @@ def bound(H, problem, groups, full_price, model, *, distance, scale, spread, rid
         cheap = loss(H[i] @ model.cheap + model.cheap_intercept, problem.y[i])
         full = problem.loss0[i] + full_price[i]
         row = (1 - q) * cheap + q * full + q * np.log(q) + (1 - q) * np.log(1 - q)
-        if distance == "kl":
-            row += (1 - q) * np.log1p(np.exp(gate)) + q * np.log1p(np.exp(-gate))
-        else:
-            row += (gate - np.log(q / (1 - q))) ** 2 / 2
+        row += (1 - q) * np.log1p(np.exp(gate)) + q * np.log1p(np.exp(-gate))
         total += problem.weight[i] * row
     weights = np.column_stack([model.gate, model.cheap]).T
     share = problem.weight / problem.weight.sum()
     centers = np.append(model.gate_intercept, model.cheap_intercept) + weights @ (share @ H)
     squares = ((weights * spread) ** 2).sum() + (centers**2).sum()
-    return total / len(H) + norms(weights * scale, groups) + ridge / 2 * squares
+    return total / len(H) + norms(weights, groups) + ridge / 2 * squares
 
 
 def smallest(function, start, tries=3):

@@ -9,27 +9,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe.core.cost.accounts import Account
 from costframe.core.cost.prefix import PrefixCost
+from costframe.gates.expensive import ModelOutputs
+from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, GateCurve, OperatingPoint
+from costframe.gates.pair import GatedPair
 from costframe.testing import CountingSource
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe_adapt import AdaptClassifier
-from costframe_adapt.accounts import Account
-from costframe_adapt.candidate import Candidate, Scores
-from costframe_adapt.expensive import FullOn
-from costframe_adapt.front import Front
-from costframe_adapt.measured import ways
-from costframe_adapt.sides import BOTH, CHEAP, FULL, Placed, Sides
+
+pytestmark = pytest.mark.usefixtures("few_rounds")
 
 LINEAR = {"variant": "lin", "n_estimators": None}
-JOINTLY = {"alternation": "joint", "threshold": "zero"}
+PAPER = {"recipe": "paper", "full_share": 0.5}
 # Settings of each, and the branches where the gate reads, of some row, what its branch does not.
 KINDS = {
-    "forest": ({"trees": "miser"}, ()),
-    "xgboost": ({"charge": "all"}, ()),
+    "forest": (PAPER | {"tradeoff": 2e-4}, (1,)),
+    "xgboost": ({}, ()),
     "logistic": ({}, (1, 2)),
-    "cegb": (JOINTLY, (2,)),
+    "cegb": (PAPER | {"tradeoff": 2e-4}, (1, 2)),
     "stepped": ({}, (1,)),
-    "callable": (JOINTLY, (1, 2)),
+    "callable": ({"full_share": 0.5}, (1, 2)),
     "logistic-linear": (LINEAR, (2,)),
     "forest-linear": (LINEAR, ()),
 }
@@ -76,7 +76,7 @@ def test_the_gates_features_are_charged_on_both_branches(composite):
     assert all(forgotten[way] > 0 for way in more)
 
 
-@pytest.mark.parametrize("settings", [{"trees": "miser"}, {"trees": "cegb"}, LINEAR], ids=str)
+@pytest.mark.parametrize("settings", [PAPER, {}, LINEAR], ids=str)
 def test_an_expensive_model_that_reads_other_features_does_not_pay_for_the_gates(settings):
     """The gate reads what the expensive model does not: forgetting it, as the authors do, gives another number."""
     rng = np.random.default_rng(0)
@@ -90,10 +90,8 @@ def test_an_expensive_model_that_reads_other_features_does_not_pay_for_the_gates
     model = AdaptClassifier(
         costs,
         1e-3,
-        expensive=full,
-        expensive_features=["right"],
-        full_share=0.6,
-        **({"n_estimators": 20, "max_rounds": 3} | settings),
+        expensive=(full, ["right"]),
+        **({"n_estimators": 20, "full_share": 0.6} | settings),
     ).fit(X, y, expensive_proba=full(X[:, [2]]))
     report = model.predictor_.cost(X)
     goes = model.predictor_.exits(X) == 2
@@ -117,7 +115,7 @@ def fronts(draw, shared=False):
     cheap = np.array(draw(st.lists(size, min_size=T * n_outputs, max_size=T * n_outputs)), float).reshape(T, n_outputs)
     if not shared:  # a tree of boosting is either's
         cheap[gate != 0] = 0
-    front = Front(bank, cheap, np.zeros(n_outputs), gate, draw(size))
+    front = GatedPair(bank, cheap, np.zeros(n_outputs), gate, draw(size))
     trees = cf.WeakLearnerBank.from_trees(draw(tree_tables(d, widths=(1, 2))), names)
     full = draw(stage_trees(trees, 2, n_outputs).filter(lambda tree: "ranked" not in tree.links))
     n = draw(st.integers(1, 7))
@@ -127,11 +125,13 @@ def fronts(draw, shared=False):
     return front, full, draw(cost_models(names)), X, rng.exponential(size=(2, n)), rng.choice([0.5, 1.0, 3.0], n)
 
 
-def sides_of(front, full, costs, X, losses, weight):
+def curve_of(front, full, costs, X, losses, weight):
     """Do as the judge does."""
-    on = FullOn(np.zeros(len(X)), losses[1], Account.of(full, costs, X))
-    scores = front.gate_alone().decision_function(X)
-    return Sides.of(scores, losses[0], on, front.accounts(costs, X), weight, costs.select(full.feature_names)), scores
+    on = ModelOutputs(np.zeros(len(X)), losses[1], Account.of(full, costs, X))
+    scores = front.gate_tree().decision_function(X)
+    return GateCurve.of(
+        scores, losses[0], on, front.accounts(costs, X), weight, costs.select(full.feature_names)
+    ), scores
 
 
 def close(value):
@@ -145,26 +145,26 @@ def close(value):
 )
 def test_both_sides_of_a_gate_cost_what_the_composite_does(case, threshold):
     front, full, costs, X, losses, weight = case
-    sides, scores = sides_of(*case)
-    tree = front.before(full, threshold) if np.isfinite(threshold) else None
-    placed = sides.at(threshold)
+    curve, scores = curve_of(*case)
+    tree = front.in_front_of(full, threshold) if np.isfinite(threshold) else None
+    point = curve.at(threshold)
     goes = scores > threshold
-    assert placed.loss == pytest.approx(np.average(np.where(goes, losses[1], losses[0]), weights=weight))
-    np.testing.assert_array_equal(sides.goes(placed), goes)
+    assert point.loss == pytest.approx(np.average(np.where(goes, losses[1], losses[0]), weights=weight))
+    np.testing.assert_array_equal(curve.goes_on(point), goes)
     if tree is not None:
         report = tree.cost(X, costs, sample_weight=weight)
-        assert placed.cost == close(report.mean)
+        assert point.cost == close(report.mean)
         for row, paid in zip(X, report.per_row, strict=True):  # and what is held against is no mistake itself
             assert paid == close(naive.hard_cost(tree, row, costs, "path")[0])
         np.testing.assert_array_equal(tree.exits(X) >= 2, goes)
-    for kind, alone in ((CHEAP, front.alone()), (FULL, full)):
-        one = sides.one(kind)
+    for kind, alone in ((CHEAP, front.cheap_tree()), (EXPENSIVE, full)):
+        one = curve.without_gate(kind)
         report = alone.cost(X, costs, sample_weight=weight)
         assert one.cost == close(report.mean)
-        assert one.loss == pytest.approx(np.average(losses[int(kind == FULL)], weights=weight))
+        assert one.loss == pytest.approx(np.average(losses[int(kind == EXPENSIVE)], weights=weight))
         once = costs.select(full.feature_names).once
         assert one.batch == close(float(weight @ report.acquired @ once) / weight.sum() ** 2)
-        assert sides.goes(one).all() == (kind == FULL)
+        assert curve.goes_on(one).all() == (kind == EXPENSIVE)
         if report.acquired.all(axis=0).sum() == report.acquired.any(axis=0).sum():  # all rows acquire the same
             assert one.batch * weight.sum() == close(report.fixed)
 
@@ -173,21 +173,21 @@ def test_both_sides_of_a_gate_cost_what_the_composite_does(case, threshold):
 @given(fronts(), st.sampled_from((0.0, 1e-3, 0.1, 1e300)), st.sampled_from((None, 0.0, 0.3, 0.5, 1.0)))
 def test_the_best_place_is_the_best_of_all_places(case, tradeoff, full_share):
     *_, weight = case
-    sides, scores = sides_of(*case)
-    best = sides.best(tradeoff, full_share)
+    curve, scores = curve_of(*case)
+    best = curve.best(tradeoff, full_share)
     share = weight / weight.sum()
 
-    def allowed(placed):
-        going = float(share @ sides.goes(placed))
-        if placed.kind == BOTH and not 0 < going < 1:
+    def allowed(point):
+        going = float(share @ curve.goes_on(point))
+        if point.kind == BOTH and not 0 < going < 1:
             return False
         return full_share is None or going <= full_share + 1e-12
 
-    every = [sides.at(score) for score in scores] + [sides.one(CHEAP), sides.one(FULL)]
+    every = [curve.at(score) for score in scores] + [curve.without_gate(CHEAP), curve.without_gate(EXPENSIVE)]
     assert allowed(best)
-    least = min(placed.total(tradeoff) for placed in every if allowed(placed))
+    least = min(point.total(tradeoff) for point in every if allowed(point))
     assert best.total(tradeoff) == pytest.approx(least, rel=1e-9, abs=1e-9)
-    again = sides.at(best.threshold) if best.kind == BOTH else best
+    again = curve.at(best.threshold) if best.kind == BOTH else best
     assert again == best
 
 
@@ -195,23 +195,20 @@ def test_the_best_place_is_the_best_of_all_places(case, tradeoff, full_share):
 @given(fronts(), st.sampled_from((0.0, 1e-3, 0.1)), st.sampled_from((None, 0.0, 0.1, 0.3, 0.5, 1.0)))
 def test_all_places_that_a_grid_looks_at_meet_the_share(case, tradeoff, full_share):
     """Also where a gate of few distinct scores can send on many rows or none."""
-    front, *_, weight = case
-    sides, scores = sides_of(*case)
-    nothing = Scores(np.zeros((len(scores), 1)), scores)
-    accounts = (Account.nothing(len(scores), 1),) * 2
-    candidate = Candidate(front, nothing, nothing, accounts, sides, sides.best(tradeoff, full_share))
-    places = list(ways(candidate, tradeoff, full_share))
-    assert CHEAP in [placed.kind for placed in places]
-    for placed in places:
-        assert placed.kind != FULL
-        assert full_share is None or weight @ sides.goes(placed) / weight.sum() <= full_share + 1e-12
+    *_, weight = case
+    curve, _ = curve_of(*case)
+    places = list(curve.points(curve.best(tradeoff, full_share), tradeoff, full_share))
+    assert CHEAP in [point.kind for point in places]
+    for point in places:
+        assert point.kind != EXPENSIVE
+        assert full_share is None or weight @ curve.goes_on(point) / weight.sum() <= full_share + 1e-12
 
 
 @settings(max_examples=40)
 @given(fronts())
 def test_what_trees_did_that_were_added_one_by_one(case):
     front, _, costs, X, _, weight = case
-    tree = front.alone()
+    tree = front.cheap_tree()
     prices = costs.select(tree.feature_names)
     prefix = PrefixCost(X, weight, prices)
     used = np.flatnonzero((front.cheap != 0).any(axis=1))
@@ -229,20 +226,20 @@ def test_an_account_is_a_choice_of_rows_and_a_union(case, threshold):
     front, full, costs, X, _, _ = case
     prices = costs.select(full.feature_names)
     cheap, gate = front.accounts(costs, X)
-    goes = front.gate_alone().decision_function(X) > threshold
+    goes = front.gate_tree().decision_function(X) > threshold
     both = Account.of(full, costs, X).where(goes, cheap) | gate
-    composed = Account.of(front.before(full, threshold), costs, X)
+    composed = Account.of(front.in_front_of(full, threshold), costs, X)
     np.testing.assert_array_equal(both.acquired, composed.acquired)
     np.testing.assert_allclose(both.cost(prices), composed.cost(prices), rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(both.batch(prices), composed.batch(prices), rtol=1e-9)
 
 
-STAGED = ({"n_stages": 2, "trees": "cegb"}, LINEAR | {"n_stages": 3, "threshold": "zero", "full_share": 0.7})
+STAGED = ({"n_stages": 2}, LINEAR | PAPER | {"n_stages": 3})
 
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"trees": "cegb"}, {"trees": "miser"}, {"trees": "coupled"}, LINEAR, *STAGED],
+    [{}, PAPER, LINEAR, *STAGED],
     ids=str,
 )
 @pytest.mark.parametrize("kind", ["cegb", "logistic"])
@@ -251,20 +248,20 @@ def test_the_objective_is_that_of_the_model_on_the_rows_held_out(kind, settings,
     from costframe_adapt import training
 
     seen = []
-    stacked = training.stacked
+    stack = training.stack
 
     def noted(best, *more):
         seen.append((best, more[2]))
-        return stacked(best, *more)
+        return stack(best, *more)
 
-    monkeypatch.setattr(training, "stacked", noted)
+    monkeypatch.setattr(training, "stack", noted)
     model = fitted(kind, EVERY_PRICE, **settings)
     assert len(seen) == settings.get("n_stages", 1)
     assert settings.get("n_stages", 1) == 1 or len(model.predictor_.stages) > 3
     best, rows = seen[-1]
     report = model.predictor_.cost(rows.X, EVERY_PRICE, sample_weight=rows.weight)
-    assert best.placed.cost == pytest.approx(report.mean, rel=1e-9)
+    assert best.point.cost == pytest.approx(report.mean, rel=1e-9)
     chance = model.predictor_.predict(rows.X)
     lost = -np.log(np.clip(np.where(rows.y == 1, chance, 1 - chance), 1e-6, 1 - 1e-6))
-    assert best.placed.loss == pytest.approx(np.average(lost, weights=rows.weight), rel=1e-6)
-    assert isinstance(best.placed, Placed)
+    assert best.point.loss == pytest.approx(np.average(lost, weights=rows.weight), rel=1e-6)
+    assert isinstance(best.point, OperatingPoint)

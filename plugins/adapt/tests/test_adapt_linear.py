@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError
+from costframe.proximal.group_norms import GroupNorms
 from costframe_adapt.linear.models import fit_linear, refit
-from costframe_adapt.linear.penalty import GroupPenalty
 from costframe_adapt.linear.starts import extreme_shares
 from costframe_adapt.problem import Problem
 
@@ -19,7 +19,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def test_groups_of_the_same_columns_are_one_and_what_is_free_is_none():
     groups = [((1, 0), 1.0), ((2,), 0.0), ((0, 1), 0.5), ((), 3.0), ((3,), 2.0)]
-    penalty = GroupPenalty.of_groups(priced(groups, 4), np.arange(4), np.ones(4))
+    penalty = GroupNorms.of_groups(priced(groups, 4), np.arange(4), np.ones(4))
     assert penalty.radius.tolist() == [2.0, 1.5]
     assert penalty.member.tolist() == [3, 0, 1]
     weights = np.array([[3.0, 0, 7, 1], [0, 4, 7, 0]])
@@ -27,8 +27,8 @@ def test_groups_of_the_same_columns_are_one_and_what_is_free_is_none():
     assert penalty.disjoint
 
 
-def table(seed, n=40, n_classes=2, n_columns=4, full_share=None):
-    """Draw columns of very different units, a problem, groups and prices of f0."""
+def table(seed, n=40, n_classes=2, n_columns=4, full_share=None, units=True):
+    """Draw columns, of very different units or of one, a problem, groups and prices of f0."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_columns))
     y = np.argmax(X[:, :1] * np.arange(n_classes) + rng.gumbel(size=(n, n_classes)) + (X[:, 1:2] > 0), axis=1)
@@ -36,7 +36,8 @@ def table(seed, n=40, n_classes=2, n_columns=4, full_share=None):
     loss0 = np.where(rng.random(n) < 0.1, -np.log(1e-6), rng.exponential(0.2, n) + 1e-6)
     problem = Problem(y, n_classes, weight / weight.mean(), loss0, full_share)
     groups = some_groups(rng, n_columns, [0, 0.01, 0.05])
-    H = X * 10.0 ** rng.integers(-3, 6, n_columns) + rng.normal(size=n_columns)
+    unit = 10.0 ** rng.integers(-3, 6, n_columns)
+    H = X * (unit if units else 1.0) + rng.normal(size=n_columns)
     full_price = rng.uniform(0, 0.2, n) * (full_share is None)
     return H, problem, groups, full_price
 
@@ -47,46 +48,37 @@ def of_rows(problem, rows, weight=None):
 
 
 @settings(deadline=None, max_examples=12)
-@given(
-    SEEDS, st.integers(2, 4), st.sampled_from([None, 0.2, 0.6, 1.0]), st.booleans(), st.sampled_from(["kl", "squares"])
-)
-def test_the_bound_does_not_rise_and_is_what_it_says(seed, n_classes, full_share, standardize, distance):
-    H, problem, groups, full_price = table(seed, n_classes=n_classes, full_share=full_share)
-    model = fit_linear(
-        H, problem, priced(groups, 4), full_price, distance=distance, standardize=standardize, max_rounds=6
-    )
+@given(SEEDS, st.integers(2, 4), st.sampled_from([None, 0.2, 0.6, 1.0]), st.booleans())
+def test_the_bound_does_not_rise_and_is_what_it_says(seed, n_classes, full_share, units):
+    H, problem, groups, full_price = table(seed, n_classes=n_classes, full_share=full_share, units=units)
+    model = fit_linear(H, problem, priced(groups, 4), full_price, max_rounds=6)
     assert 1 <= len(model.bounds) <= 6
-    if distance == "kl":
-        assert (np.diff(model.bounds) <= 1e-11).all()
+    assert (np.diff(model.bounds) <= 1e-11).all()
     spread = np.sqrt(
         np.average((H - np.average(H, axis=0, weights=problem.weight)) ** 2, axis=0, weights=problem.weight)
     )
-    scale = spread if standardize else np.ones(4)
-    J = naive.bound(H, problem, groups, full_price, model, distance=distance, scale=scale, spread=spread)
+    J = naive.bound(H, problem, groups, full_price, model, spread=spread)
     assert model.bounds[-1] == pytest.approx(J, rel=1e-8)
     if full_share is not None:
         assert problem.mean(model.q) <= full_share + 1e-12
 
 
-@pytest.mark.parametrize("distance", ["kl", "squares"])
-@pytest.mark.parametrize(("n_classes", "standardize"), [(2, True), (2, False), (3, True)])
-def test_no_other_weights_have_a_lower_bound_for_the_same_shares(distance, n_classes, standardize):
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_other_weights_have_a_lower_bound_for_the_same_shares(n_classes):
     H, problem, groups, full_price = table(5, n_classes=n_classes, n_columns=3, full_share=0.4)
     H = (H - H.mean(axis=0)) / H.std(axis=0) * np.array([0.5, 1, 2])
-    settled = {"distance": distance, "standardize": standardize, "max_rounds": 50}
-    model = fit_linear(H, problem, priced(groups, 3), full_price, **settled)
+    model = fit_linear(H, problem, priced(groups, 3), full_price)
     for _ in range(5):  # M-steps of many classes are cut short: go on until they end
-        model = fit_linear(H, problem, priced(groups, 3), full_price, start=model, **settled)
+        model = fit_linear(H, problem, priced(groups, 3), full_price, start=model)
     share = problem.weight / problem.weight.sum()
     spread = np.sqrt(share @ (H - share @ H) ** 2)
-    scale = spread if standardize else np.ones(3)
     K = problem.n_scores
 
     def value(x):
         x = x.reshape(4, 1 + K)
         other = evolve(model, gate=x[:3, 0], cheap=x[:3, 1:], gate_intercept=x[3, 0], cheap_intercept=x[3, 1:])
         smoothed = [(held, price) for held, price in groups if price]
-        return naive.bound(H, problem, smoothed, full_price, other, distance=distance, scale=scale, spread=spread)
+        return naive.bound(H, problem, smoothed, full_price, other, spread=spread)
 
     own = np.column_stack([model.gate, model.cheap])
     best = naive.smallest(value, np.vstack([own, [model.gate_intercept, *model.cheap_intercept]]).ravel() + 1e-3, 2)
@@ -113,16 +105,15 @@ def routed(model, X, problem):
 @pytest.mark.parametrize("price", [0.005, 0.01, 0.02])
 def test_several_starts_find_the_good_solution_of_synthetic_2(price):
     groups = priced([((0,), price), ((1,), price)], 2)
-    options = {"distance": "kl", "standardize": False}
     for seed in range(5):
         X, problem = clusters(seed)
-        model = fit_linear(X, problem, groups, np.zeros(len(X)), **options)
+        model = fit_linear(X, problem, groups, np.zeros(len(X)))
         assert model.gate[0] == 0
         assert not model.cheap[0].any()
         accuracy, cost = routed(model, X, problem)
         assert accuracy == 1
         assert 1.42 <= cost <= 1.58
-        alone = fit_linear(X, problem, groups, np.zeros(len(X)), starts=False, **options)
+        alone = fit_linear(X, problem, groups, np.zeros(len(X)), starts=False)
         assert routed(alone, X, problem)[1] > 1.7
         assert alone.bounds[-1] > model.bounds[-1]
 
@@ -140,28 +131,25 @@ def assert_alike(one, other, H, tolerance=1e-6):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("distance", ["kl", "squares"])
-def test_a_row_of_weight_two_is_two_rows_and_the_order_does_not_matter(n_classes, distance):
-    H, problem, groups, full_price = table(11, n=60, n_classes=n_classes, full_share=0.3)
-    options = {"distance": distance, "standardize": True}
+def test_a_row_of_weight_two_is_two_rows_and_the_order_does_not_matter(n_classes):
+    H, problem, groups, full_price = table(11, n=60, n_classes=n_classes, full_share=0.3, units=False)
     whole = problem.weight / problem.weight.min()
-    once = fit_linear(H, problem, priced(groups, 4), full_price, **options)
+    once = fit_linear(H, problem, priced(groups, 4), full_price)
     rows = np.repeat(np.arange(60), whole.round().astype(int))
     again = of_rows(problem, rows, np.ones(len(rows)))
-    assert_alike(once, fit_linear(H[rows], again, priced(groups, 4), full_price[rows], **options), H)
+    assert_alike(once, fit_linear(H[rows], again, priced(groups, 4), full_price[rows]), H)
     rows = np.random.default_rng(0).permutation(60)
-    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4), full_price[rows], **options)
+    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4), full_price[rows])
     assert_alike(once, other, H)
     assert np.allclose(once.q[rows], other.q, atol=1e-6)
 
 
 def test_the_order_of_rows_does_not_matter_where_starts_see_a_sample(monkeypatch):
     monkeypatch.setattr("costframe_adapt.linear.starts._ROWS", 30)
-    H, problem, groups, full_price = table(2, n=90, full_share=0.3)
+    H, problem, groups, full_price = table(2, n=90, full_share=0.3, units=False)
     rows = np.random.default_rng(0).permutation(90)
-    options = {"distance": "kl", "standardize": True}
-    one = fit_linear(H, problem, priced(groups, 4), full_price, **options)
-    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4), full_price[rows], **options)
+    one = fit_linear(H, problem, priced(groups, 4), full_price)
+    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4), full_price[rows])
     assert_alike(one, other, H)
 
 
@@ -170,33 +158,31 @@ def test_the_order_of_columns_does_not_matter():
     order = np.array([2, 0, 3, 1])
     place = np.argsort(order)
     moved = [(tuple(place[list(held)]), price) for held, price in groups]
-    options = {"distance": "kl", "standardize": False}
-    one = fit_linear(H, problem, priced(groups, 4), full_price, **options)
-    other = fit_linear(H[:, order], problem, priced(moved, 4), full_price, **options)
+    one = fit_linear(H, problem, priced(groups, 4), full_price)
+    other = fit_linear(H[:, order], problem, priced(moved, 4), full_price)
     assert_alike(one, evolve(other, gate=other.gate[place], cheap=other.cheap[place]), H, 1e-5)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_nothing_for_f0_is_a_penalized_logistic_model(n_classes):
-    H, problem, groups, full_price = table(4, n_classes=n_classes, full_share=0.0)
-    model = fit_linear(H, problem, priced(groups, 4), full_price, distance="kl", standardize=True)
+    H, problem, groups, full_price = table(4, n_classes=n_classes, full_share=0.0, units=False)
+    model = fit_linear(H, problem, priced(groups, 4), full_price)
     assert not model.q.any()
     assert not model.gate.any()
     assert model.gate_intercept < 0
     shareless = evolve(problem, full_share=1e-9)
-    near = fit_linear(H, shareless, priced(groups, 4), full_price, distance="kl", standardize=True, starts=False)
+    near = fit_linear(H, shareless, priced(groups, 4), full_price, starts=False)
     assert np.allclose(H @ model.cheap + model.cheap_intercept, H @ near.cheap + near.cheap_intercept, atol=2e-3)
-    assert refit(H, problem, model, distance="kl").gate_intercept == model.gate_intercept
+    assert refit(H, problem, model).gate_intercept == model.gate_intercept
 
 
-@pytest.mark.parametrize("distance", ["kl", "squares"])
 @pytest.mark.parametrize("full_share", [None, 0.5, 1.0])
-def test_separable_rows_free_columns_and_constants_stay_finite(distance, full_share):
+def test_separable_rows_free_columns_and_constants_stay_finite(full_share):
     rng = np.random.default_rng(6)
     H = np.column_stack([rng.normal(size=50), np.full(50, 7.7), rng.normal(size=50) * 1e5])
     loss0 = np.where(H[:, 2] > 0, -np.log(1e-6), 1e-6)
     problem = Problem((H[:, 0] > 0).astype(np.int64), 2, np.ones(50), loss0, full_share)
-    model = fit_linear(H, problem, priced([((0,), 0.0)], 3), np.zeros(50), distance=distance, standardize=True)
+    model = fit_linear(H, problem, priced([((0,), 0.0)], 3), np.zeros(50))
     assert np.isfinite(weights_of(model)).all()
     assert model.gate[1] == 0
     assert model.cheap[1, 0] == 0
@@ -204,42 +190,41 @@ def test_separable_rows_free_columns_and_constants_stay_finite(distance, full_sh
 
 
 def test_dear_columns_are_left_and_resources_too():
-    H, problem, _, full_price = table(8, n=80)
+    H, problem, _, full_price = table(8, n=80, units=False)
     groups = [((0,), 0.001), ((1,), 0.001), ((2,), 0.001), ((3,), 0.001), ((0, 1), 50.0)]
-    model = fit_linear(H, problem, priced(groups, 4), full_price, distance="kl", standardize=True)
+    model = fit_linear(H, problem, priced(groups, 4), full_price)
     assert not model.gate[:2].any()
     assert not model.cheap[:2].any()
-    nothing = fit_linear(H, problem, priced([((0, 1, 2, 3), 50.0)], 4), full_price, distance="kl", standardize=True)
+    nothing = fit_linear(H, problem, priced([((0, 1, 2, 3), 50.0)], 4), full_price)
     assert not nothing.gate.any()
     assert not nothing.cheap.any()
 
 
 def test_a_refit_keeps_columns_and_shares_and_undoes_shrinkage():
-    H, problem, _, full_price = table(9, n=120, full_share=0.3)
+    H, problem, _, full_price = table(9, n=120, full_share=0.3, units=False)
     groups = priced([((c,), 0.04) for c in range(4)], 4)
-    model = fit_linear(H, problem, groups, full_price, distance="kl", standardize=True)
-    larger = refit(H, problem, model, distance="kl")
+    model = fit_linear(H, problem, groups, full_price)
+    larger = refit(H, problem, model)
     used = model.cheap[:, 0] != 0
     assert used.any()
     assert not used.all()
     assert ((larger.cheap[:, 0] != 0) == used).all()
     assert larger.q is model.q
     assert np.linalg.norm(larger.cheap[:, 0] * H.std(axis=0)) > 1.1 * np.linalg.norm(model.cheap[:, 0] * H.std(axis=0))
-    assert naive.bound(
-        H, problem, [], full_price, larger, distance="kl", scale=1, spread=H.std(axis=0), ridge=0
-    ) < naive.bound(H, problem, [], full_price, model, distance="kl", scale=1, spread=H.std(axis=0), ridge=0)
+    assert naive.bound(H, problem, [], full_price, larger, spread=H.std(axis=0), ridge=0) < naive.bound(
+        H, problem, [], full_price, model, spread=H.std(axis=0), ridge=0
+    )
 
 
 def test_a_warm_start_ends_where_it_began():
-    H, problem, groups, full_price = table(12, full_share=0.4)
-    options = {"distance": "kl", "standardize": True}
-    model = fit_linear(H, problem, priced(groups, 4), full_price, **options)
-    again = fit_linear(H, problem, priced(groups, 4), full_price, start=model, **options)
+    H, problem, groups, full_price = table(12, full_share=0.4, units=False)
+    model = fit_linear(H, problem, priced(groups, 4), full_price)
+    again = fit_linear(H, problem, priced(groups, 4), full_price, start=model)
     assert again.bounds[-1] <= model.bounds[-1] + 1e-12
     assert_alike(model, again, H, 0.2)
-    closed = fit_linear(H, evolve(problem, full_share=0.0), priced(groups, 4), full_price, start=model, **options)
+    closed = fit_linear(H, evolve(problem, full_share=0.0), priced(groups, 4), full_price, start=model)
     assert not closed.gate.any()
-    assert fit_linear(H, problem, priced(groups, 4), full_price, start=closed, **options).gate.any()
+    assert fit_linear(H, problem, priced(groups, 4), full_price, start=closed).gate.any()
 
 
 def test_extreme_shares_split_ties_evenly():
@@ -251,4 +236,4 @@ def test_extreme_shares_split_ties_evenly():
 def test_groups_must_fit_columns():
     H, problem, groups, full_price = table(1)
     with pytest.raises(DataError, match="groups: expected 3 columns, got 4"):
-        fit_linear(H[:, :3], problem, priced(groups, 4), full_price, distance="kl", standardize=True)
+        fit_linear(H[:, :3], problem, priced(groups, 4), full_price)

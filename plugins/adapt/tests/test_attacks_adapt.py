@@ -13,6 +13,8 @@ import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe_adapt import AdaptClassifier
 
+pytestmark = pytest.mark.usefixtures("few_rounds")
+
 X, Y = table(1, 300)
 FRAME = pd.DataFrame(X, columns=list(NAMES))
 READ = [0, 1, 4, 5]
@@ -34,7 +36,7 @@ def function(rows):
         (LogisticRegression(), {}),
         (LogisticRegression().fit(FRAME[list("fbea")], Y), {}),
         (cf.SteppedPredictor(NAMES, steps), {}),
-        (function, {"expensive_features": list("abef")}),
+        ((function, list("abef")), {}),
     ],
     ids=["unfitted", "named", "stepped", "function"],
 )
@@ -67,7 +69,7 @@ def test_fitted_models_of_three_classes_are_pickled():
 def test_probabilities_that_are_given_do_not_hide_a_broken_function(broken, message):
     """Without validation rows it was asked for none; where they are given, by name too."""
     with pytest.raises(DataError, match=message):
-        asked(broken, expensive_features=list("abef")).fit(X, Y, expensive_proba=chance(X[:, READ]))
+        asked((broken, list("abef"))).fit(X, Y, expensive_proba=chance(X[:, READ]))
 
 
 @pytest.mark.parametrize("alone", [1e-3, np.float64(0.5), np.array(0.5)], ids=["float", "scalar", "array"])
@@ -83,7 +85,7 @@ def test_the_warning_points_at_the_callers_line(path):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         if path:
-            asked(model, trees="cegb").fit_path(X, Y, **GRID, tradeoffs=[1e-3])
+            asked(model).fit_path(X, Y, **GRID, tradeoffs=[1e-3])
         else:
-            asked(model, trees="cegb").fit(X, Y)
+            asked(model).fit(X, Y)
     assert [(one.category, one.filename) for one in told] == [(PrefittedWarning, __file__)]

@@ -8,8 +8,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from costframe.testing import parametrize_algorithm
 from costframe_adapt import AdaptClassifier, default_model
 
-QUICK = {"n_estimators": 8, "max_rounds": 2, "cv": 2}
-LINEAR = {"variant": "lin", "cv": 2, "max_rounds": 3, "n_estimators": None, "min_samples_leaf": None}
+pytestmark = pytest.mark.usefixtures("few_rounds")
+
+QUICK = {"n_estimators": 8}
+LINEAR = {"variant": "lin", "n_estimators": None}
+PAPER = QUICK | {"recipe": "paper", "full_share": 0.5}
 
 
 @pytest.fixture(autouse=True)
@@ -22,21 +25,15 @@ def test_laws(check):
     check()
 
 
-@parametrize_algorithm(
-    "adapt",
-    settings=LINEAR,
-    expected_failures={
-        "weights_are_repetitions": "the law sets min_samples_leaf, which linear models refuse; test_lin_adapt.py has it"
-    },
-)
+@parametrize_algorithm("adapt", settings=LINEAR)
 def test_laws_of_linear_models(check):
     check()
 
 
 @parametrize_with_checks(
-    [AdaptClassifier(**QUICK), AdaptClassifier(variant="lin", max_rounds=3, cv=2)],
+    [AdaptClassifier(**QUICK), AdaptClassifier(variant="lin"), AdaptClassifier(**PAPER)],
     expected_failed_checks=lambda _estimator: {
-        "check_sample_weight_equivalence_on_dense_data": "cv is a number of folds, the check gives splits"
+        "check_sample_weight_equivalence_on_dense_data": "its 15 rows are too few for probabilities out of fold"
     },
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -9,7 +9,6 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import costframe as cf
-from costframe.core.errors import ParameterError
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.linear.l1_baseline import fit_where_wrong
 from costframe_adapt.linear.models import fit_linear, refit
@@ -66,8 +65,8 @@ def problem_of(y, n_classes, weight):
 def chosen(H, problem, price):
     """Fit logistic regression with a penalty of these prices, and again on its columns."""
     groups = priced([((c,), price) for c in range(H.shape[1])], H.shape[1])
-    model = fit_linear(H, problem, groups, np.zeros(len(H)), distance="kl", standardize=False)
-    return refit(H, problem, model, distance="kl")
+    model = fit_linear(H, problem, groups, np.zeros(len(H)))
+    return refit(H, problem, model)
 
 
 def test_columns_are_those_of_l1_logistic_regression():
@@ -124,7 +123,7 @@ def test_what_nothing_tells_apart_goes_one_way():
     H = np.random.default_rng(0).normal(size=(400, 2))
     y = (H[:, 0] > 0).astype(np.int64)
     H[:, 0] += 2 * y - 1
-    model = AdaptClassifier(None, 0.01, variant="l1", expensive=LogisticRegression(), threshold="zero").fit(H, y)
+    model = AdaptClassifier(None, 0.01, variant="l1", expensive=LogisticRegression(), recipe="paper").fit(H, y)
     assert len(model.predictor_.stages) == 1
     assert model.cost(H).mean == 1
     assert np.mean(model.predict(H) == y) == 1
@@ -137,8 +136,7 @@ def test_at_zero_the_gate_sends_what_is_more_likely_wrong_than_right():
     asked = {
         "expensive": CalibratedClassifierCV(SVC(C=10), ensemble=False),
         "variant": "l1",
-        "threshold": "zero",
-        "cv": 3,
+        "recipe": "paper",
     }
     model = AdaptClassifier(None, 0.001, **asked).fit(H, y)
     assert model.n_iter_ == 1
@@ -154,9 +152,3 @@ def test_alone_it_is_not_shrunk():
     assert answer.weights[:, 0] == pytest.approx(
         chosen(H, problem_of(y, 2, weight), 0.05).cheap[model.predictor_.bank.F.indices, 0], rel=1e-6
     )
-
-
-def test_rounds_have_no_effect():
-    H, y, _ = table()
-    with pytest.raises(ParameterError, match="max_rounds: has no effect on variant='l1'"):
-        AdaptClassifier(None, 0.05, variant="l1", max_rounds=3).fit(H, y)

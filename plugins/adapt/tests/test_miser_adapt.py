@@ -63,40 +63,26 @@ def test_nothing_for_the_expensive_model_is_greedy_miser(n_classes, prices, weig
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {"learning_rate": 0.1},
-        {"max_depth": 2, "min_samples_leaf": 3},
-        {"max_depth": 6, "max_leaves": 5},
-        {"l2_regularization": 2.0, "max_bins": 12},
-        {"class_weight": "balanced"},
-        {"tradeoff": 0.0},
-        {"tradeoff": 1e9},
-        {"n_jobs": 1},
-    ],
-    ids=str,
+    "settings", [{"class_weight": "balanced"}, {"tradeoff": 0.0}, {"tradeoff": 1e9}, {"n_jobs": 1}], ids=str
 )
 def test_parameters_are_misers(settings):
     X, y = rows(2, 3, 250)
     asked = {"costs": EVERY_PRICE, "tradeoff": 2e-3, "n_estimators": 15} | settings
-    adapt = AdaptClassifier(**asked, full_share=0, variant="gbrt", trees="miser").fit(X, y)
+    adapt = AdaptClassifier(**asked, full_share=0, variant="gbrt").fit(X, y)
     assert_same(adapt, MiserClassifier(**asked).fit(X, y), X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_as_printed_it_is_greedy_miser_with_whole_steps_and_leaves_of_any_size(n_classes):
+    X, y = rows(n_classes, 5, 250)
+    asked = {"costs": EVERY_PRICE, "tradeoff": 2e-3, "n_estimators": 15}
+    adapt = AdaptClassifier(**asked, full_share=0, recipe="paper").fit(X, y)
+    assert_same(adapt, MiserClassifier(**asked, learning_rate=1.0, min_samples_leaf=1).fit(X, y), X)
 
 
 def test_their_usual_values_are_misers():
     X, y = rows(2, 4, 200)
     assert_same(AdaptClassifier(FEATURES, full_share=0.0).fit(X, y), MiserClassifier(FEATURES).fit(X, y), X)
-
-
-@pytest.mark.parametrize("trees", ["cegb", "coupled"])
-def test_other_trees_stand_alone_too(trees):
-    """As second-order ones, which Greedy Miser has not."""
-    X, y = rows(2, 1, 300)
-    model = AdaptClassifier(FEATURES, 1e-3, full_share=0.0, trees=trees, n_estimators=15).fit(X, y)
-    assert len(model.predictor_.stages) == 1
-    assert len(model.predictor_.bank) > 3
-    miser = MiserClassifier(FEATURES, 1e-3, n_estimators=15).fit(X, y)
-    assert not np.array_equal(model.predict_proba(X), miser.predict_proba(X))
 
 
 def test_an_expensive_model_that_may_get_nothing_is_not_looked_for():

@@ -6,8 +6,8 @@ from adapt_groups import priced, some_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe_adapt.linear.penalty import GroupPenalty
-from costframe_adapt.linear.prox_kernels import PASSES, minimize_quadratic, shrink
+from costframe.proximal.group_norms import GroupNorms
+from costframe.proximal.proximal_kernels import PASSES, minimize_quadratic, shrink
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -15,7 +15,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def proximal(a, metric, groups, once=False):
     """Return the proximal point by the kernel, with the dual's value."""
     width = a.shape[1]
-    penalty = GroupPenalty.of_groups(priced(groups, width), np.arange(width), np.ones(width))
+    penalty = GroupNorms.of_groups(priced(groups, width), np.arange(width), np.ones(width))
     dual, zero = np.zeros((len(a), len(penalty.member))), np.zeros(width, bool)
     residual = metric * a
     scratch = np.empty_like(a), np.empty_like(a)
@@ -78,7 +78,7 @@ def test_a_quadratic_is_minimized(seed):
     hessian = np.einsum("kri,krj->kij", factor, factor) / 8 + 0.01 * np.eye(4)
     gradient, start, scale = rng.normal(size=(2, 4)), rng.normal(size=(2, 4)), np.append(rng.uniform(0.5, 2, 3), 1.0)
     groups = [(held, price) for held, price in some_groups(rng, 3, [0, 0.3, 1]) if price]
-    penalty = GroupPenalty.of_groups(priced(groups, 3), np.arange(3), scale[:3])
+    penalty = GroupNorms.of_groups(priced(groups, 3), np.arange(3), scale[:3])
 
     def value(weights, smooth=0.0):
         D = weights - start

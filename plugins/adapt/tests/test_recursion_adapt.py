@@ -12,6 +12,8 @@ from costframe.core.errors import StorageError
 from costframe.testing import CountingSource
 from costframe_adapt import AdaptClassifier
 
+pytestmark = pytest.mark.usefixtures("few_rounds")
+
 LINEAR = {"variant": "lin", "n_estimators": None}
 ROWS = table(7, 60)[0]
 
@@ -66,7 +68,7 @@ def total(tree, X, y):
 def staged(request):
     X, y = ring(1, 900)
     forest = RandomForestClassifier(20, max_depth=8, min_samples_leaf=5, random_state=0).fit(*ring(2, 2000))
-    settings = QUICK | {"n_estimators": 20, "n_stages": request.param, "trees": "cegb"}
+    settings = QUICK | {"n_estimators": 20, "n_stages": request.param}
     model = AdaptClassifier(RING, TRADEOFF, expensive=forest, **settings)
     return request.param, model.fit(X, y, expensive_proba=forest.predict_proba(X)), ring(3, 400)
 
@@ -94,7 +96,7 @@ def test_more_stages_are_no_worse_on_the_rows_that_chose_them():
     forest = RandomForestClassifier(15, max_depth=8, min_samples_leaf=5, random_state=0).fit(*ring(2, 1500))
     totals, n_routes = [], []
     for n_stages in (1, 2, 3):
-        settings = QUICK | {"n_estimators": 15, "n_stages": n_stages, "trees": "cegb"}
+        settings = QUICK | {"n_estimators": 15, "n_stages": n_stages}
         model = AdaptClassifier(RING, TRADEOFF, expensive=forest, **settings)
         model.fit(X, y, X_val=X_val, y_val=y_val, expensive_proba=forest.predict_proba(X))
         totals.append(total(model.predictor_, X_val, y_val))
@@ -107,13 +109,15 @@ def test_more_stages_are_no_worse_on_the_rows_that_chose_them():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"n_stages": 2}, {"n_stages": 3, "trees": "miser"}, {"n_stages": 2} | LINEAR], ids=str
+    "settings",
+    [{"n_stages": 2}, {"n_stages": 3, "recipe": "paper", "full_share": 0.5}, {"n_stages": 2} | LINEAR],
+    ids=str,
 )
 @pytest.mark.parametrize("costs", [FEATURES, EVERY_PRICE], ids=["features", "every"])
 def test_stages_of_all_kinds_cost_what_is_fetched(settings, costs):
     X, y = table(1, 400)
     model, features = expensive("cegb")
-    fit = AdaptClassifier(costs, 2e-3, expensive=model, expensive_features=features, **QUICK | settings)
+    fit = AdaptClassifier(costs, 2e-3, expensive=model if features is None else (model, features), **QUICK | settings)
     fit.fit(X, y, expensive_proba=model.predict_proba(X))
     assert_steps(fit.predictor_, costs)
 
@@ -122,7 +126,9 @@ def composite(kind="logistic", costs=FEATURES, seed=1, **settings):
     X, y = table(seed, 400)
     model, features = expensive(kind)
     rows = X if features is None else X[:, [NAMES.index(name) for name in features]]
-    asked = AdaptClassifier(costs, 2.5e-3, expensive=model, expensive_features=features, **QUICK | settings)
+    asked = AdaptClassifier(
+        costs, 2.5e-3, expensive=model if features is None else (model, features), **QUICK | settings
+    )
     return asked.fit(X, y, expensive_proba=model.predict_proba(rows))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import entr, expit
 
-from costframe_adapt.problem import SURE
+from costframe.gates.expensive import SURE
 from costframe_adapt.shares import divergence, share_out
 
 SHARES = st.sampled_from([None, 0.0, 1e-9, 1e-6, 1e-3, 0.2, 0.5, 0.9, 1.0])

@@ -1,1 +1,1 @@
-"""ADAPT-GBRT: boosted trees at prices that the cheap model and the gate share."""
+"""ADAPT-GBRT: boosted gates and cheap models."""

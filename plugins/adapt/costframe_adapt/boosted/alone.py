@@ -7,35 +7,106 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.stages.stages import Answer
+from costframe.gates.composite import Scores
+from costframe.gates.pair import GatedPair
 from costframe.sets.dealing import deal_folds
 from costframe.trees.boosting.boost import Boosted, boost
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor
+from costframe_adapt.boosted.growers import tree_grower
 from costframe_adapt.boosted.growing import Watched
-from costframe_adapt.boosted.tree_prices import Payers, price_table
-from costframe_adapt.candidate import Scores
-from costframe_adapt.front import Front
+from costframe_adapt.boosted.prices import cheap_prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.stage_tree import StageTree
+    from costframe.gates.composite import Candidate
     from costframe.training.data import Rows, TrainingData
+    from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.boost import Ensemble
-    from costframe_adapt.boosted.binning import Binning
-    from costframe_adapt.candidate import Candidate
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import TreeSettings
 
-__all__ = ["Alone", "train_cheap", "without_gate"]
+__all__ = ["CheapBoosting", "CheapModel"]
 
-_EARLY = 30  # rounds without a better one
+_PATIENCE = 30  # rounds without a better one
 _FOLDS = 3
 
 
 @frozen(eq=False)
-class Alone:
+class CheapBoosting:
+    """Boosting with q = 0; Miser's trees make it Greedy Miser.
+
+    Attributes
+    ----------
+    data : TrainingData
+    binned : BinnedData
+        Its training rows.
+    trees : TreeSettings
+    tradeoff : float
+    n_threads : int
+    """
+
+    data: TrainingData
+    binned: BinnedData
+    trees: TreeSettings
+    tradeoff: float
+    n_threads: int
+
+    def train(self, valid: Rows | None) -> tuple[Ensemble, int]:
+        """Boost on all training rows, stopped early by validation rows; return all rounds, and the best one."""
+        monitor = None
+        if valid is not None:
+            loss = loss_for(self.data.n_classes)
+            monitor = Monitor(valid, loss, self.data.prices, self.tradeoff, _PATIENCE, None)
+        return self._boost(monitor, self.trees.n_estimators)
+
+    def out_of_fold(self, tree: StageTree, n_rounds: int) -> NDArray[np.float64]:
+        """Return scores, (n, K), of models that read what the tree reads, of rows that they were not grown on."""
+        rows, loss = self.data.train, loss_for(self.data.n_classes)
+        read = np.diff(tree.bank.F.indptr) > 0
+        fold, found = deal_folds(rows, self.data, _FOLDS)[1], np.zeros((len(rows), loss.n_outputs))
+        for number in range(_FOLDS):
+            inside = fold != number
+            # The rows outside weigh next to nothing.
+            few = evolve(rows, weight=rows.weight * np.where(inside, 1.0, 1e-12))
+            boosted = Boosted.constant(few, loss, self.trees.learning_rate)
+            if n_rounds and inside.any():
+                self._boost(None, n_rounds, inside, read, boosted)
+            found[~inside] = boosted.scores[~inside]
+        return found
+
+    def _boost(
+        self,
+        monitor: Monitor | None,
+        n_rounds: int,
+        inside: NDArray[np.bool_] | None = None,
+        read: NDArray[np.bool_] | None = None,
+        boosted: Boosted | None = None,
+    ) -> tuple[Ensemble, int]:
+        """Boost on all rows, or on those inside and by the features read; prices paid once are then paid for these."""
+        data, trees, rows = self.data, self.trees, self.data.train
+        weight = rows.weight if inside is None else rows.weight * inside
+        prices = cheap_prices(trees.kind, data.prices, weight, self.tradeoff, rows.uneven_weight)
+        if read is not None and trees.kind != "cegb":
+            prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
+        some = None if inside is None else np.flatnonzero(inside)
+        grow = tree_grower(self.binned, rows, trees, self.n_threads, inside=some, features=read)
+        return boost(
+            rows,
+            loss_for(data.n_classes),
+            lambda gradients, hessians: grow(gradients, hessians, prices),
+            n_rounds=n_rounds,
+            step=trees.learning_rate,
+            monitor=monitor,
+            boosted=boosted,
+            n_threads=self.n_threads,
+        )
+
+
+@frozen(eq=False)
+class CheapModel:
     """A cheap model grown for all rows.
 
     Attributes
@@ -48,7 +119,7 @@ class Alone:
     unseen : float64 (n, K)
         Scores of the training rows out of fold.
     watched : Watched
-        What it says of the rows held out, and costs them.
+        Its scores of the held-out rows, and costs there.
     """
 
     ensemble: Ensemble
@@ -59,92 +130,24 @@ class Alone:
 
     @classmethod
     def best(cls, judge: Judge, trees: TreeSettings, given: Ensemble | None = None) -> Self:
-        """Boost one with early stopping by the rows held out, or take one that is given if it is better there."""
-        prepared, tradeoff = judge.prepared, judge.settings.tradeoff
-        monitor = Monitor(judge.seen, loss_for(judge.data.n_classes), judge.data.prices, tradeoff, _EARLY, None)
-        ensemble, n_rounds = _boosted(prepared.binning, trees, tradeoff, monitor)
-        found = [_seen(judge, ensemble.prefix(n_rounds))]
+        """Boost one with early stopping by the held-out rows, or take one that is given if it is better there."""
+        prepared = judge.prepared
+        boosting = CheapBoosting(judge.data, prepared.binned, trees, judge.settings.tradeoff, prepared.n_threads)
+        ensemble, n_rounds = boosting.train(judge.held)
+        found = [_look_at(judge, ensemble.prefix(n_rounds))]
         if given is not None:
-            found.append(_seen(judge, given))
+            found.append(_look_at(judge, given))
         ensemble, tree, candidate, watched = min(found, key=lambda one: judge.total(one[2]))
-        return cls(ensemble, tree, candidate, _out_of_fold(judge, trees, tree, len(ensemble.rounds)), watched)
+        return cls(ensemble, tree, candidate, boosting.out_of_fold(tree, len(ensemble.rounds)), watched)
 
 
-def _seen(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, StageTree, Candidate, Watched]:
+def _look_at(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, StageTree, Candidate, Watched]:
     """Look at an ensemble without a gate."""
     tree = ensemble.finish(judge.data.feature_names)
-    watched = Watched.begin(judge.seen, judge.data.prices, ensemble.intercept)
+    watched = Watched.begin(judge.held, judge.data.prices, ensemble.intercept)
     for number in range(len(ensemble.rounds)):
         watched.add(ensemble.of_round(number), ensemble.step)
     train = tree.decision_function(judge.rows.X).reshape(len(judge.rows), -1)
-    seen = Scores(watched.scores.copy(), np.zeros(len(judge.seen)))
-    candidate = judge.candidate(without_gate(tree), Scores(train, np.zeros(len(train))), seen)
+    held = Scores(watched.scores.copy(), np.zeros(len(judge.held)))
+    candidate = judge.candidate(GatedPair.without_gate(tree), Scores(train, np.zeros(len(train))), held)
     return ensemble, tree, candidate, watched
-
-
-def train_cheap(data: TrainingData, binning: Binning, trees: TreeSettings, tradeoff: float) -> StageTree:
-    """Train the cheap model as where no row may go on: on all training rows, stopped early by validation rows."""
-    monitor = None
-    if data.valid is not None:
-        monitor = Monitor(data.valid, loss_for(data.n_classes), data.prices, tradeoff, _EARLY, None)
-    ensemble, n_rounds = _boosted(binning, trees, tradeoff, monitor)
-    return ensemble.finish(data.feature_names, n_rounds)
-
-
-def _boosted(
-    binning: Binning,
-    trees: TreeSettings,
-    tradeoff: float,
-    monitor: Monitor | None,
-    inside: NDArray[np.bool_] | None = None,
-    read: NDArray[np.bool_] | None = None,
-    boosted: Boosted | None = None,
-) -> tuple[Ensemble, int]:
-    """Boost with q = 0 on all rows or on those inside, bool (n,); Miser's trees make it Greedy Miser.
-
-    Where it is said which features may be read, bool (d,), prices paid once by the model are taken as paid for them.
-    """
-    data, rows = binning.data, binning.data.train
-    weight = rows.weight if inside is None else rows.weight * inside
-    payers = Payers(weight, np.ones(len(rows)), np.zeros(rows.X.shape, np.bool_))
-    prices = price_table(trees.kind, data.prices, payers, tradeoff, rows.uneven_weight).cheap
-    if read is not None and trees.kind != "cegb":
-        prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
-    grow = binning.grower(trees, None if inside is None else np.flatnonzero(inside), read)
-    return boost(
-        rows,
-        loss_for(data.n_classes),
-        lambda gradients, hessians: grow(gradients, hessians, prices),
-        n_rounds=trees.n_estimators,
-        step=trees.learning_rate,
-        monitor=monitor,
-        boosted=boosted,
-        n_threads=binning.n_threads,
-    )
-
-
-def _out_of_fold(judge: Judge, trees: TreeSettings, tree: StageTree, n_rounds: int) -> NDArray[np.float64]:
-    """Return the scores, (n, K), of models like the cheap one of rows that they were not grown on."""
-    read = np.diff(tree.bank.F.indptr) > 0
-    rows, loss = judge.rows, loss_for(judge.data.n_classes)
-    fold, found = deal_folds(rows, judge.data, _FOLDS)[1], np.zeros((len(rows), loss.n_outputs))
-    for number in range(_FOLDS):
-        inside = fold != number
-        boosted = Boosted.constant(_weighing(rows, inside), loss, trees.learning_rate)
-        if n_rounds and inside.any():
-            few = evolve(trees, n_estimators=n_rounds)
-            _boosted(judge.prepared.binning, few, judge.settings.tradeoff, None, inside, read, boosted)
-        found[~inside] = boosted.scores[~inside]
-    return found
-
-
-def _weighing(rows: Rows, inside: NDArray[np.bool_]) -> Rows:
-    """Let the rows outside weigh next to nothing."""
-    return evolve(rows, weight=rows.weight * np.where(inside, 1.0, 1e-12))
-
-
-def without_gate(tree: StageTree) -> Front:
-    """Return a model of one answer as a cheap model, with a gate that tells no rows apart."""
-    answer = tree.stages[0]
-    assert isinstance(answer, Answer)  # noqa: S101 - boosting makes one answer
-    return Front(tree.bank, answer.weights, answer.intercept, np.zeros(len(tree.bank)), 0.0)

@@ -11,6 +11,7 @@ from costframe.trees.annealing.annealed import Annealing, Start, anneal
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe.trees.growing.prices import once_prices
+from costframe_adapt.boosted.growers import tree_grower
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +30,9 @@ __all__ = ["anneal_cheap"]
 
 
 def anneal_cheap(prepared: Prepared, trees: TreeSettings, score: Callable[[Predicted], float] | None) -> AnnealedPath:
-    """Anneal trees of one kind from nothing bought to hardly any price, judged on the rows held out."""
-    data, rows, binning = prepared.data, prepared.data.train, prepared.binning
-    grow = binning.grower(trees)
+    """Anneal trees of one kind from nothing bought to hardly any price, measured on the held-out rows."""
+    data, rows, n_threads = prepared.data, prepared.data.train, prepared.n_threads
+    grow = tree_grower(prepared.binned, rows, trees, n_threads)
 
     def grow_at(
         gradients: NDArray[np.floating],
@@ -45,10 +46,10 @@ def anneal_cheap(prepared: Prepared, trees: TreeSettings, score: Callable[[Predi
     if trees.kind == "cegb":
         prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
     return anneal(
-        evolve(data, valid=prepared.seen),
+        evolve(data, valid=prepared.held),
         loss_for(data.n_classes),
         [Start(grow_at, [prices])],
         Annealing(Annealer(trees.n_estimators, score)),
         step=trees.learning_rate,
-        n_threads=binning.n_threads,
+        n_threads=n_threads,
     )

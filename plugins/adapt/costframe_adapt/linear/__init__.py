@@ -1,1 +1,1 @@
-"""ADAPT-LIN and ADAPT-LSTSQ: linear models at a price on groups of weights."""
+"""ADAPT-LIN: linear gates and cheap models at a price on groups of weights."""

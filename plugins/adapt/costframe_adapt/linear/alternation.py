@@ -1,4 +1,4 @@
-"""Q-steps and M-steps in turn, until neither changes anything."""
+"""Algorithm 1, ADAPT-LIN: shares for models, and models for shares, in turns until neither changes anything."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe_adapt.linear.newton import TIGHT, TURN, Effort, minimize
+from costframe.proximal.newton import TIGHT, TURN, Effort, minimize, scores_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe_adapt.linear.division import Division
+    from costframe_adapt.linear.objective import LinearObjective
 
     F8 = NDArray[np.float64]
 
-__all__ = ["Turns", "alternate", "begin", "finish"]
+__all__ = ["Alternation", "alternate", "begin", "finish"]
 
 _ACCURACY = 1e-5
 _SHARES = 1e-4
 
 
 @frozen(eq=False)
-class Turns:
-    """Where alternation stands.
+class Alternation:
+    """Where it stands.
 
     Attributes
     ----------
@@ -33,45 +33,46 @@ class Turns:
     shift : float
     bounds : float64 (rounds,)
         After each round.
-    settled : bool
-        Whether it stopped by itself.
+    converged : bool
     """
 
     weights: F8
     q: F8
     shift: float
     bounds: F8 = field(factory=lambda: np.empty(0))
-    settled: bool = False
+    converged: bool = False
 
 
-def begin(division: Division, weights: F8, q: F8 | None = None, effort: Effort = TURN) -> Turns:
-    """Begin with weights, or with an M-step from them for given shares."""
+def begin(objective: LinearObjective, weights: F8, q: F8 | None = None, effort: Effort = TURN) -> Alternation:
+    """Begin with weights, or with the best ones for given shares."""
     if q is None:
-        return Turns(weights, np.zeros(len(division.Z)), 0.0)
-    return Turns(minimize(division, q, weights, effort), q, 0.0)
+        return Alternation(weights, np.zeros(len(objective.columns)), 0.0)
+    return Alternation(minimize(objective.given(q), weights, effort), q, 0.0)
 
 
-def alternate(division: Division, turns: Turns, most: int, effort: Effort = TURN) -> Turns:
-    """Go on for some rounds: until accuracy changes by < 1e-5 and q by < 1e-4 a row, or `most` are done."""
-    weights, q, shift, bounds, settled = turns.weights, turns.q, turns.shift, turns.bounds.tolist(), False
-    scores = division.scores(weights)
-    accuracy = division.accuracy(scores)
+def alternate(objective: LinearObjective, state: Alternation, most: int, effort: Effort = TURN) -> Alternation:
+    """Go on until accuracy changes by less than 1e-5 and q by less than 1e-4 a row, or `most` rounds are done."""
+    weights, q, shift, bounds, converged = state.weights, state.q, state.shift, state.bounds.tolist(), False
+    scores = scores_of(objective.columns, weights)
+    accuracy = objective.accuracy(scores)
     for _ in range(most):
-        shares = division.share_out(scores)
-        moved = division.problem.mean(np.abs(shares.q - q))
+        shares = objective.share_out(scores)
+        moved = objective.problem.mean(np.abs(shares.q - q))
         q, shift = shares.q, shares.shift
-        weights = minimize(division, q, weights, effort)
-        scores = division.scores(weights)
-        before, accuracy = accuracy, division.accuracy(scores)
-        bounds.append(division.bound(weights, scores, q))
-        settled = abs(accuracy - before) < _ACCURACY and moved < _SHARES
-        if settled:
+        step = objective.given(q)
+        weights = minimize(step, weights, effort)
+        scores = scores_of(objective.columns, weights)
+        before, accuracy = accuracy, objective.accuracy(scores)
+        bounds.append(step.bound(weights, scores))
+        converged = abs(accuracy - before) < _ACCURACY and moved < _SHARES
+        if converged:
             break
-    return Turns(weights, q, shift, np.array(bounds), settled)
+    return Alternation(weights, q, shift, np.array(bounds), converged)
 
 
-def finish(division: Division, turns: Turns) -> Turns:
-    """End with an M-step that is not cut short; the last bound is the one after it."""
-    weights = minimize(division, turns.q, turns.weights, TIGHT)
-    bound = division.bound(weights, division.scores(weights), turns.q)
-    return evolve(turns, weights=weights, bounds=np.append(turns.bounds[:-1], bound))
+def finish(objective: LinearObjective, state: Alternation) -> Alternation:
+    """End with models that are minimized to the end; the last bound is the one after it."""
+    step = objective.given(state.q)
+    weights = minimize(step, state.weights, TIGHT)
+    bound = step.bound(weights, scores_of(objective.columns, weights))
+    return evolve(state, weights=weights, bounds=np.append(state.bounds[:-1], bound))

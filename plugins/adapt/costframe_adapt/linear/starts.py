@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.cost.sampled_prices import drawn_rows
-from costframe_adapt.linear.alternation import Turns, alternate, begin
-from costframe_adapt.linear.newton import ROUGH
+from costframe.proximal.newton import ROUGH
+from costframe_adapt.linear.alternation import Alternation, alternate, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from costframe_adapt.linear.division import Division
+    from costframe_adapt.linear.objective import LinearObjective
 
     F8 = NDArray[np.float64]
 
 __all__ = ["best_start", "extreme_shares"]
 
 _ROWS = 2000
-_SEEN = 8  # starts that get more than one round
+_PROMISING = 8  # starts that get more than one round
 _ROUNDS = 2  # of each of them, before the worse half is given up
 _HIGH, _LOW = 0.95, 0.05
 
@@ -39,43 +37,42 @@ def extreme_shares(values: F8, weight: F8, share: float) -> F8:
     return np.asarray(_LOW + (_HIGH - _LOW) * part)
 
 
-def best_start(division: Division, plain: F8) -> F8:
+def best_start(objective: LinearObjective, plain: F8) -> F8:
     """Return the weights from which a sample of rows ends lowest.
 
-    Tried are a plain f1 with a gate of zero, and for each column and direction the M-step of a q that sends its
+    Tried are a plain f1 with a gate of zero, and for each column and direction the best models for a q that sends its
     extreme rows to f0. After one round the best eight are kept, and after every two more the better half.
 
     Parameters
     ----------
-    division : Division
+    objective : LinearObjective
     plain : float64 (1 + K, C + 1)
         Of the plain f1.
     """
-    sample = _sample(division)
-    share = division.problem.full_share
+    sample = _sample(objective)
+    share = objective.problem.full_share
     part = 0.5 if share is None or share == 1 else share
-    begun = [begin(sample, plain), *(begin(sample, plain, q, ROUGH) for q in _sides(sample, part))]
-    tried = _lowest([alternate(sample, turns, 1, ROUGH) for turns in begun], _SEEN)
+    extremes = [
+        extreme_shares(values, sample.problem.weight, part)
+        for column in sample.columns.T
+        for values in (column, -column)
+    ]
+    begun = [begin(sample, plain), *(begin(sample, plain, q, ROUGH) for q in extremes)]
+    tried = _lowest([alternate(sample, state, 1, ROUGH) for state in begun], _PROMISING)
     while len(tried) > 1:
-        tried = [turns if turns.settled else alternate(sample, turns, _ROUNDS) for turns in tried]
+        tried = [state if state.converged else alternate(sample, state, _ROUNDS) for state in tried]
         tried = _lowest(tried, len(tried) // 2)
     return tried[0].weights
 
 
-def _lowest(tried: list[Turns], most: int) -> list[Turns]:
+def _lowest(tried: list[Alternation], most: int) -> list[Alternation]:
     """Keep those of the lowest bounds; of equals the first."""
-    return [tried[i] for i in np.argsort([turns.bounds[-1] for turns in tried], kind="stable")[:most]]
+    return [tried[i] for i in np.argsort([state.bounds[-1] for state in tried], kind="stable")[:most]]
 
 
-def _sides(sample: Division, share: float) -> Iterator[F8]:
-    for column in sample.Z.T:
-        for values in (column, -column):
-            yield extreme_shares(values, sample.problem.weight, share)
-
-
-def _sample(division: Division) -> Division:
+def _sample(objective: LinearObjective) -> LinearObjective:
     """Draw rows by weight, evenly by class, loss of f0 and values, so that the order of rows is no matter."""
-    problem = division.problem
-    order = np.lexsort((*division.Z.T[::-1], problem.loss0, problem.y))
+    problem = objective.problem
+    order = np.lexsort((*objective.columns.T[::-1], problem.loss0, problem.y))
     drawn, weight = drawn_rows(problem.weight[order], _ROWS)
-    return division.take(order[drawn], weight)
+    return objective.take(order[drawn], weight)

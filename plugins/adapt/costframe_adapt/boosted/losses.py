@@ -1,4 +1,4 @@
-"""What boosting sees of OPT2: the cheap model's loss where rows stay with it, and the gate's divergence from q."""
+"""What boosting sees of (OPT2): the cheap model's loss where rows stay with it, and the gate's divergence from q."""
 
 from __future__ import annotations
 

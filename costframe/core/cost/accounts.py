@@ -1,4 +1,4 @@
-"""What rows acquire and compute, kept apart so that what two models share is paid for once."""
+"""What models acquire and compute row by row, kept apart so that what two of them share is paid for once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Account"]
 
 @frozen(eq=False)
 class Account:
-    """What a model does on some rows.
+    """What a model acquires and computes on some rows.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Account:
     computed : float64 (n,)
         Learners, comparisons and uses, in money.
     shared : float64 (n,)
-        What of this the gate in front of the model computes too; zeros by default.
+        The part of it that a gate in front of the model computes too; zeros by default.
     """
 
     acquired: NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Account:
 
     @classmethod
     def of(cls, tree: StageTree, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> Account:
-        """See what a stage tree does, whose features are X's columns."""
+        """Evaluate a stage tree whose features are X's columns."""
         prices = costs.select(tree.feature_names)
         report = ExpectedCost(costs).evaluate(tree, X, n_jobs=n_jobs)
         acquired = np.asarray(report.acquired, np.bool_)
@@ -56,11 +56,11 @@ class Account:
 
     @classmethod
     def of_prefix(cls, prefix: PrefixCost) -> Account:
-        """See what trees did that were added one by one."""
+        """Take over what trees did that were added one by one."""
         return cls(prefix.acquired, prefix.computed)
 
     def __or__(self, other: Account) -> Account:
-        """Do both on the same rows, a model and the gate in front of it."""
+        """Return what both do on the same rows, a model and the gate in front of it."""
         computed = self.computed + other.computed - (self.shared + other.shared)
         return Account(self.acquired | other.acquired, computed)
 

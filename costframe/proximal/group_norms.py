@@ -1,4 +1,4 @@
-"""What linear models pay: norms of overlapping groups of columns."""
+"""What linear models pay: norms of overlapping groups of weights."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.groups import PricedGroups
 
-__all__ = ["GroupPenalty"]
+__all__ = ["GroupNorms"]
 
 
 @frozen(eq=False)
-class GroupPenalty:
+class GroupNorms:
     """sum_j radius_j * sqrt(sum of squares of (weight / scale) over all outputs and the columns of group j).
 
     Attributes
@@ -37,7 +37,7 @@ class GroupPenalty:
     scale: NDArray[np.float64]
 
     @classmethod
-    def of_groups(cls, groups: PricedGroups, columns: NDArray[np.int64], scale: NDArray[np.float64]) -> GroupPenalty:
+    def of_groups(cls, groups: PricedGroups, columns: NDArray[np.int64], scale: NDArray[np.float64]) -> GroupNorms:
         """Keep some columns, in the given order, and add up the prices of groups that hold the same ones."""
         prices: dict[tuple[int, ...], float] = {}
         member = groups.restrict(columns).member
@@ -54,7 +54,7 @@ class GroupPenalty:
         )
 
     @classmethod
-    def none(cls, n_columns: int) -> GroupPenalty:
+    def none(cls, n_columns: int) -> GroupNorms:
         """Charge nothing for the weights of some columns."""
         return cls(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(n_columns))
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
-from costframe_adapt.accounts import Account
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.stages import Stage
 
-__all__ = ["Front", "behind"]
+__all__ = ["GatedPair"]
 
 STEEPNESS = 1.0  # soft routing sends a row on with the probability sigma(g) that training meant
 
 
 @frozen(eq=False)
-class Front:
+class GatedPair:
     """A cheap model and a gate.
 
     Attributes
@@ -45,55 +45,56 @@ class Front:
     gate: NDArray[np.float64]
     gate_intercept: float
 
-    @property
-    def answer(self) -> Answer:
-        """The cheap model."""
-        used = np.flatnonzero((self.cheap != 0).any(axis=1))
-        link = "sigmoid" if self.cheap.shape[1] == 1 else "softmax"
-        return Answer(used, self.cheap[used], self.cheap_intercept, link)
+    @classmethod
+    def without_gate(cls, tree: StageTree) -> GatedPair:
+        """Take a model of one answer as a cheap model, with a gate that tells no rows apart."""
+        answer = tree.stages[0]
+        assert isinstance(answer, Answer)  # noqa: S101 - boosting makes one answer
+        return cls(tree.bank, answer.weights, answer.intercept, np.zeros(len(tree.bank)), 0.0)
 
-    def alone(self) -> StageTree:
+    @property
+    def divides(self) -> bool:
+        """Whether the gate tells rows apart."""
+        return bool((self.gate != 0).any())
+
+    def cheap_tree(self) -> StageTree:
         """Return the cheap model without a gate."""
-        answer = self.answer
+        answer = self._answer
         return StageTree(
             self.bank.restrict(answer.learners), (evolve(answer, learners=np.arange(len(answer.learners))),)
         )
 
-    def gate_alone(self) -> StageTree:
-        """Return a model that answers with the gate's score."""
-        return self._gate_of(self.gate != 0)
-
-    def _gate_of(self, learners: NDArray[np.bool_]) -> StageTree:
-        """Return the gate's score, or its part that these learners make."""
-        used = np.flatnonzero(learners)
+    def gate_tree(self, some: NDArray[np.bool_] | None = None) -> StageTree:
+        """Return a model that answers with the gate's score, or with its part that some learners make."""
+        used = np.flatnonzero(self.gate != 0 if some is None else some)
         return StageTree(
             self.bank.restrict(used), (Answer(np.arange(len(used)), self.gate[used], self.gate_intercept),)
         )
 
-    @property
-    def gated(self) -> bool:
-        """Whether the gate tells rows apart."""
-        return bool((self.gate != 0).any())
-
     def accounts(self, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> tuple[Account, Account]:
         """Return what the cheap model and the gate do on rows; a learner that both use is computed once."""
-        cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.alone(), self.gate_alone()))
+        cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.cheap_tree(), self.gate_tree()))
         of_both = (self.gate != 0) & (self.cheap != 0).any(axis=1)
         if of_both.any():
-            cheap = evolve(cheap, shared=Account.of(self._gate_of(of_both), costs, X, n_jobs).computed)
+            cheap = evolve(cheap, shared=Account.of(self.gate_tree(of_both), costs, X, n_jobs).computed)
         return cheap, gate
 
-    def before(self, full: StageTree, threshold: float) -> StageTree:
-        """Return the composite: rows whose gate is above the threshold go on to `full`."""
+    def in_front_of(self, expensive: StageTree, threshold: float) -> StageTree:
+        """Return the composite: rows whose gate is above the threshold go on to the expensive model."""
         used = np.flatnonzero(self.gate != 0)
         route = Route(used, self.gate[used], self.gate_intercept, threshold, STEEPNESS, 1, 2)
-        shift = len(self.bank)
-        stages = (route, self.answer, *(behind(stage, 2, shift) for stage in full.stages))
-        return StageTree(WeakLearnerBank.concatenate([self.bank, full.bank]), stages)
+        stages = (route, self._answer, *(_moved(stage, 2, len(self.bank)) for stage in expensive.stages))
+        return StageTree(WeakLearnerBank.concatenate([self.bank, expensive.bank]), stages)
+
+    @property
+    def _answer(self) -> Answer:
+        used = np.flatnonzero((self.cheap != 0).any(axis=1))
+        link = "sigmoid" if self.cheap.shape[1] == 1 else "softmax"
+        return Answer(used, self.cheap[used], self.cheap_intercept, link)
 
 
-def behind(stage: Stage, n_stages: int, n_learners: int) -> Stage:
-    """Return a stage as it reads behind so many stages, over a bank that begins with so many learners."""
+def _moved(stage: Stage, n_stages: int, n_learners: int) -> Stage:
+    """Return a stage as it reads behind n stages, over a bank that begins with other learners."""
     moved = evolve(stage, learners=stage.learners + n_learners)
     if isinstance(moved, Route):
         return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)

@@ -1,0 +1,130 @@
+"""Minimizing a smooth function of linear scores plus norms of overlapping groups of weights, by Newton's steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.proximal.group_norms import GroupNorms
+
+    F8 = NDArray[np.float64]
+
+__all__ = ["ROUGH", "TIGHT", "TURN", "Effort", "SmoothObjective", "minimize", "penalty_of", "scores_of"]
+
+_LEAST = 1e-4  # of the foreseen decrease that a step must bring
+_SHORTEST = 2.0**-30
+
+
+class SmoothObjective(Protocol):
+    """A convex function of M scores of each row, which are linear in C columns and a constant.
+
+    Weights are (M, C + 1), the constant last. What is minimized is `smooth` of the scores, the norms of the weights
+    without constants, and half of the ridges times the squares of all weights.
+    """
+
+    @property
+    def columns(self) -> F8:
+        """Columns: float64 (n, C)."""
+
+    @property
+    def norms(self) -> GroupNorms:
+        """Of the columns' weights."""
+
+    @property
+    def ridges(self) -> F8:
+        """Of each weight, positive: float64 (C + 1,)."""
+
+    def smooth(self, scores: F8) -> float:
+        """Return the value at scores (M, n)."""
+
+    def slopes(self, scores: F8) -> tuple[F8, F8]:
+        """Return derivatives by each score and upper bounds of curvatures: float64 (M, n) each."""
+
+
+@frozen
+class Effort:
+    """How far a minimization goes.
+
+    Attributes
+    ----------
+    steps : int
+        Newton's, at most.
+    inner : int
+        Proximal steps within each of them, at most.
+    tolerance : float
+        Of those, relative to the first one's length.
+    enough : float
+        It ends with a step whose foreseen decrease is not more than this, relative to the objective.
+    """
+
+    steps: int
+    inner: int
+    tolerance: float
+    enough: float = 1e-11
+
+
+ROUGH = Effort(3, 60, 1e-2, 1e-6)
+TURN = Effort(8, 500, 1e-4, 1e-7)
+TIGHT = Effort(100, 1000, 1e-5)
+
+
+def scores_of(columns: F8, weights: F8) -> F8:
+    """Return the scores of rows: float64 (M, n) for weights (M, C + 1)."""
+    return np.asarray(weights[:, :-1] @ columns.T + weights[:, -1:])
+
+
+def penalty_of(objective: SmoothObjective, weights: F8) -> float:
+    """Return the norms and ridges of weights."""
+    return objective.norms.value(weights[:, :-1]) + float((np.square(weights) @ objective.ridges).sum()) / 2
+
+
+def minimize(objective: SmoothObjective, weights: F8, effort: Effort = TIGHT) -> F8:
+    """Minimize over the weights, float64 (M, C + 1), from given ones; the result is never worse than these."""
+    design = np.column_stack([objective.columns, np.ones(len(objective.columns))])
+    scores = scores_of(objective.columns, weights)
+    value, penalty = objective.smooth(scores), penalty_of(objective, weights)
+    dual = np.zeros((len(weights), len(objective.norms.member)))
+    for _ in range(effort.steps):
+        gradient, target = _aim(objective, design, scores, weights, dual, effort)
+        way = target - weights
+        promised = float((gradient * way).sum()) + objective.norms.value(target[:, :-1])
+        promised -= objective.norms.value(weights[:, :-1])
+        path, part = scores_of(objective.columns, way), 1.0
+        while part > _SHORTEST:
+            new = target if part == 1.0 else weights + part * way
+            new_scores = scores + part * path
+            new_value, new_penalty = objective.smooth(new_scores), penalty_of(objective, new)
+            if new_value + new_penalty <= value + penalty + _LEAST * part * promised:
+                break
+            part /= 2
+        else:
+            return weights
+        weights, scores, value, penalty = new, new_scores, new_value, new_penalty
+        if -promised <= effort.enough * (value + penalty):
+            break
+    return weights
+
+
+def _aim(objective: SmoothObjective, design: F8, scores: F8, weights: F8, dual: F8, effort: Effort) -> tuple[F8, F8]:
+    """Return the gradient, without norms, and the minimizer of the quadratic around the weights."""
+    from costframe.proximal.proximal_kernels import minimize_quadratic
+
+    slope, curvature = objective.slopes(scores)
+    width = weights.shape[1]
+    gradient = objective.ridges * weights + slope @ design
+    hessian = np.zeros((len(weights), width, width))
+    for k in np.flatnonzero(curvature.any(axis=1)):
+        hessian[k] = design.T @ (design * curvature[k][:, np.newaxis])
+    hessian[:, np.arange(width), np.arange(width)] += objective.ridges
+    lipschitz = np.asarray(np.linalg.eigvalsh(hessian)[:, -1], np.float64) * (1 + 1e-9)
+    norms = objective.norms
+    scale = np.append(norms.scale, 1.0)
+    groups = (norms.first, norms.member, norms.radius, dual, norms.disjoint)
+    return gradient, minimize_quadratic(
+        hessian, gradient, weights, lipschitz, scale, *groups, effort.inner, effort.tolerance
+    )
