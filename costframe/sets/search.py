@@ -33,7 +33,7 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     prices, rows = SetPrices.of(data.prices, np.inf), data.train
     if len(rows) < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:
         return None
-    rows = rows.evenly(_MOST_ROWS)
+    rows = rows.subsample(_MOST_ROWS)
     mapper = BinMapper.fit(rows.X, sample_weight=rows.weight, categorical=data.categorical, n_threads=n_threads)
     _, fold, half = deal(rows, data, _FOLDS)
     judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))

@@ -53,8 +53,8 @@ class Rows:
         queries = None if self.qid is None else self.qid[chosen]
         return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries)
 
-    def evenly(self, most: int) -> Rows:
-        """Keep so many rows at most, taken evenly."""
+    def subsample(self, most: int) -> Rows:
+        """Keep at most a number of rows, at even distances."""
         if len(self) <= most:
             return self
         return self.take(np.unique(np.linspace(0, len(self) - 1, most).astype(np.int64)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from costframe.core.threads import thread_count
-from costframe.stagewise.banks import dearer_copies
+from costframe.stagewise.banks import dominated_duplicates as dearer_copies
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.boost import boost
 from costframe.trees.boosting.losses import loss_for
