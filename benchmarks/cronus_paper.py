@@ -36,8 +36,8 @@ FINAL = "optimized"
 WAYS: dict[str, Variant] = {
     "greedy": Variant("greedy"),
     "single stage": Variant("reweighted"),
-    "initialized": Variant("cronus", (("optimize", "none"),)),
-    SLOW: Variant("cronus", (("optimize", "cyclic"),)),
+    "initialized": Variant("cronus", (("optimize", False),)),
+    SLOW: Variant("cronus", (("recipe", "paper"),)),
     FINAL: Variant("cronus"),
 }
 CASCADES = tuple(WAYS)[2:]

@@ -1,24 +1,22 @@
 """How time and memory of CSTC grow with rows n, learners T (trees of 16 leaves) and depth: a table and a figure.
 
 Each size is a whole training in a process of its own, with one thread, whose peak memory includes the table; phases are
-timed apart, of which routes and answers are parts of the moves. There are a fifth as many rows again to choose by. The
+timed apart. There are a fifth as many rows again to choose by. The
 table is synthetic, with the Yahoo set's prices and as many rows of one class as of the other. At the end comes a depth
 of 4 on 100,000 rows over 500 trees that are given.
 
     python benchmarks/cstc_scale.py --quick                        # small sizes, about a minute
     python benchmarks/cstc_scale.py                                # up to 100,000 rows
     python benchmarks/cstc_scale.py --large                        # 100,000 rows, 500 trees that are given, depth 4
-    python benchmarks/cstc_scale.py --size 30000 250 3 --given --optimize cyclic
+    python benchmarks/cstc_scale.py --size 30000 250 3 --given --recipe paper
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -27,10 +25,7 @@ from attrs import frozen
 from scaling import Clock, Found, Problem
 
 import costframe as cf
-from costframe_cstc import CSTCClassifier, cstc
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from costframe_cstc import CSTCClassifier, by_exact_cost, train
 
 POSITIVE = 0.5  # share of the rows
 LOSS_FOR_EVERYTHING = 5.0  # the tradeoff, in units of 1 / the price of all features, where routes are worth their price
@@ -38,20 +33,18 @@ QUICK = {"n": (1000, 2000, 4000), "T": (50, 100, 200), "depth": (2, 3, 4)}
 USUAL = {"n": (10_000, 30_000, 100_000), "T": (125, 250, 500), "depth": (2, 3, 4)}
 LARGE = (100_000, 500, 4)
 NAMES = {"n": "rows n", "T": "learners T", "depth": "depth"}
-PHASES = {  # functions of the module that trains
-    "_judge": "outputs",
-    "choose": "choice of settings",
-    "grow": "growth",
-    "_moved": "moves",
-    "_placed": "moves",
-    "_tuned": "moves",
-    "move_routes": "routes",
-    "divide": "routes",
-    "refit": "answers",
-    "relaxed_trees": "cyclic phase",
+PHASES = {  # functions of the modules that train
+    (train, "pick_settings"): "choice of settings",
+    (by_exact_cost, "grow"): "growth",
+    (by_exact_cost, "_placed"): "thresholds",
+    (by_exact_cost, "_tuned"): "ridge",
+    (by_exact_cost, "move_routes"): "routes",
+    (by_exact_cost, "divide"): "routes",
+    (by_exact_cost, "refit"): "answers",
+    (train, "train_as_printed"): "as printed",
 }
 COLUMNS = ("bank", *dict.fromkeys(PHASES.values()), "whole training")
-DRAWN = ("bank", "choice of settings", "growth", "moves", "whole training")
+DRAWN = ("bank", "choice of settings", "growth", "routes", "answers", "whole training")
 TOLD = "answers, learners used"
 
 
@@ -64,13 +57,13 @@ class Size:
     depth: int
 
 
-def measure(size: Size, optimize: str | None, given: bool) -> Found:
+def measure(size: Size, recipe: str | None, given: bool) -> Found:
     """Time a training in this process, over a bank that is given or trained inside."""
     problem, clock = Problem.of(size.n, size.T, POSITIVE), Clock()
     before = scaling.peak()
     _time_phases(clock)
     settings: dict[str, Any] = {"bank": problem.bank} if given else {"n_estimators": size.T}
-    settings |= {"optimize": optimize} if size.depth > 1 else {"loss": "squared"}
+    settings |= {"recipe": recipe} if size.depth > 1 else {"loss": "squared"}
     tradeoff = LOSS_FOR_EVERYTHING / problem.costs.full_cost()
     model = CSTCClassifier(problem.costs, tradeoff, depth=size.depth, n_jobs=1, **settings)
     with clock.step("whole training"):
@@ -82,16 +75,8 @@ def measure(size: Size, optimize: str | None, given: bool) -> Found:
 
 def _time_phases(clock: Clock) -> None:
     CSTCClassifier._bank = clock.timed("bank", CSTCClassifier._bank)  # type: ignore[method-assign]  # noqa: SLF001
-    for name, phase in PHASES.items():
-        if hasattr(cstc, name):
-            setattr(cstc, name, clock.timed(phase, _at_once(getattr(cstc, name))))
-        else:
-            print(f"not timed: there is no {name}", file=sys.stderr)
-
-
-def _at_once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that has done its work when it returns, though it be a generator."""
-    return (lambda *given: list(function(*given))) if inspect.isgeneratorfunction(function) else function
+    for (module, name), phase in PHASES.items():
+        setattr(module, name, clock.timed(phase, getattr(module, name)))
 
 
 def main() -> None:
@@ -111,7 +96,7 @@ def main() -> None:
 
 
 def _show(plan: dict[str, list[Size]], options: argparse.Namespace, *, given: bool) -> dict[str, list[Found]]:
-    return scaling.run(plan, measure, options.optimize, given, columns=COLUMNS, told=TOLD)
+    return scaling.run(plan, measure, options.recipe, given, columns=COLUMNS, told=TOLD)
 
 
 def print_growth(found: dict[str, list[Found]]) -> None:
@@ -135,7 +120,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--large", action="store_true", help="depth 4 on 100,000 rows over 500 given trees only")
     parser.add_argument("--size", type=int, nargs=3, metavar=("n", "T", "depth"), help="this size only")
     parser.add_argument("--given", action="store_true", help="give the bank, boosted on few rows, everywhere")
-    parser.add_argument("--optimize", choices=("full", "cyclic", "none"), help="as of CSTCClassifier")
+    parser.add_argument("--recipe", choices=("paper",), help="as of CSTCClassifier")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for the figure")
     return parser.parse_args()
 
