@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.sampled_prices import SampledPrices
     from costframe.stagewise.normal import NormalEquations
 
-__all__ = ["USUAL_RIDGE", "fit_at_price", "fit_at_ridges", "fit_ridge", "in_loss", "nothing_pays"]
+__all__ = ["USUAL_RIDGE", "fit_at_price", "fit_at_ridges", "fit_ridge", "groups_in_loss", "in_loss", "nothing_pays"]
 
 USUAL_RIDGE = 1e-2
 
@@ -29,11 +29,15 @@ _MOST = 1e100  # prices in units of loss; more makes no difference, and its prod
 _LARGEST = np.finfo(np.float64).max
 
 
-def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
+def groups_in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
     """Turn prices into loss: lambda times each, or what is as good as infinite."""
     with np.errstate(over="ignore"):
-        price = np.minimum(prices.groups.price * min(tradeoff, _LARGEST), _MOST)
-    return evolve(prices, groups=PricedGroups(prices.groups.member, price))
+        return PricedGroups(groups.member, np.minimum(groups.price * min(tradeoff, _LARGEST), _MOST))
+
+
+def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
+    """Turn prices into loss likewise."""
+    return evolve(prices, groups=groups_in_loss(prices.groups, tradeoff))
 
 
 def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, ridge: float) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.stagewise.fitting import in_loss
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.relaxing import relax
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.groups import PricedGroups
     from costframe.stagewise.bank_rows import BankRows
-    from costframe.stagewise.evaluation import Evaluation
 
-__all__ = ["LOG_ODDS", "as_log_odds", "drop_zeros", "energies", "priced", "relaxed_fit"]
+__all__ = ["LOG_ODDS", "as_log_odds", "drop_zeros", "energies", "relaxed_fit"]
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
 _ZERO = 1e-4  # of the target's deviation: a weight that moves scores by less is a zero of the optimum
@@ -56,11 +54,6 @@ def relaxed_fit(
         here = groups.restrict(varying).times(1.0 / total)  # the loss above is a mean over the rows that come
         weights[varying] = relax(normal.columns(varying), here, l1 / total, bought, reach)
     return WeightedSum(weights, normal.intercept(weights))
-
-
-def priced(train: Evaluation, tradeoff: float) -> PricedGroups:
-    """Return the prices of learners, features and resources in units of loss, as of a row that reads everything."""
-    return in_loss(train.pricing.at(train.rows.share), tradeoff).groups
 
 
 def energies(groups: PricedGroups, weights: NDArray[np.float64]) -> NDArray[np.float64]:

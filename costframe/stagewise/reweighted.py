@@ -9,9 +9,9 @@ import numpy as np
 from costframe.core.errors import ParameterError
 from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, in_loss
+from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, in_loss
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import as_log_odds, drop_zeros, priced, relaxed_fit
+from costframe.stagewise.printed import as_log_odds, drop_zeros, relaxed_fit
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 from costframe.stagewise.stages import as_stage_tree
 from costframe.training.progress import track
@@ -48,7 +48,9 @@ def train_reweighted(
     if as_printed:
         if data.n_classes > 2:
             raise ParameterError(f"recipe: 'paper' is for two classes or numbers, got {data.n_classes} classes")
-        answer = relaxed_fit(train.rows, np.ones(len(train.rows.target)), priced(train, tradeoff), l1)
+        answer = relaxed_fit(
+            train.rows, np.ones(len(train.rows.target)), groups_in_loss(train.pricing.groups, tradeoff), l1
+        )
         tree = drop_zeros(SoftTree.single(answer), train.rows)
         return as_stage_tree(bank, as_log_odds(tree), "sigmoid") if data.n_classes else as_stage_tree(bank, tree)
     prices = train.pricing.at(data.train.weight)

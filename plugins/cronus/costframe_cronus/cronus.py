@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from costframe.stagewise.cycle import cycle
+from costframe.stagewise.fitting import groups_in_loss
 from costframe.stagewise.objective import RelaxedObjective
 from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
@@ -48,7 +49,7 @@ def optimize(
         Accepted steps are appended.
     """
     rho = _rho(settings)[-len(start) :]  # a start may end early
-    eq_8 = RelaxedObjective.of_chain(rows, loss, prices.times(settings.tradeoff), rho, settings.steepness)
+    eq_8 = RelaxedObjective.of_chain(rows, loss, groups_in_loss(prices, settings.tradeoff), rho, settings.steepness)
     return cycle(eq_8, start, _CYCLES, steps)
 
 
@@ -61,7 +62,7 @@ def initialize(rows: BankRows, prices: PricedGroups, settings: CascadeSettings) 
         reach = float(rows.share @ passes)  # d_k
         if reach < _NOBODY:
             break
-        inflated = prices.times(settings.tradeoff_at(k))
+        inflated = groups_in_loss(prices, settings.tradeoff_at(k))
         stages.append(relaxed_fit(rows, passes, inflated, float(rho), bought, reach))
         bought = bought + reach**2 * energies(prices, stages[k].weights)  # a of eq. 12
         if k < settings.n_stages - 1:

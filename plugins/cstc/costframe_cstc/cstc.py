@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.stagewise.cycle import cycle
+from costframe.stagewise.fitting import groups_in_loss
 from costframe.stagewise.flow import Flow
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.printed import drop_zeros, energies, priced, relaxed_fit
+from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 from costframe.stagewise.thresholds import halving_threshold
 from costframe.stagewise.topology import Topology
@@ -36,7 +37,8 @@ def train_as_printed(
 
     The printed loss counts every level of the tree, and so its lambda is the tradeoff times their number.
     """
-    groups, topology = priced(train, settings.depth * settings.tradeoff), Topology.full(settings.depth)
+    groups = groups_in_loss(train.pricing.groups, settings.depth * settings.tradeoff)
+    topology = Topology.full(settings.depth)
     tree = initialize(train.rows, groups, topology, settings)
     if optimize:
         eq_5 = RelaxedObjective.of_tree(train.rows, train.loss, groups, topology, settings.l1, settings.steepness)
