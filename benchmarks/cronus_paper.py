@@ -37,8 +37,8 @@ TABLES_OVER_CEGB = ("nhanes", "cover", "mslr", "thyroid", "heart")
 TREES, PREFIXES = 100, (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)
 LADDER: dict[str, tuple[str, dict[str, Any]]] = {
     "single stage": ("reweighted", {}),
-    "initialized": ("cronus", {"optimize": "none"}),
-    "as printed": ("cronus", {"optimize": "cyclic"}),
+    "initialized": ("cronus", {"optimize": False}),
+    "as printed": ("cronus", {"recipe": "paper"}),
     "optimized": ("cronus", {}),
 }
 CLAIMS = (

@@ -65,8 +65,8 @@ def fit_of_sums(matrix, right, support, ridge):
     return weights, 0.5 * (weights * (square @ weights)).sum() - (weights * right[support]).sum()
 
 
-def take_up(normal, prices, ridge, patience):
-    """Take up one output at a time, with every number made anew at each step; the best support, bool (C,)."""
+def forward_select(normal, prices, ridge, patience):
+    """Add one output at a time, with every number made anew at each step; the best support, bool (C,)."""
     diagonal, n_outputs = np.diag(normal.gram) + ridge, len(normal.right)
     order, value, best, kept = [], 0.0, 0.0, 0
     while len(order) - kept < patience:

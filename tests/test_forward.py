@@ -1,4 +1,4 @@
-"""Outputs taken up one at a time, against a twin that makes every number anew at each step."""
+"""Outputs added one at a time, against a twin that makes every number anew at each step."""
 
 import naive_linear
 import numpy as np
@@ -10,7 +10,7 @@ from scipy import sparse
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.stagewise import forward
-from costframe.stagewise.forward import take_up
+from costframe.stagewise.forward import forward_select
 from costframe.stagewise.normal import NormalEquations
 
 seeds = st.integers(0, 2**32 - 1)
@@ -59,8 +59,8 @@ def test_outputs_are_those_of_the_twin(seed, n_outputs, n_labels, n_rows, sums, 
     before = [one.copy() for one in (normal.gram, normal.right, prices.paid, prices.offers)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forward, "_PATIENCE", patience)
-        found = take_up(normal, prices, ridge)
-    np.testing.assert_array_equal(found, naive_linear.take_up(normal, prices, ridge, patience))
+        found = forward_select(normal, prices, ridge)
+    np.testing.assert_array_equal(found, naive_linear.forward_select(normal, prices, ridge, patience))
     for one, other in zip(before, (normal.gram, normal.right, prices.paid, prices.offers), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -70,9 +70,9 @@ def test_a_factor_that_grows_is_that_of_the_twin():
     rng = np.random.default_rng(3)
     normal = equations(rng, 90, 2, 5, n=200)
     prices = SampledPrices.whole(PricedGroups(sparse.csr_array(np.eye(90)), rng.uniform(0, 0.04, 90)))
-    found = take_up(normal, prices, 1e-3)
+    found = forward_select(normal, prices, 1e-3)
     assert 20 < found.sum() < 64
-    np.testing.assert_array_equal(found, naive_linear.take_up(normal, prices, 1e-3, 50))
+    np.testing.assert_array_equal(found, naive_linear.forward_select(normal, prices, 1e-3, 50))
 
 
 def test_equals_go_to_the_first_and_nothing_is_worth_anything():
@@ -80,20 +80,20 @@ def test_equals_go_to_the_first_and_nothing_is_worth_anything():
     normal = NormalEquations(np.ones((3, 3)), np.ones((3, 1)), np.zeros(3), np.zeros(1), 1.0)
     for price, kept in ((0.1, [True, False, False]), (0.6, [False] * 3)):
         prices = SampledPrices.whole(PricedGroups(member, np.full(3, price)))
-        assert take_up(normal, prices, 0.0).tolist() == kept
+        assert forward_select(normal, prices, 0.0).tolist() == kept
     useless = NormalEquations(np.eye(3), np.zeros((3, 1)), np.zeros(3), np.zeros(1), 1.0)
-    assert not take_up(useless, SampledPrices.whole(PricedGroups(member, np.zeros(3))), 0.0).any()
+    assert not forward_select(useless, SampledPrices.whole(PricedGroups(member, np.zeros(3))), 0.0).any()
     empty = NormalEquations(np.empty((0, 0)), np.empty((0, 1)), np.empty(0), np.zeros(1), 1.0)
     nobody = SampledPrices.whole(PricedGroups(sparse.csr_array((2, 0), dtype=np.float64), np.ones(2)))
-    assert take_up(empty, nobody, 0.0).shape == (0,)
+    assert forward_select(empty, nobody, 0.0).shape == (0,)
 
 
 def test_what_shares_a_dear_feature_is_found_together():
     """No output alone is worth the feature that all read; taken up with patience, all together are."""
     member = sparse.csr_array(np.ones((1, 10)))
     normal = NormalEquations(np.eye(10), np.full((10, 1), 1.0), np.zeros(10), np.zeros(1), 10.0)
-    assert take_up(normal, SampledPrices.whole(PricedGroups(member, np.array([4.9]))), 0.0).all()
-    assert not take_up(normal, SampledPrices.whole(PricedGroups(member, np.array([5.1]))), 0.0).any()
+    assert forward_select(normal, SampledPrices.whole(PricedGroups(member, np.array([4.9]))), 0.0).all()
+    assert not forward_select(normal, SampledPrices.whole(PricedGroups(member, np.array([5.1]))), 0.0).any()
 
 
 def test_where_nothing_is_worth_its_price_money_goes_farthest(monkeypatch):
@@ -103,7 +103,7 @@ def test_where_nothing_is_worth_its_price_money_goes_farthest(monkeypatch):
     normal = NormalEquations(np.eye(3), np.array([[1.2], [1.0], [1.0]]), np.zeros(3), np.zeros(1), 4.0)
     for patience, kept in ((1, [False] * 3), (2, [False, True, True])):
         monkeypatch.setattr(forward, "_PATIENCE", patience)
-        assert take_up(normal, prices, 0.0).tolist() == kept
+        assert forward_select(normal, prices, 0.0).tolist() == kept
 
 
 @pytest.mark.parametrize(("left", "kept"), [(1e-8, True), (1e-10, False)])
@@ -112,4 +112,4 @@ def test_what_is_all_but_a_sum_of_others_is_left_out(left, kept):
     gram, right = np.array([[1.0, alike], [alike, 1.0]]), np.array([[2.0], [2 * alike - 1e-4]])
     normal = NormalEquations(gram, right, np.zeros(2), np.zeros(1), 4.0)
     free = SampledPrices.whole(PricedGroups(sparse.csr_array(np.eye(2)), np.zeros(2)))
-    assert take_up(normal, free, 0.0).tolist() == [True, kept]
+    assert forward_select(normal, free, 0.0).tolist() == [True, kept]

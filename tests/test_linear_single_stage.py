@@ -13,11 +13,11 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
 from costframe.stagewise.calibration import calibrate
+from costframe.stagewise.fitting import fit_at_price
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.pruning import prune
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.relaxing import Reweighting, relax, scale_of
-from costframe.stagewise.single_stage import fit_ridge, reweight
+from costframe.stagewise.relaxing import relax
 from costframe.stagewise.systems import solve_scaled
 
 seeds = st.integers(0, 10_000)
@@ -59,8 +59,7 @@ def test_systems_of_very_different_sizes_are_solved():
 @given(seeds, st.sampled_from([0.0, 0.01]))
 def test_the_relaxation_finds_the_optimum_of_eq_7(seed, l1):
     H, y, w, groups, normal = drawn(seed)
-    chosen = Reweighting(tradeoff=1.0, l1=l1, rounds=3000, floor=1e-9)
-    found = relax(normal, RelaxedCost(groups), chosen)
+    found = relax(normal, groups, l1, rounds=3000, floor=1e-9)
     value = normal.loss(found) + l1 * np.abs(found).sum() + RelaxedCost(groups).value(found[np.newaxis])
     best = naive_linear.relaxed_optimum(H, y, w, groups, l1)
     assert value == pytest.approx(best, rel=2e-3, abs=1e-4)
@@ -74,23 +73,14 @@ def test_pruning_equals_its_naive_twin(seed, n_labels):
     np.testing.assert_allclose(prune(normal, groups, start, 0.1), twin, rtol=1e-8, atol=1e-12)
 
 
-@given(seeds, st.sampled_from([1e-3, 0.1, 1.0, 30.0]), st.booleans())
-def test_no_worse_than_everything_or_nothing(seed, tradeoff, paper):
+@given(seeds, st.sampled_from([1e-3, 0.1, 1.0, 30.0]))
+def test_no_worse_than_everything_or_nothing(seed, tradeoff):
     H, y, w, groups, normal = drawn(seed)
-    chosen = Reweighting(tradeoff=tradeoff, paper_scale=paper)
-    found = next(reweight(normal, SampledPrices.whole(groups), chosen, [1e-2]))
+    found = fit_at_price(normal, SampledPrices.whole(groups), tradeoff, 1e-2)
     ridge, priced = 1e-2 * np.median(np.diag(normal.gram)), groups.times(tradeoff)
     value = naive_linear.objective(H, y, w, priced, found, ridge)
     for other in (naive_linear.ridge_fit(H, y, w, np.arange(5), ridge), np.zeros((5, 1))):
         assert value <= naive_linear.objective(H, y, w, priced, other, ridge) * (1 + 1e-9)
-
-
-def test_the_scale_makes_the_relaxed_cost_exact():
-    _, _, _, groups, normal = drawn(2)
-    full = fit_ridge(normal, np.ones(5, bool), 1e-2)
-    scaled = RelaxedCost(groups.times(scale_of(groups, full)))
-    assert scaled.value(full[np.newaxis]) == pytest.approx(RelaxedCost(groups).charged(full[np.newaxis]))
-    assert scale_of(groups.times(0.0), full) == 1.0
 
 
 def test_constant_learners_have_no_weight():
@@ -100,7 +90,7 @@ def test_constant_learners_have_no_weight():
     normal = NormalEquations.of(outputs, y, w)
     assert normal.varies.tolist() == [True, False, True, False, True]
     for tradeoff in (0.0, 0.01):
-        found = next(reweight(normal, SampledPrices.whole(groups), Reweighting(tradeoff=tradeoff), [1e-2]))
+        found = fit_at_price(normal, SampledPrices.whole(groups), tradeoff, 1e-2)
         assert not found[[1, 3]].any()
         assert np.isfinite(found).all()
         assert found.any()

@@ -41,11 +41,11 @@ def test_products_are_those_of_the_dense_matrix(data, seed):
     shift, weight = rng.standard_normal(H.shape[1]), rng.random(23) * (rng.random(23) < 0.8)
     close = {"rtol": 1e-10, "atol": 1e-10}
     np.testing.assert_allclose(found.mean(weight + 0.1), np.average(H, axis=0, weights=weight + 0.1), **close)
-    found, H = found.less(shift), H - shift
+    found, H = found.centered(shift), H - shift
     for more in ((), (2,)):
         beta, v = rng.standard_normal((H.shape[1], *more)), rng.standard_normal((23, *more))
         np.testing.assert_allclose(found.times(beta), H @ beta, **close)
-        np.testing.assert_allclose(found.back(v), H.T @ v, **close)
+        np.testing.assert_allclose(found.rmatvec(v), H.T @ v, **close)
     gram = found.gram(weight)
     np.testing.assert_allclose(gram, H.T @ (weight[:, None] * H), **close)
     np.testing.assert_array_equal(gram, gram.T)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import TrainingData
 
-__all__ = ["dearer_copies", "find_bank", "outputs_on", "own_weights", "usual_share"]
+__all__ = ["dominated_duplicates", "ensemble_weights", "find_bank", "outputs_on", "usual_share"]
 
 TRAINED = (None, "boosted")
 _MOST = 1e75  # size of an output, as of a label
@@ -93,7 +93,7 @@ def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None
     return outputs
 
 
-def own_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None:
+def ensemble_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None:
     """Return how a model adds up the outputs of its bank, float64 (C,): of one answer of one output, or boosted trees.
 
     None if it is neither, or has no learners.
@@ -132,11 +132,11 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
     chosen: dict[str, Any] = {"engine": "priced"} | {
         name: value for name, value in settings.items() if value is not None
     }
-    rows, dearer = data.train, dearer_copies(data.train.X, data.prices)
+    rows, dominated = data.train, dominated_duplicates(data.train.X, data.prices)
     order = sorted(range(len(data.feature_names)), key=data.feature_names.__getitem__)
     names = [data.feature_names[f] for f in order]
     X = rows.X[:, order]
-    X[:, dearer[order]] = np.nan  # nothing splits on what is always missing
+    X[:, dominated[order]] = np.nan  # nothing splits on what is always missing
     if chosen["engine"] == "priced":
         del chosen["engine"]
         prices = data.costs.select(names)
@@ -163,15 +163,15 @@ def _columns(data: TrainingData) -> WeakLearnerBank:
     total = weight.sum(axis=0)
     sums = (weight * np.where(there, rows.X, 0.0)).sum(axis=0)
     fill = np.divide(sums, total, out=sums * 0, where=total > 0)
-    dearer, names = dearer_copies(rows.X, data.prices), data.feature_names
-    read = sorted(np.flatnonzero(~dearer).tolist(), key=names.__getitem__)
+    dominated, names = dominated_duplicates(rows.X, data.prices), data.feature_names
+    read = sorted(np.flatnonzero(~dominated).tolist(), key=names.__getitem__)
     return WeakLearnerBank.columns(names, read, fill=fill[read])
 
 
-def dearer_copies(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.bool_]:
-    """Find columns that have the values of another one which is never dearer, whatever else is acquired: bool (d,).
+def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.bool_]:
+    """Find columns with the values of another one that is never dearer, whatever else is acquired: bool (d,).
 
-    Of columns that cost the same, the first is no copy. A bank trained without prices would use both.
+    Of columns that cost the same, the first stays. A bank trained without prices would use both.
     """
     alike: dict[bytes, list[int]] = {}
     for f, column in enumerate(X.T):
@@ -181,12 +181,12 @@ def dearer_copies(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.boo
     for group in alike.values():
         for f in group:
             found[f] = any(
-                _undercuts(prices, g, f) and (g < f or not _undercuts(prices, f, g)) for g in group if g != f
+                _dominates(prices, g, f) and (g < f or not _dominates(prices, f, g)) for g in group if g != f
             )
     return found
 
 
-def _undercuts(prices: PriceArrays, one: int, other: int) -> bool:
+def _dominates(prices: PriceArrays, one: int, other: int) -> bool:
     """Tell whether no price of a feature is above another's, and it needs nothing that the other does not."""
     amounts = (prices.cost, prices.once, prices.split)
     return all(price[one] <= price[other] for price in amounts) and bool(

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
+from costframe.stagewise.losses import Squared
 from costframe.stagewise.systems import scipy_blas_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_counts", "calibrate", "calibrate_two"]
+    from costframe.stagewise.evaluation import Evaluation
+    from costframe.stagewise.soft_tree import SoftTree
+
+__all__ = ["as_counts", "calibrate", "calibrate_exits", "calibrate_tree", "calibrate_two"]
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss
@@ -38,13 +43,13 @@ def calibrate(
         Of rows, counted.
     """
     w, n_classes, rows = weight / weight.sum(), scores.shape[1], float(weight.sum())
-    told = (np.eye(n_classes)[codes] * rows + 1 / n_classes) / (rows + 1)
+    soft = (np.eye(n_classes)[codes] * rows + 1 / n_classes) / (rows + 1)
     spread = float(scores.std()) or 1.0
 
     def loss(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         power = free[0] / spread * scores + free[1:]
-        wrong = w[:, np.newaxis] * (softmax(power, axis=1) - told)
-        value = -float((w[:, np.newaxis] * told * log_softmax(power, axis=1)).sum())
+        wrong = w[:, np.newaxis] * (softmax(power, axis=1) - soft)
+        value = -float((w[:, np.newaxis] * soft * log_softmax(power, axis=1)).sum())
         return value, np.concatenate([[(wrong * scores).sum() / spread], wrong.sum(axis=0)])
 
     start = np.concatenate([[1.0], np.zeros(n_classes)])
@@ -54,6 +59,37 @@ def calibrate(
     with scipy_blas_alone():
         found = minimize(loss, start, **options).x
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
+
+
+def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
+    """Let answers minimize cross-entropy on some rows by a slope and constants that all exits share.
+
+    Answers fitted by squares are no log odds, and those to rows that the bank was trained on are too sure. Labels are
+    softened here: log odds that are better as they are stay.
+    """
+    rows = held_out.rows
+    scores = np.einsum("ik,ikm->im", held_out.flow(tree).exits, tree.scores(rows))
+    weight = as_counts(rows.weight)
+    constants: NDArray[np.float64]
+    if scores.shape[1] == 1:
+        slope, constant = calibrate_two(scores[:, 0], (rows.target[:, 0] > 0).astype(np.int64), weight)
+        constants = np.array([constant])
+    else:
+        slope, constants = calibrate(scores, rows.target.argmax(axis=1), weight)
+    found = evolve(tree, calibration=np.tile(np.append(slope, constants), (len(tree), 1)))
+    if isinstance(held_out.loss, Squared) or held_out.measure(found).loss <= held_out.measure(tree).loss:
+        return found
+    return tree
+
+
+def calibrate_exits(tree: SoftTree, held_out: Evaluation, among: NDArray[np.float64]) -> SoftTree:
+    """Calibrate each node's answer for two classes by weighted rows, float64 (n, K), near the best for all nodes."""
+    weight = as_counts(held_out.rows.weight)[:, np.newaxis] * among
+    score = tree.scores(held_out.rows)[:, :, 0]
+    codes = (held_out.rows.target[:, 0] > 0).astype(np.int64)
+    usual = calibrate_two(score.ravel(), np.repeat(codes, score.shape[1]), weight.ravel())
+    links = [calibrate_two(s, codes, w, usual) for s, w in zip(score.T, weight.T, strict=True)]
+    return evolve(tree, calibration=np.array(links))
 
 
 def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,9 +120,9 @@ def calibrate_two(
     rows = float(weight.sum())
     if prior is not None and not rows > 0:
         return prior
-    w, told = weight / rows, np.asarray((codes * rows + 0.5) / (rows + 1.0), np.float64)
+    w, soft = weight / rows, np.asarray((codes * rows + 0.5) / (rows + 1.0), np.float64)
     mean, spread = float(w @ score), float(np.sqrt(w @ np.square(score - w @ score)))
-    share = float(np.clip(w @ told, _LEAST, 1.0 - _LEAST))
+    share = float(np.clip(w @ soft, _LEAST, 1.0 - _LEAST))
     flat = float(np.log(share) - np.log1p(-share))
     if not spread > 1e-12 * abs(mean):
         if prior is None:
@@ -96,7 +132,7 @@ def calibrate_two(
     slope, constant = (0.0, flat) if prior is None else (prior[0] * spread, prior[1] + prior[0] * mean)
     strength = 0.0 if prior is None else _PRIOR_ROWS / rows
     start: NDArray[np.float64] = np.array([slope, constant])
-    at = _newton(inputs, told, w, start, strength)
+    at = _newton(inputs, soft, w, start, strength)
     if at[0] <= 0:
         return 0.0, flat if prior is None else float(at[1])
     return float(at[0] / spread), float(at[1] - at[0] * mean / spread)
@@ -104,7 +140,7 @@ def calibrate_two(
 
 def _newton(
     inputs: NDArray[np.float64],
-    told: NDArray[np.float64],
+    soft: NDArray[np.float64],
     w: NDArray[np.float64],
     start: NDArray[np.float64],
     strength: float,
@@ -113,12 +149,12 @@ def _newton(
 
     def loss(free: NDArray[np.float64]) -> float:
         power = free @ inputs
-        return float(w @ (np.logaddexp(0.0, power) - told * power) + 0.5 * strength * np.square(free - start).sum())
+        return float(w @ (np.logaddexp(0.0, power) - soft * power) + 0.5 * strength * np.square(free - start).sum())
 
     at, value = start, loss(start)
     for _ in range(_ROUNDS):
         chance = expit(at @ inputs)
-        slope = inputs @ (w * (chance - told)) + strength * (at - start)
+        slope = inputs @ (w * (chance - soft)) + strength * (at - start)
         curved = (inputs * (w * chance * (1.0 - chance))) @ inputs.T + (strength + 1e-12) * np.eye(2)
         step = np.linalg.solve(curved, slope)
         while (now := loss(at - step)) > value and np.abs(step).max() > _ENOUGH:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
@@ -30,7 +30,7 @@ _OF_BANK = (
     "max_features",
     "random_state",
 )
-_SCALES = (None, "exact", "paper")
+_RECIPES = (None, "paper")
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -50,16 +50,34 @@ class OverBank(CostAwareEstimator):
     max_features: float | None = field(default=None, kw_only=True)
     l1: float | None = field(default=None, kw_only=True)
     ridge: float | None = field(default=None, kw_only=True)
-    scale: str | None = field(default=None, kw_only=True)
+    recipe: str | None = field(default=None, kw_only=True)
     acquisition: str | None = field(default=None, kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
+    _printed_only: ClassVar[tuple[str, ...]] = ("l1",)  # settings without effect on the default recipe
+    _default_only: ClassVar[tuple[str, ...]] = ("ridge", "acquisition")  # without effect on what the paper prints
+
+    @property
+    def _as_printed(self) -> bool:
+        """Check the recipe, and that every setting has an effect on it."""
+        if self.recipe not in _RECIPES:
+            raise ParameterError(f"recipe: expected None or 'paper', got {self.recipe!r}")
+        printed = self.recipe == "paper"
+        for name in self._default_only if printed else self._printed_only:
+            self._refuse(name, "recipe='paper'" if printed else "the default recipe, only with recipe='paper'")
+        return printed
+
+    def _refuse(self, name: str, reason: str) -> None:
+        """Refuse a setting that would have no effect."""
+        if getattr(self, name) is not None:
+            raise ParameterError(f"{name}: has no effect with {reason}")
+
     def _acquisition(self) -> str:
         """Check how prices are paid; the paper's are paid by the learner."""
         if self.acquisition is None:
-            return "learner" if self.scale == "paper" else "path"
+            return "learner" if self.recipe == "paper" else "path"
         check_acquisition(self.acquisition)
         return str(self.acquisition)
 
@@ -68,8 +86,6 @@ class OverBank(CostAwareEstimator):
         check_sizes(data.train)
         if data.valid is not None:
             check_sizes(data.valid, "_val")
-        if self.scale not in _SCALES:
-            raise ParameterError(f"scale: expected 'exact' or 'paper', got {self.scale!r}")
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
         check_number("verbose", self.verbose, whole=True)

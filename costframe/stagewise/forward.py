@@ -1,4 +1,4 @@
-"""Finds learners worth keeping by taking them up one at a time, where a relaxation sees all or nothing."""
+"""Finds learners worth keeping by adding them one at a time, where a relaxation sees all or nothing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from costframe.core.cost.sampled_prices import SampledPrices
     from costframe.stagewise.normal import NormalEquations
 
-__all__ = ["take_up"]
+__all__ = ["forward_select"]
 
-_PATIENCE = 50  # learners taken up without finding anything better
+_PATIENCE = 50  # learners added without finding anything better
 
 
-def take_up(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDArray[np.bool_]:
+def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDArray[np.bool_]:
     """Return which outputs to keep, bool (C,): the best of supports that each hold one more than the one before.
 
     The next output is the one that lowers loss + ridge by most beyond what it buys anew; where none is worth it, the

@@ -1,4 +1,4 @@
-"""Forward selection compiled: a pivoted Cholesky factorization that pays, by sets of rows, for what it takes up."""
+"""Forward selection compiled: a pivoted Cholesky factorization that pays, by sets of rows, for what it adds."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ def _next_row(row: F8, factor: F8, known: int, at: int) -> None:
 
 
 @kernel
-def _take(row: F8, at: int, left: F8, right: F8) -> None:
+def _add_row(row: F8, at: int, left: F8, right: F8) -> None:
     """Turn a row of what is left of the Gram matrix into one of the factor; update what is left.
 
-    What it says of outputs taken up already is not used, and so the ridge is not added at `at`.
+    Its entries for outputs that are in already are not used, and so the ridge is not added at `at`.
     """
     root = np.sqrt(left[at])
     step = right[at] / root
@@ -142,7 +142,7 @@ def select_forward(
     gram: F8, right: F8, ridge: float, first: I8, output: I8, price: F8, reads: U8, paid: U8, mass: F8, offers: F8,
     patience: int, support: B1,
 ) -> None:  # fmt: skip
-    """Set support; `right`, `paid` and `offers` are used up. See `costframe.stagewise.forward.take_up`.
+    """Set support; `right`, `paid` and `offers` are used up. See `costframe.stagewise.forward.forward_select`.
 
     `first` and `output` are the member matrix of the groups, `offers` what each output costs at the beginning.
     """
@@ -165,7 +165,7 @@ def select_forward(
             factor = longer
         factor[known] = gram[at]
         _next_row(factor[known], factor, known, at)
-        _take(factor[known], at, left, right)
+        _add_row(factor[known], at, left, right)
         closed[at] = True
         bought = entries[of_output[at] : of_output[at + 1]]
         _buy(bought, group, first, output, price, reads, paid, mass, closed, offers)

@@ -47,7 +47,7 @@ class NormalEquations:
         mean, target_mean = outputs.mean(w), w @ y
         y = y - target_mean
         with blas_together(int(np.count_nonzero(w)), len(mean)):
-            gram, right = outputs.less(mean).products(w, y)
+            gram, right = outputs.centered(mean).products(w, y)
         return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
 
     @property

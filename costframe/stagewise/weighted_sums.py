@@ -66,23 +66,23 @@ class WeightedSums:
         changed = self.weight - wanted > _SAME * wanted
         counted = np.where(changed, wanted, np.maximum(self.weight, wanted))
         if changed.sum() < np.count_nonzero(counted) and not (counted > self.weight).any():
-            normal = self._less(self.weight - counted, counted)
+            normal = self._subtract(self.weight - counted, counted)
             enough = counted.sum() * np.diag(normal.gram) > _LEFT * self.begun
             if enough[self.normal.varies].all():
                 return evolve(self, weight=counted, normal=normal)
             del normal  # before it is made anew: it is large
         return evolve(WeightedSums.of(self.outputs, self.target, counted), first=self.first)
 
-    def _less(self, lost: NDArray[np.float64], left: NDArray[np.float64]) -> NormalEquations:
+    def _subtract(self, lost: NDArray[np.float64], left: NDArray[np.float64]) -> NormalEquations:
         """Turn sums S about means m over weights W into those about means m + c over weights W - V.
 
         They are S - sum_i v_i (h_i - m) (h_i - m)' - (W - V) c c'.
         """
         before, total = self.weight.sum(), left.sum()
-        about = self.outputs.less(self.normal.mean)
+        about = self.outputs.centered(self.normal.mean)
         target_mean = left @ self.target / total
         y = self.target - target_mean
-        firsts = about.back(left[:, np.newaxis] * np.hstack([np.ones((len(left), 1)), y])) / total
+        firsts = about.rmatvec(left[:, np.newaxis] * np.hstack([np.ones((len(left), 1)), y])) / total
         moved, right = firsts[:, 0], firsts[:, 1:]
         gram = about.gram(lost)
         for begin in range(0, len(gram), _BLOCK):

@@ -78,7 +78,7 @@ class BankOutputs:
         """Keep some rows, by number or by mask."""
         return evolve(self, codes=self.codes[chosen], dense=self.dense[chosen])
 
-    def less(self, shift: NDArray[np.float64]) -> BankOutputs:
+    def centered(self, shift: NDArray[np.float64]) -> BankOutputs:
         """Subtract a number from each output: float64 (C,)."""
         return evolve(self, values=self.values - shift[:, np.newaxis])
 
@@ -94,7 +94,7 @@ class BankOutputs:
             found[rows] = block @ weights
         return found
 
-    def back(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' V: float64 (C,) for values (n,), or (C, M) for (n, M)."""
         found = np.zeros((self.shape[1], *values.shape[1:]))
         for rows, block in self._blocks(np.ones(self.shape[0])):
@@ -126,7 +126,7 @@ class BankOutputs:
 
     def mean(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted mean of each output: float64 (C,), for weights (n,)."""
-        return np.asarray(self.back(weight) / weight.sum())
+        return np.asarray(self.rmatvec(weight) / weight.sum())
 
     def comparisons(
         self, bank: WeakLearnerBank, split: NDArray[np.float64], weight: NDArray[np.float64]

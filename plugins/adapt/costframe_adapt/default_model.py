@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from costframe.stagewise.banks import dearer_copies
+from costframe.stagewise.banks import dominated_duplicates
 from costframe.training.held_out import split_off
 from costframe.trees.boosting.boost import boost
 from costframe.trees.boosting.losses import loss_for
@@ -48,7 +48,7 @@ def boost_plainly(
         The model, and its rounds: those with the least loss on held-out rows, if there are any.
     """
     loss, prices = loss_for(data.n_classes), NoPrices()
-    read = ~dearer_copies(rows.X, data.prices)
+    read = ~dominated_duplicates(rows.X, data.prices)
     grow = tree_grower(bin_rows(rows, n_threads), rows, TREES, n_threads, features=read)
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
     ensemble, best = boost(

@@ -1,156 +1,92 @@
-"""From a bank and rows to a cascade as a stage tree: initialized, optimized, and the best of both."""
+"""Cronus as its paper prints it: Algorithm 2 starts a cascade, and Algorithm 1 minimizes eq. 8 over it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
+from scipy.special import expit
 
-from costframe.stagewise.banks import outputs_on
-from costframe.stagewise.pricing import Pricing
-from costframe.stagewise.seen import SeenRows
-from costframe.training.held_out import halves
-from costframe_cronus.cascade import initialize
-from costframe_cronus.choose import MOST_LEARNERS, MOST_ROWS, choose
-from costframe_cronus.judge import Judge
-from costframe_cronus.optimize import at_supports, cyclic
-from costframe_cronus.own_order import in_own_order
-from costframe_cronus.tree import as_stage_tree
+from costframe.stagewise.cycle import cycle
+from costframe.stagewise.fitting import groups_in_loss
+from costframe.stagewise.objective import RelaxedObjective
+from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
+from costframe.stagewise.soft_tree import SoftTree, WeightedSum
+from costframe.stagewise.thresholds import passing_threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import Rows, TrainingData
-    from costframe_cronus.cascade import CascadeSettings
-    from costframe_cronus.chain import Chain
-    from costframe_cronus.optimize import Step
+    from costframe.core.cost.groups import PricedGroups
+    from costframe.stagewise.bank_rows import BankRows
+    from costframe.stagewise.cycle import Step
+    from costframe.stagewise.losses import Loss
+    from costframe_cronus.settings import CascadeSettings
 
-__all__ = ["OPTIMIZATIONS", "Trained", "train_cronus"]
+__all__ = ["PAPER_CHOICES", "finish", "initialize", "optimize"]
 
-OPTIMIZATIONS = ("full", "cyclic", "none")
+PAPER_CHOICES = {"l1": (0.0, 1e-4, 1e-3), "l1_last": (0.0, 1e-4, 1e-3)}  # section 3.4: by the start alone
+REJECTED = -1.0  # the answer to rejected rows
 
-
-@frozen(eq=False)
-class Trained:
-    """A cascade as a stage tree, and the accepted steps that led there."""
-
-    tree: StageTree
-    steps: tuple[Step, ...]
+_CYCLES = 100
+_NOBODY = 1e-12  # a share of the rows that is taken for none
 
 
-def train_cronus(
-    data: TrainingData,
-    seen: Rows,
-    bank: WeakLearnerBank,
-    own: NDArray[np.float64] | None,
-    settings: CascadeSettings,
-    free: Collection[str],
-    optimization: str,
-    n_jobs: int | None,
-) -> Trained:
-    """Train a cascade. What labels mean to it, and what kind of answers it gives, is decided here and nowhere else.
-
-    Labels are two classes, or targets from -1 to 1. Answers of classes are calibrated; those of targets rank, and rows
-    that are rejected stand below all others, those rejected first lowest.
+def optimize(
+    rows: BankRows, loss: Loss, prices: PricedGroups, start: SoftTree, settings: CascadeSettings, steps: list[Step]
+) -> SoftTree:
+    """Algorithm 1: minimize eq. 8 over one stage at a time, by turns with the auxiliaries of eq. 11, until it stays.
 
     Parameters
     ----------
-    data : TrainingData
-    seen : Rows
-        To calibrate and choose by.
-    bank : WeakLearnerBank
-    own : float64 (C,), optional
-        Weights of a model whose bank this is.
+    rows : BankRows
+    loss : Loss
+    prices : PricedGroups
+        In units of cost.
+    start : SoftTree
     settings : CascadeSettings
-    free : collection of str
-        Which of them are to be chosen.
-    optimization : {"full", "cyclic", "none"}
-    n_jobs : int or None
+    steps : list of Step
+        Accepted steps are appended.
     """
-    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = _judge(data, data.train.subsample(MOST_ROWS), few, settings, n_jobs)
-    settings = choose(
-        settings, free, sample, _judge(data, seen.subsample(MOST_ROWS), few, settings, n_jobs, halve=True)
+    rho = _rho(settings)[-len(start) :]  # a start may end early
+    eq_8 = RelaxedObjective.of_chain(rows, loss, groups_in_loss(prices, settings.tradeoff), rho, settings.steepness)
+    return cycle(eq_8, start, _CYCLES, steps)
+
+
+def initialize(rows: BankRows, prices: PricedGroups, settings: CascadeSettings) -> SoftTree:
+    """Algorithm 2: fit stage after stage as if it were the last (eqs. 13 and 14), each to pass on 1 - epsilon."""
+    passes, bought = np.ones(len(rows.target)), np.zeros(len(prices.price))
+    stages: list[WeightedSum] = []
+    thresholds: list[float] = []
+    for k, rho in enumerate(_rho(settings)):
+        reach = float(rows.share @ passes)  # d_k
+        if reach < _NOBODY:
+            break
+        inflated = groups_in_loss(prices, settings.tradeoff_at(k))
+        stages.append(relaxed_fit(rows, passes, inflated, float(rho), bought, reach))
+        bought = bought + reach**2 * energies(prices, stages[k].weights)  # a of eq. 12
+        if k < settings.n_stages - 1:
+            scores = stages[k].scores(rows.outputs)[:, 0]
+            theta = passing_threshold(scores, rows.share * passes, 1 - settings.rejected, settings.steepness)
+            passes = passes * expit(settings.steepness * (scores - theta))
+            thresholds.append(theta)
+    return SoftTree.chain(
+        np.array([stage.weights[:, 0] for stage in stages]),
+        np.array([stage.constant[0] for stage in stages]),
+        np.array(thresholds[: len(stages) - 1]),
     )
-    train = _judge(data, data.train, bank, settings, n_jobs)
-    judge = _judge(data, seen, bank, settings, n_jobs, halve=True)
-    steps: list[Step] = []
-    start = initialize(train.rows, train.pricing.at, settings)
-    chain = start.chain
-    if optimization == "cyclic":
-        chain = cyclic(chain, train, settings, start.scale, steps)
-    elif optimization == "full":
-        chain = _best(chain, own, train, judge, settings, steps)
-    return Trained(as_stage_tree(bank, chain, judge.links(chain), settings.steepness), tuple(steps))
 
 
-def _best(
-    start: Chain,
-    own: NDArray[np.float64] | None,
-    train: Judge,
-    judge: Judge,
-    settings: CascadeSettings,
-    steps: list[Step],
-) -> Chain:
-    """Return what is best across the halves of the rows to choose by, and on all of them no worse than the start."""
-    limit = judge.measure(start).total
-    best, least = start, judge.across(start, place=False)
-    for candidate, place in _candidates(start, own, train, judge, settings, steps):
-        found = judge.place_thresholds(candidate) if place else candidate
-        total = judge.across(candidate, place=place)
-        if total < least and judge.measure(found).total <= limit:
-            best, least = found, total
-    return best
+def finish(tree: SoftTree, rows: BankRows) -> SoftTree:
+    """Set next to zero weights to zero, leave out stages without any, and answer -1 to the rows that are rejected."""
+    tree = drop_zeros(tree, rows)
+    empty = ~tree.used.any(axis=1) & tree.topology.routes
+    passing: NDArray[np.float64] = np.where(tree.intercept[:, 0] > tree.threshold, -np.inf, np.inf)
+    tree = tree.with_threshold(np.where(empty, passing, tree.threshold)).without_idle_routes()
+    for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
+        tree = tree.with_leaf(node, WeightedSum(np.zeros(tree.weights.shape[1:]), np.array([REJECTED])))
+    return tree
 
 
-def _candidates(
-    start: Chain,
-    own: NDArray[np.float64] | None,
-    train: Judge,
-    judge: Judge,
-    settings: CascadeSettings,
-    steps: list[Step],
-) -> Iterator[tuple[Chain, bool]]:
-    """Yield what to choose from, and whether its thresholds are to be placed."""
-    single = evolve(settings, n_stages=1, verbose=0)
-    yield initialize(train.rows, train.pricing.at, single).chain, False
-    starts = [start]
-    if own is not None:
-        prices = train.pricing.at(train.rows.share)
-        starts.append(in_own_order(train.rows, own, prices, settings.n_stages))
-        yield starts[-1].without_idle_stages(), False
-    for one in starts:
-        yield one, True
-        placed = judge.place_thresholds(one)
-        for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
-            yield at_supports(begin, train, judge, settings.ridge, steps), True
-
-
-def _judge(
-    data: TrainingData,
-    rows: Rows,
-    bank: WeakLearnerBank,
-    settings: CascadeSettings,
-    n_jobs: int | None,
-    *,
-    halve: bool = False,
-) -> Judge:
-    outputs = outputs_on(bank, rows.X, n_jobs)
-    target = np.asarray(2.0 * rows.y - 1.0 if data.n_classes else rows.y)
-    more = _emphasis(target, settings.positive_weight) * rows.weight
-    seen = SeenRows(outputs, target, rows.weight, more / more.sum())
-    pricing = Pricing.of(bank, data.prices, rows, outputs, settings.acquisition)
-    codes = rows.y if data.n_classes else None
-    half = halves(rows, data) if halve else None
-    return Judge(seen, pricing, codes, half, settings.tradeoff, settings.steepness)
-
-
-def _emphasis(target: NDArray[np.float64], positive_weight: float) -> NDArray[np.float64]:
-    """Return what the loss of each row is multiplied by: 1 at target -1, w+ at 1, and in between."""
-    share = (target + 1.0) / 2.0
-    return np.asarray(positive_weight * share + (1.0 - share))
+def _rho(settings: CascadeSettings) -> NDArray[np.float64]:
+    return np.append(np.full(settings.n_stages - 1, settings.l1), settings.l1_last)

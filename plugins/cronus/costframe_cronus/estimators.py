@@ -6,23 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from costframe.core.checks import resolve
-from costframe.core.errors import DataError, ParameterError
-from costframe.stagewise.banks import own_weights
+from costframe.core.checks import check_flag, resolve
+from costframe.core.errors import DataError
+from costframe.stagewise.banks import ensemble_weights
 from costframe.stagewise.estimator import OverBank
-from costframe.stagewise.relaxing import Reweighting
+from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.reweighted import train_reweighted
-from costframe.stagewise.single_stage import USUAL_RIDGE
 from costframe.stagewise.systems import blas_for
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe.training.held_out import split_off
-from costframe_cronus.cascade import CascadeSettings
-from costframe_cronus.choose import CHOICES, PAPER_CHOICES
-from costframe_cronus.cronus import OPTIMIZATIONS, train_cronus
+from costframe_cronus.by_exact_cost import CHOICES
+from costframe_cronus.cronus import PAPER_CHOICES
 from costframe_cronus.grades import with_targets
+from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.train import train_cronus
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
+    from costframe.stagewise.cycle import Step
     from costframe.training.data import TrainingData
 
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
@@ -32,14 +33,16 @@ class _Reweighted(OverBank):
     """Trains the single stage."""
 
     def _train(self, data: TrainingData) -> StageTree:
-        settings = Reweighting(
-            tradeoff=float(self.tradeoff), l1=resolve("l1", self.l1, 0.0), paper_scale=self.scale == "paper"
-        )
-        ridge = resolve("ridge", self.ridge, None, strict=True)
-        acquisition = self._acquisition()
-        bank = self._bank(data)
+        more: dict[str, Any] = {
+            "ridge": resolve("ridge", self.ridge, None, strict=True),
+            "l1": resolve("l1", self.l1, 0.0),
+            "as_printed": self._as_printed,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+        }
+        acquisition, bank = self._acquisition(), self._bank(data)
         with blas_for(len(data.train), int(bank.widths.sum())):
-            return train_reweighted(data, bank, settings, ridge, acquisition, self.n_jobs, self.verbose)
+            return train_reweighted(data, bank, float(self.tradeoff), acquisition, **more)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -62,16 +65,17 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
         For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
         ones most (`costframe.trees.boosting.banks`); for "cart" and "xgboost", whose trees read a tenth of the
         columns, or three, by default, see `costframe.train_bank`.
+    recipe : "paper", optional
+        Trains the minimizer of eq. 7 and nothing more, priced by the learner, for two classes or numbers; probabilities
+        are then sigmoid(2 f). By default learners are selected and removed by exact cost.
     l1 : float, optional
-        rho, 0 by default.
+        rho of eq. 7, 0 by default; with `recipe="paper"`.
     ridge : float, optional
-        Of the last fit on the learners kept, in units of their median variance. By default chosen on validation data,
-        or 0.01 where there are none.
-    scale : {"exact", "paper"}, optional
-        "exact" (the default) scales the relaxed cost once, to be the exact cost of the fit without prices, so that
-        `tradeoff` keeps its meaning; "paper" leaves it as it is.
+        Of the fit on the learners kept, in units of their median variance; by default chosen on validation data, or
+        0.01 where there are none. Not with `recipe="paper"`.
     acquisition : {"path", "learner"}, optional
-        Whether trees are to acquire features split by split, the default, or all of them before they are evaluated.
+        Whether trees are to acquire features split by split, the default, or all of them before they are evaluated. Not
+        with `recipe="paper"`.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int, optional
@@ -100,7 +104,7 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
 @define(slots=False, eq=False, repr=False)
 class _Cascade(OverBank):
-    """Trains a cascade; what is asked of its answers is for `train_cronus` to know."""
+    """Trains a cascade."""
 
     n_stages: int | None = field(default=None, kw_only=True)
     rejected: float | None = field(default=None, kw_only=True)
@@ -108,63 +112,71 @@ class _Cascade(OverBank):
     positive_weight: float | None = field(default=None, kw_only=True)
     steepness: float | None = field(default=None, kw_only=True)
     l1_last: float | None = field(default=None, kw_only=True)
-    optimize: str | None = field(default=None, kw_only=True)
+    optimize: bool | None = field(default=None, kw_only=True)
+
+    _printed_only = ("l1", "l1_last")
 
     def _train(self, data: TrainingData) -> StageTree:
+        as_printed = self._as_printed
         settings = CascadeSettings(
             tradeoff=float(self.tradeoff),
             n_stages=resolve("n_stages", self.n_stages, 10, low=1, whole=True),
             rejected=resolve("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
             inflation=resolve("inflation", self.inflation, 1.3, low=1),
             steepness=resolve("steepness", self.steepness, 50.0, strict=True),
+            positive_weight=resolve("positive_weight", self.positive_weight, 3.5, strict=True),
             l1=resolve("l1", self.l1, 0.0),
             l1_last=resolve("l1_last", self.l1_last, 0.0),
             ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
-            paper_scale=self.scale == "paper",
-            positive_weight=resolve("positive_weight", self.positive_weight, 3.5, strict=True),
-            acquisition=self._acquisition(),
-            verbose=self.verbose,
         )
-        if self.optimize not in (None, *OPTIMIZATIONS):
-            raise ParameterError(f"optimize: expected one of {', '.join(OPTIMIZATIONS)}, got {self.optimize!r}")
-        data, seen = split_off(data)
+        optimize, acquisition = self.optimize is None or check_flag("optimize", self.optimize), self._acquisition()
+        data, held_out = split_off(data)
         bank = self._bank(data)
-        own = own_weights(self.bank, bank)
+        own = None if as_printed else ensemble_weights(self.bank, bank)
         free = [name for name in ("steepness", *CHOICES, *PAPER_CHOICES) if getattr(self, name) is None]
+        steps: list[Step] = []
         with blas_for(len(data.train), int(bank.widths.sum())):
-            trained = train_cronus(data, seen, bank, own, settings, free, self.optimize or "full", self.n_jobs)
-        self.steps_ = trained.steps
-        return trained.tree
+            tree = train_cronus(
+                data, held_out, bank, own, settings, free, as_printed=as_printed, optimize=optimize,
+                acquisition=acquisition, n_jobs=self.n_jobs, verbose=self.verbose, steps=steps,
+            )  # fmt: skip
+        self.steps_: tuple[Step, ...] = tuple(steps)
+        return tree
 
 
 @define(slots=False, eq=False, repr=False)
 class CronusClassifier(CostAwareClassifier, _Cascade):
     """A cascade for two classes, of which the second is rare: early stages reject rows that are surely of the first.
 
-    Stages are fitted one after another (Algorithm 2) and then moved together, by validation data, or else by a fifth of
-    the rows, which is held out. A rejected row is answered by the scores of the stage that rejects it, which cost
-    nothing more.
+    Stages are fitted one after another and then moved together, by exact cost, and chosen by validation data, or else
+    by a fifth of the rows, which is held out. A rejected row is answered by the scores of the stage that rejects it,
+    which cost nothing more.
 
     Parameters
     ----------
     n_stages : int, optional
         K, 10 by default; stages that decide nothing are left out.
     rejected : float, optional
-        epsilon in (0, 1), the share of a stage's rows that it rejects at first; by default chosen: 0.15, 0.3 or 0.5.
+        epsilon in (0, 1), the share of a stage's rows that it rejects at first; by default chosen: 0.15, 0.3 or
+        0.5, and with `recipe="paper"` 0.15.
     inflation : float, optional
         delta >= 1: stage k is fitted at lambda delta^(K-k); 1.3 by default.
     positive_weight : float, optional
         What the loss of a row of the second class is multiplied by, in training; 3.5 by default.
     steepness : float, optional
-        gamma, how sharply stages divide rows in training; by default 50 over the deviation of one stage's scores.
+        gamma, how sharply stages divide rows in training; by default 50 over the deviation of one stage's scores,
+        and 50 with `recipe="paper"`.
+    recipe : "paper", optional
+        Trains what the paper prints and nothing more: eq. 8 by Algorithm 1 from the start of Algorithm 2, priced by the
+        learner; rejected rows answer -1, and probabilities are sigmoid(2 f) of the answer f.
     l1, l1_last : float, optional
-        rho of all stages but the last, and of the last; by default 0, and with `scale="paper"` chosen: 0, 1e-4 or 1e-3.
+        rho of all stages but the last, and of the last, with `recipe="paper"`; by default chosen: 0, 1e-4 or 1e-3.
     ridge : float, optional
         Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
-    optimize : {"full", "cyclic", "none"}, optional
-        "none" leaves the initialization, "cyclic" is Algorithm 1 as printed, which ends dearer. "full", the default,
-        moves thresholds and weights by exact cost, and is never worse on the rows it chooses by.
-    costs, tradeoff, bank, scale, acquisition, class_weight, random_state, n_jobs, verbose, and settings of the bank
+    optimize : bool, optional
+        False leaves the cascade as it starts: as printed, after Algorithm 2. By default thresholds and weights then
+        move, and the model is no worse than the start on the rows that choose it.
+    costs, tradeoff, bank, acquisition, class_weight, random_state, n_jobs, verbose, and settings of the bank
         As for `ReweightedClassifier`.
 
     Attributes
@@ -172,8 +184,7 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     predictor_ : StageTree
         A chain of routes, each with an answer for what it rejects.
     steps_ : tuple of Step
-        Accepted steps of "cyclic", or of the second phase of "full" from each start: objective, mean loss, exact
-        expected cost.
+        Accepted steps of Algorithm 1, with `recipe="paper"`.
     classes_ : ndarray (2,)
     """
 
@@ -209,9 +220,9 @@ class CronusRanker(CostAwareRanker, _Cascade):
     positive_weight : float, optional
         What the loss of a row of target 1 is multiplied by, in training; 3.5 by default. That of target -1 counts once,
         others in between.
-    n_stages, rejected, inflation, steepness, l1, l1_last, ridge, optimize
+    n_stages, rejected, inflation, steepness, recipe, l1, l1_last, ridge, optimize
         As for `CronusClassifier`.
-    costs, tradeoff, bank, scale, acquisition, random_state, n_jobs, verbose, and settings of the bank
+    costs, tradeoff, bank, acquisition, random_state, n_jobs, verbose, and settings of the bank
         As for `ReweightedClassifier`.
 
     Attributes

@@ -8,23 +8,24 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.bank_rows import BankRows
+from costframe.stagewise.evaluation import Evaluation
+from costframe.stagewise.losses import Logistic, Squared
 from costframe.stagewise.pricing import Pricing
-from costframe.stagewise.seen import SeenRows
+from costframe.stagewise.soft_tree import SoftTree
 from costframe.training.data import Rows
-from costframe_cronus.chain import Chain
-from costframe_cronus.judge import Judge
 
 
-def seen_rows(outputs, target, weight, emphasis=1.0):
+def bank_rows(outputs, target, weight, emphasis=1.0):
     """Rows whose loss counts `emphasis` times their weight."""
     more = weight * emphasis
-    return SeenRows(outputs, target, weight, more / more.sum())
+    return BankRows(outputs, target.reshape(len(target), -1), weight, more / more.sum())
 
 
 def plain_rows(H, target, weight, emphasis=1.0):
     """Rows whose outputs are given as a matrix."""
     bank = cf.WeakLearnerBank.columns([f"x{f}" for f in range(H.shape[1])])
-    return seen_rows(BankOutputs.of(bank, H), target, weight, emphasis)
+    return bank_rows(BankOutputs.of(bank, H), target, weight, emphasis)
 
 
 def whole(groups):
@@ -32,16 +33,15 @@ def whole(groups):
     return lambda _: SampledPrices.whole(groups)
 
 
-def judge_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weight=None, classes=True, steepness=50.0):
-    """Measure on labels of two classes, or on targets from -1 to 1."""
+def evaluation_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weight=None, classes=True):
+    """Measure on labels of two classes by cross-entropy, or on targets from -1 to 1 by emphasized squares."""
     weight = np.ones(len(X)) if weight is None else weight
     rows = Rows(X, y, weight)
     outputs, target = BankOutputs.of(bank, X), 2.0 * y - 1.0 if classes else y
     pricing = Pricing.of(bank, costs.select(NAMES), rows, outputs, acquisition)
-    emphasis = np.where(target > 0, 3.5, 1.0)
-    return Judge(
-        seen_rows(outputs, target, weight, emphasis), pricing, y if classes else None, None, tradeoff, steepness
-    )
+    emphasis = 1.0 if classes else np.where(target > 0, 3.5, 1.0)
+    rows = bank_rows(outputs, target, weight, emphasis)
+    return Evaluation(rows, pricing, Logistic() if classes else Squared(), tradeoff)
 
 
 def problem(seed, n=25, d=4, n_stages=3, steepness=4.0):
@@ -52,7 +52,7 @@ def problem(seed, n=25, d=4, n_stages=3, steepness=4.0):
     rows = plain_rows(H, target, w, np.where(target > 0, 3.5, 1.0))
     member = np.vstack([np.eye(d), rng.random((2, d)) < 0.6]).astype(float)
     groups = PricedGroups(sparse.csr_array(member), rng.choice([0.0, 0.05, 0.3], d + 2))
-    chain = Chain(0.5 * rng.standard_normal((n_stages, d)), 0.3 * rng.standard_normal(n_stages),
+    chain = SoftTree.chain(0.5 * rng.standard_normal((n_stages, d)), 0.3 * rng.standard_normal(n_stages),
                   0.5 * rng.standard_normal(n_stages - 1))  # fmt: skip
     return H, rows, groups, chain, steepness
 

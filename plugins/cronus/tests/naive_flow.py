@@ -11,8 +11,8 @@ def sigma(z):
 def scores(H, chain):
     return [
         [
-            chain.intercept[k] + sum(b * h for b, h in zip(beta, row, strict=True))
-            for k, beta in enumerate(chain.weights)
+            chain.intercept[k, 0] + sum(b * h for b, h in zip(beta, row, strict=True))
+            for k, beta in enumerate(chain.weights[:, :, 0])
         ]
         for row in H
     ]
@@ -32,8 +32,10 @@ def loss(H, rows, chain, steepness):
     """1/2 sum_i w_i sum_k q_i^k (y_i - s_i^k)^2, weights of sum one."""
     total = 0.0
     for i, row in enumerate(scores(H, chain)):
-        _, q = flow(row, chain.threshold, steepness)
-        total += rows.in_mean[i] * sum(0.5 * (rows.target[i] - s) ** 2 * part for s, part in zip(row, q, strict=True))
+        _, q = flow(row, chain.threshold[:-1], steepness)
+        total += rows.loss_weight[i] * sum(
+            0.5 * (rows.target[i, 0] - s) ** 2 * part for s, part in zip(row, q, strict=True)
+        )
     return total
 
 
@@ -41,7 +43,7 @@ def reach(H, rows, chain, steepness):
     """d_k, the share of the rows that come to each stage."""
     total = [0.0] * len(chain.weights)
     for i, row in enumerate(scores(H, chain)):
-        p, _ = flow(row, chain.threshold, steepness)
+        p, _ = flow(row, chain.threshold[:-1], steepness)
         for k, part in enumerate(p):
             total[k] += rows.weight[i] / sum(rows.weight) * part
     return total
@@ -55,11 +57,14 @@ def root(square, floor):
 def eq_8(H, rows, groups, chain, l1, steepness, floor):
     """The relaxed objective, roots floored."""
     d, total = reach(H, rows, chain, steepness), loss(H, rows, chain, steepness)
-    for rho, beta in zip(l1, chain.weights, strict=True):
+    for rho, beta in zip(l1, chain.weights[:, :, 0], strict=True):
         total += rho * sum(root(b**2, floor) for b in beta)
     for price, members in zip(groups.price, groups.member.toarray(), strict=True):
         inside = sum(
-            (d[k] * b) ** 2 for k, beta in enumerate(chain.weights) for b, on in zip(beta, members, strict=True) if on
+            (d[k] * b) ** 2
+            for k, beta in enumerate(chain.weights[:, :, 0])
+            for b, on in zip(beta, members, strict=True)
+            if on
         )
         total += price * root(inside, floor)
     return total
@@ -69,7 +74,7 @@ def expected_cost(H, rows, costs, chain, steepness):
     """sum_i sum_k p_i^k a_ik, rows counting by their weight."""
     total = 0.0
     for i, row in enumerate(scores(H, chain)):
-        p, _ = flow(row, chain.threshold, steepness)
+        p, _ = flow(row, chain.threshold[:-1], steepness)
         total += rows.weight[i] / sum(rows.weight) * sum(part * a for part, a in zip(p, costs[i], strict=True))
     return total
 

@@ -3,7 +3,7 @@
 import naive_cronus
 import numpy as np
 import pytest
-from cronus_cases import COSTS, NAMES, boosted, seen_rows, table, whole
+from cronus_cases import COSTS, NAMES, bank_rows, boosted, table, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
@@ -13,15 +13,18 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.errors import CostframeError
 from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.fitting import fit_at_price
+from costframe.stagewise.flow import Flow
 from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.printed import energies
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.relaxing import Reweighting, relax
-from costframe.stagewise.single_stage import reweight
+from costframe.stagewise.relaxing import relax
+from costframe.stagewise.stages import as_stage_tree
+from costframe.stagewise.thresholds import passing_threshold
+from costframe.stagewise.topology import Topology
 from costframe_cronus import CronusClassifier
-from costframe_cronus.cascade import CascadeSettings, initialize
-from costframe_cronus.flow import Flow
-from costframe_cronus.thresholds import threshold_for
-from costframe_cronus.tree import as_stage_tree
+from costframe_cronus.by_exact_cost import initialize
+from costframe_cronus.settings import CascadeSettings
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +36,19 @@ def bank():
 def started(bank):
     X, y = table(1, 1500)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    rows = seen_rows(BankOutputs.of(bank, X), 2.0 * y - 1, weight, np.where(y == 1, 3.5, 1))
+    rows = bank_rows(BankOutputs.of(bank, X), 2.0 * y - 1, weight, np.where(y == 1, 3.5, 1))
     groups = PricedGroups.of_bank(bank, COSTS.select(NAMES))
     chosen = CascadeSettings(tradeoff=2e-3, n_stages=5, rejected=0.3)
-    chain = initialize(rows, whole(groups), chosen).chain
-    passes = Flow.of(chain.scores(rows), chain.threshold, 50.0).passes
+    chain = initialize(rows, whole(groups), chosen)
+    passes = Flow.of(Topology.chain(len(chain)), chain.scores(rows)[:, :, 0], chain.threshold, 50.0).passes
     return X, weight, rows, groups, chain, passes
 
 
 def test_each_stage_passes_its_share(started):
     _, weight, rows, _, chain, passes = started
-    assert len(chain.threshold) == len(chain.weights) - 1 >= 2
-    scores = rows.outputs.times(chain.weights.T) + chain.intercept
-    twin = naive_cronus.passes(scores, chain.threshold, 50.0)
+    assert len(chain) >= 3
+    scores = rows.outputs.times(chain.weights[:, :, 0].T) + chain.intercept[:, 0]
+    twin = naive_cronus.passes(scores, chain.threshold[:-1], 50.0)
     np.testing.assert_allclose(passes, twin, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(twin.T @ weight / weight.sum(), 0.7 ** np.arange(len(chain.weights)), rtol=1e-9)
 
@@ -53,7 +56,7 @@ def test_each_stage_passes_its_share(started):
 def test_the_exact_cost_is_the_evaluators(bank, started):
     """The 0/1 form of the cost on training rows is the soft cost that the evaluator finds, learner by learner."""
     X, weight, rows, groups, chain, passes = started
-    tree = as_stage_tree(bank, chain, [(1.0, 0.0)] * len(chain.weights), 50.0)
+    tree = as_stage_tree(bank, chain, "sigmoid", 50.0)
     report = cf.ExpectedCost(COSTS, routing="soft", acquisition="learner").evaluate(tree, X, sample_weight=weight)
     charged = RelaxedCost.chain(groups, len(chain.weights)).charged(chain.weights, rows.share @ passes)
     assert report.mean == pytest.approx(charged, rel=1e-9)
@@ -73,12 +76,12 @@ def test_of_one_stage_it_is_the_single_stage(started):
     _, weight, rows, groups, _, _ = started
     target = 2.0 * table(1, 1500)[1] - 1
     chosen = CascadeSettings(tradeoff=1e-3, n_stages=1)
-    chain = initialize(seen_rows(rows.outputs, target, weight), whole(groups), chosen).chain
+    chain = initialize(bank_rows(rows.outputs, target, weight), whole(groups), chosen)
     normal = NormalEquations.of(rows.outputs, target[:, None], weight)
-    alone = next(reweight(normal, SampledPrices.whole(groups), Reweighting(1e-3), [1e-2]))
-    np.testing.assert_allclose(chain.weights, alone.T, rtol=1e-6, atol=1e-9)
+    alone = fit_at_price(normal, SampledPrices.whole(groups), 1e-3, 1e-2)
+    np.testing.assert_allclose(chain.weights[0], alone, rtol=1e-6, atol=1e-9)
     assert chain.weights.any()
-    assert len(chain.threshold) == 0
+    assert len(chain) == 1
 
 
 @settings(max_examples=20)
@@ -94,7 +97,8 @@ def test_a_last_stage_is_the_optimum_of_eq_8(seed, before):
     normal = NormalEquations.of(BankOutputs.of(bank, H), y[:, None], w)
     earlier, d = rng.choice([0.0, 0.5, 1], (before, 4)), 0.6 ** np.arange(before + 1)
     cost = RelaxedCost.chain(groups, before + 1)
-    found = relax(normal, cost, Reweighting(1.0, rounds=3000, floor=1e-9), earlier[:, :, None], d)
+    bought = sum(share**2 * energies(groups, one[:, None]) for share, one in zip(d, earlier, strict=False))
+    found = relax(normal, groups, 0.0, bought, float(d[-1]), rounds=3000, floor=1e-9)
     value = normal.loss(found) + cost.value(np.concatenate([earlier[:, :, None], found[None]]), d)
     assert value == pytest.approx(naive_cronus.last_stage_optimum(H, y, w, groups, earlier, d), rel=2e-3, abs=1e-4)
 
@@ -103,7 +107,7 @@ def test_a_last_stage_is_the_optimum_of_eq_8(seed, before):
 def test_thresholds_pass_the_share_asked_for(seed, share, steepness):
     rng = np.random.default_rng(seed)
     scores, weight = rng.choice(rng.standard_normal(5), 20), rng.random(20) + 0.01
-    theta = threshold_for(scores, weight, share, steepness)
+    theta = passing_threshold(scores, weight, share, steepness)
     on = 1 / (1 + np.exp(-np.clip(steepness * (scores - theta), -700, 700)))
     assert np.average(on, weights=weight) == pytest.approx(share, abs=1e-6)
 
@@ -134,5 +138,6 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(CostframeError, match="y: expected two classes"):
         CronusClassifier().fit(X, np.arange(30) % 3)
     for name, value in {"n_stages": 0, "rejected": 1.0, "inflation": 0.5, "positive_weight": 0, "l1_last": -1}.items():
+        recipe = "paper" if name == "l1_last" else None
         with pytest.raises(CostframeError, match=f"{name}: expected"):
-            CronusClassifier(**{name: value}).fit(X, X[:, 0] > 0)
+            CronusClassifier(recipe=recipe, **{name: value}).fit(X, X[:, 0] > 0)

@@ -101,7 +101,7 @@ def test_of_one_stage_the_answer_is_ranked_too(bank):
 def test_of_two_grades_it_is_the_classifier_with_its_rejections_below(bank):
     """The same targets, emphasis and settings: initialized, the same stages; of rows answered together the order."""
     X, y, _ = table(1)
-    settings = {"bank": bank, "n_stages": 3, "rejected": 0.3, "ridge": 0.01, "optimize": "none"}
+    settings = {"bank": bank, "n_stages": 3, "rejected": 0.3, "ridge": 0.01, "optimize": False}
     ranker = CronusRanker(COSTS, 1e-3, relevant=2, **settings).fit(X, y, X_val=X, y_val=y)
     plain = CronusRanker(COSTS, 1e-3, **settings).fit(X, 3.0 * (y >= 2), X_val=X, y_val=y)
     classifier = CronusClassifier(COSTS, 1e-3, **settings).fit(X, y >= 2, X_val=X, y_val=y >= 2)
@@ -143,7 +143,7 @@ def test_one_stage_is_the_weighted_fit_to_its_targets(seed, relevant, positive):
         relevant=relevant,
         positive_weight=positive,
         ridge=1e-2,
-        optimize="none",
+        optimize=False,
     )
     expected = [s / (2 * (1 + abs(s))) for s in scores]
     np.testing.assert_allclose(model.fit(X, y).predict(X), expected, rtol=1e-6, atol=1e-9)

@@ -13,7 +13,7 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import CostframeError
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.plugins.registry import Registry
-from costframe.stagewise.banks import dearer_copies, usual_share
+from costframe.stagewise.banks import dominated_duplicates, usual_share
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
@@ -143,9 +143,9 @@ def test_copies_that_are_dearer_are_found():
     X = np.array([[1.0, 1.0, 1.0, 0.0, 0.0], [np.nan, np.nan, 2.0, -0.0, 0.0]])
     table = {"a": 2.0, "b": {"cost": 1.0, "needs": ["r"]}, "c": 0.0, "d": {"cost": 1, "once": 1}, "e": 1.0}
     prices = cf.CostModel.from_dict({"features": table, "resources": {"r": 0.5}}).select(tuple("abcde"))
-    assert dearer_copies(X, prices).tolist() == [False, False, False, True, False]  # r may be there anyway
+    assert dominated_duplicates(X, prices).tolist() == [False, False, False, True, False]  # r may be there anyway
     same = cf.CostModel.uniform(tuple("abcde")).select(tuple("abcde"))
-    assert dearer_copies(X, same).tolist() == [False, True, False, False, True]
+    assert dominated_duplicates(X, same).tolist() == [False, True, False, False, True]
 
 
 def test_trees_read_few_columns():
@@ -162,9 +162,12 @@ def test_trees_read_few_columns():
         ({"bank": cf.WeakLearnerBank.columns(["z"])}, "features: the bank reads 'z'"),
         ({"bank": cf.WeakLearnerBank.columns(["x0"], [])}, "bank: expected at least one learner"),
         ({"engine": "forest"}, "engine: expected one of"),
-        ({"scale": "none"}, "scale: expected 'exact' or 'paper'"),
+        ({"recipe": "none"}, "recipe: expected None or 'paper'"),
         ({"ridge": 0.0}, "ridge: expected a number > 0"),
-        ({"l1": -1}, "l1: expected a number >= 0"),
+        ({"l1": -1, "recipe": "paper"}, "l1: expected a number >= 0"),
+        ({"l1": 0.1}, "l1: has no effect with the default recipe"),
+        ({"ridge": 0.1, "recipe": "paper"}, "ridge: has no effect with recipe='paper'"),
+        ({"acquisition": "path", "recipe": "paper"}, "acquisition: has no effect"),
     ],
 )
 def test_what_makes_no_sense_is_refused(settings, words):

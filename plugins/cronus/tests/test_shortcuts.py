@@ -4,7 +4,7 @@ import naive_cronus
 import naive_linear
 import numpy as np
 import pytest
-from cronus_cases import seen_rows, whole
+from cronus_cases import bank_rows, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -13,15 +13,15 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise import relaxing, single_stage
+from costframe.stagewise import fitting, relaxing
+from costframe.stagewise.fitting import fit_at_price
 from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.printed import energies
 from costframe.stagewise.pruning import prune
-from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.relaxing import Reweighting, relax
-from costframe.stagewise.single_stage import reweight
+from costframe.stagewise.relaxing import relax
 from costframe.stagewise.weighted_sums import WeightedSums
-from costframe_cronus import cascade as cascade_module
-from costframe_cronus.cascade import CascadeSettings, initialize
+from costframe_cronus.by_exact_cost import initialize
+from costframe_cronus.settings import CascadeSettings
 
 seeds = st.integers(0, 10_000)
 
@@ -48,12 +48,14 @@ def test_the_relaxation_equals_its_naive_twin(seed, n_labels, n_before, l1, roun
     rng = np.random.default_rng(seed)
     earlier = rng.standard_normal((n_before, X.shape[1], n_labels)) * (rng.random((n_before, X.shape[1], 1)) < 0.2)
     d = 0.8 ** np.arange(n_before + 1)
-    chosen = Reweighting(1.0, l1, rounds=rounds)
-    found = relax(normal, RelaxedCost.chain(groups, n_before + 1), chosen, earlier, d)
-    twin = naive_cronus.relax(normal, groups, l1, rounds, chosen.floor, relaxing._NEGLIGIBLE, earlier, d)
+    bought = np.zeros(len(groups.price)) + sum(
+        share**2 * energies(groups, one) for share, one in zip(d, earlier, strict=False)
+    )
+    found = relax(normal, groups, l1, bought, float(d[-1]), rounds=rounds)
+    twin = naive_cronus.relax(normal, groups, l1, rounds, relaxing._FLOOR, relaxing._NEGLIGIBLE, earlier, d)
     np.testing.assert_allclose(found, twin, rtol=1e-4, atol=1e-8)
     if not n_before:
-        np.testing.assert_array_equal(found, relax(normal, RelaxedCost(groups), chosen))
+        np.testing.assert_array_equal(found, relax(normal, groups, l1, rounds=rounds))
 
 
 @settings(max_examples=40)
@@ -67,52 +69,52 @@ def test_pruning_of_groups_that_overlap_equals_its_naive_twin(seed, n_labels):
 
 
 @settings(max_examples=40)
-@given(seeds, st.sampled_from([1e-3, 0.05, 0.3, 1.0, 3.0, 1e3]), st.booleans())
-def test_what_is_hopeless_would_be_zero_anyway(seed, tradeoff, paper):
+@given(seeds, st.sampled_from([1e-3, 0.05, 0.3, 1.0, 3.0, 1e3]))
+def test_where_nothing_pays_the_fit_would_be_zero_anyway(seed, tradeoff):
     X, y, w, groups = drawn(seed, d=6, prices=(0.1, 0.2))
-    normal, chosen = NormalEquations.of(outputs_of(X), y, w), Reweighting(tradeoff, paper_scale=paper)
-    found = list(reweight(normal, SampledPrices.whole(groups), chosen, [1e-3, 1e-1]))
+    normal, prices = NormalEquations.of(outputs_of(X), y, w), SampledPrices.whole(groups)
+    found = [fit_at_price(normal, prices, tradeoff, ridge) for ridge in (1e-3, 1e-1)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(single_stage, "hopeless", lambda *_: False)
-        patient = list(reweight(normal, SampledPrices.whole(groups), chosen, [1e-3, 1e-1]))
+        patch.setattr(fitting, "nothing_pays", lambda *_: False)
+        patient = [fit_at_price(normal, prices, tradeoff, ridge) for ridge in (1e-3, 1e-1)]
     np.testing.assert_array_equal(found, patient)
 
 
 @settings(max_examples=15)
 @given(seeds, st.sampled_from([0.02, 0.1, 0.3]))
-def test_hopeless_stages_are_no_others(seed, tradeoff):
+def test_stages_where_nothing_pays_are_no_others(seed, tradeoff):
     X, y, w, groups = drawn(seed, d=6, prices=(0.1, 0.2))
     outputs, chosen = outputs_of(X), CascadeSettings(tradeoff, n_stages=4)
-    found = initialize(seen_rows(outputs, y[:, 0], w), whole(groups), chosen).chain
+    found = initialize(bank_rows(outputs, y[:, 0], w), whole(groups), chosen)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cascade_module, "hopeless", lambda *_: False)
-        patient = initialize(seen_rows(outputs, y[:, 0], w), whole(groups), chosen).chain
+        patch.setattr(fitting, "nothing_pays", lambda *_: False)
+        patient = initialize(bank_rows(outputs, y[:, 0], w), whole(groups), chosen)
     np.testing.assert_array_equal(found.weights, patient.weights)
     np.testing.assert_array_equal(found.threshold, patient.threshold)
 
 
-def test_hopeless_is_both_there_and_not():
+def test_it_may_pay_or_not():
     X, y, w, groups = drawn(0, d=6, prices=(0.1, 0.2))
     normal = NormalEquations.of(outputs_of(X), y, w)
     verdicts = [
-        single_stage.hopeless(normal, SampledPrices.whole(groups.times(factor)), 1e-2)
+        fitting.nothing_pays(normal, SampledPrices.whole(groups.times(factor)), 1e-2)
         for factor in np.geomspace(1e-3, 1e3, 13)
     ]
     assert sorted(verdicts) == verdicts
     assert 2 < sum(verdicts) < 11
-    assert not single_stage.hopeless(normal, SampledPrices.whole(groups.times(0.0)), 1e-2)
+    assert not fitting.nothing_pays(normal, SampledPrices.whole(groups.times(0.0)), 1e-2)
     assert not verdicts[np.flatnonzero(verdicts)[0] - 1]
     share = 0.5 * normal.target_variance  # what nothing at all loses; all learners together gain less than that
     dear = PricedGroups(groups.member, np.full(len(groups.price), 0.999 * share))
-    assert single_stage.hopeless(normal, SampledPrices.whole(dear), 1e-2)
+    assert fitting.nothing_pays(normal, SampledPrices.whole(dear), 1e-2)
 
 
 def test_sums_change_only_where_a_stage_rejects(monkeypatch):
     X, y, w, groups = drawn(0, prices=(0.1,))
     taken, left = [], WeightedSums.left
     monkeypatch.setattr(WeightedSums, "left", lambda self, weight: taken.append(1) or left(self, weight))
-    rows = seen_rows(outputs_of(X), y[:, 0], w)
-    cascade = initialize(rows, whole(groups), CascadeSettings(1e-4, n_stages=5, inflation=30.0)).chain
+    rows = bank_rows(outputs_of(X), y[:, 0], w)
+    cascade = initialize(rows, whole(groups), CascadeSettings(1e-4, n_stages=5, inflation=30.0))
     assert len(cascade.weights) in {2, 3, 4}  # the first stages were too dear
     assert len(taken) == len(cascade.weights) - 1
 
@@ -137,15 +139,15 @@ def test_hard_banks(bank, prices):
     _, _, _, groups = drawn(0, d=d, prices=prices)
     outputs = outputs_of(X)
     normal = NormalEquations.of(outputs, y[:, None], w)
-    for tradeoff, l1 in ((0.0, 0.0), (1e-3, 0.0), (1e-3, 1e-3), (1e300, 0.0)):
-        alone = next(reweight(normal, SampledPrices.whole(groups), Reweighting(tradeoff, l1), [1e-2]))
-        rows = seen_rows(outputs, y, w)
-        cascade = initialize(rows, whole(groups), CascadeSettings(tradeoff, n_stages=3, l1=l1)).chain
+    for tradeoff in (0.0, 1e-3, 1e300):
+        alone = fit_at_price(normal, SampledPrices.whole(groups), tradeoff, 1e-2)
+        rows = bank_rows(outputs, y, w)
+        cascade = initialize(rows, whole(groups), CascadeSettings(tradeoff, n_stages=3))
         for weights in (alone, cascade.weights, cascade.threshold, cascade.scores(rows)):
             assert np.isfinite(weights).all()
         if prices[0] * tradeoff > 1 or "nothing" in bank:
             assert not alone.any()
             assert not cascade.weights.any()
-        elif prices == (0.0,) and not l1:
+        elif prices == (0.0,):
             assert alone.any()
             assert cascade.weights.any()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cronus_cases import COSTS, NAMES, boosted, seen_rows, table, whole
+from cronus_cases import COSTS, NAMES, bank_rows, boosted, table, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +11,8 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.learners.outputs import BankOutputs
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.weighted_sums import WeightedSums
-from costframe_cronus.cascade import CascadeSettings, initialize
+from costframe_cronus.by_exact_cost import initialize
+from costframe_cronus.settings import CascadeSettings
 
 
 def outputs_of(H):
@@ -128,11 +129,11 @@ def test_cascades_are_those_of_direct_sums(monkeypatch, rejected):
     X, y = table(1, 1500)
     bank = boosted()
     groups = PricedGroups.of_bank(bank, COSTS.select(NAMES))
-    rows = seen_rows(BankOutputs.of(bank, X), 2.0 * y - 1, np.ones(len(X)), np.where(y == 1, 3.5, 1))
+    rows = bank_rows(BankOutputs.of(bank, X), 2.0 * y - 1, np.ones(len(X)), np.where(y == 1, 3.5, 1))
     chosen = CascadeSettings(tradeoff=2e-3, n_stages=5, rejected=rejected)
-    found = initialize(rows, whole(groups), chosen).chain
+    found = initialize(rows, whole(groups), chosen)
     monkeypatch.setattr(WeightedSums, "left", lambda self, weight: WeightedSums.of(self.outputs, self.target, weight))
-    direct = initialize(rows, whole(groups), chosen).chain
+    direct = initialize(rows, whole(groups), chosen)
     assert len(direct.weights) > 2
     np.testing.assert_array_equal(found.weights != 0, direct.weights != 0)
     np.testing.assert_allclose(found.weights, direct.weights, rtol=0, atol=1e-6 * np.abs(direct.weights).max())

@@ -1,147 +1,66 @@
-"""Answers for the rows that come to a node: what was bought on the way is free, and says what to begin with."""
+"""Answers fitted anew, from the root down, to the rows that come; subtrees that held-out rows do not call for end."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
-
-from costframe.stagewise.normal import NormalEquations
-from costframe_cstc.fits import fit_at_price, refine
-from costframe_cstc.losses import Squared
-from costframe_cstc.tree import WeightedSum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.core.learners.outputs import BankOutputs
-    from costframe_cstc.judge import Judge
+    from costframe.stagewise.evaluation import Evaluation
+    from costframe.stagewise.soft_tree import SoftTree, WeightedSum
+    from costframe_cstc.node_fits import Fitter
 
-__all__ = ["Fitter", "NodeFit"]
+__all__ = ["path_models", "prune", "refit"]
 
-_SHRINK = 0.5  # a node's ridge grows with the inverse of its share of the rows, to this power
+_ERRORS = 1.0  # a subtree is kept if it is worth more than so many standard errors of what it seems to be worth
 
 
-@frozen(eq=False)
-class Fitter:
-    """Fits to training rows.
+def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
+    """Return for each node an answer over what is bought on the way there."""
+    passes = fitter.train.flow(tree).passes > 0
+    found = [fitter.constant]
+    for node, parent in enumerate(tree.topology.parent.tolist()):
+        if node:
+            inside, prior = passes[:, parent], found[parent]
+            known = fitter.at(prior, inside).free_answer(tree.bought(node)) if inside.any() else prior
+            found.append(known)
+    return found
 
-    Attributes
+
+def refit(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:
+    """Fit all answers; return also an answer that could end the tree at each node, a leaf's being its own."""
+    passes = fitter.train.flow(tree).passes > 0
+    answers: list[WeightedSum] = []
+    for node, prior in enumerate(path_models(fitter, tree)):
+        inside = passes[:, node]
+        answers.append(fitter.at(prior, inside).answer(tree.bought(node)) if inside.any() else prior)
+        if not tree.topology.routes[node]:
+            tree = tree.with_answer(node, answers[node])
+    return tree, answers
+
+
+def prune(held_out: Evaluation, tree: SoftTree, answers: Sequence[WeightedSum]) -> SoftTree:
+    """End a tree at a node, one after another from the last on, unless loss + lambda * cost rises by it.
+
+    It must rise by more than the standard error of the difference between the rows' sums: a subtree that is no better
+    than chance would have it is not kept.
+
+    Parameters
     ----------
-    judge : Judge
-        Of these rows.
-    ridge : float
-        In units of the outputs' median variance, for all rows.
+    held_out : Evaluation
+    tree : SoftTree
+    answers : sequence of WeightedSum
+        For each node an answer that could end the tree there.
     """
-
-    judge: Judge
-    ridge: float
-
-    def ridge_for(self, share: float) -> float:
-        """Return the ridge of a node that a share of the rows comes to: few rows are told less from."""
-        return float(self.ridge * share**-_SHRINK)
-
-    @cached_property
-    def constant(self) -> WeightedSum:
-        """The best constant."""
-        rows, loss = self.judge.rows, self.judge.loss
-        width = rows.target.shape[1]
-        nothing = np.zeros((0, width)), np.zeros(width)
-        H, offset = np.zeros((len(rows.target), 0)), np.zeros(rows.target.shape)
-        _, constant = refine(loss, H, rows.target, rows.in_mean, offset, nothing, 0.0)
-        return WeightedSum(np.zeros((rows.outputs.shape[1], width)), constant)
-
-    def at(self, prior: WeightedSum, inside: NDArray[np.bool_]) -> NodeFit:
-        """Begin with the prior at a node that the rows inside, (n,), come to."""
-        return NodeFit(self, prior, np.flatnonzero(inside))
-
-
-@frozen(eq=False)
-class NodeFit:
-    """Fits to the rows that come to a node, beginning with a prior.
-
-    A step from the prior fits its weighted squares to the step that Newton's method would take in the scores. Where the
-    loss is no square, it is then minimized over the same learners.
-
-    Attributes
-    ----------
-    fitter : Fitter
-    prior : WeightedSum
-    at : int64 (rows,)
-    """
-
-    fitter: Fitter
-    prior: WeightedSum
-    at: NDArray[np.int64]
-
-    def answer(self, bought: NDArray[np.bool_], inflation: float = 1.0) -> WeightedSum:
-        """Fit an answer that may buy what is worth its price, which inflation multiplies; bool (C,) is bought."""
-        normal, ridge = self.normal, self.fitter.ridge_for(self._share)
-        return self._refined(*fit_at_price(normal, self.prices.after(bought), inflation * self.price, ridge))
-
-    def free_answer(self, bought: NDArray[np.bool_]) -> WeightedSum:
-        """Fit an answer by what is bought, bool (C,)."""
-        used = np.flatnonzero(bought)
-        normal = NormalEquations.of(self._outputs.columns(used), *self._response)
-        varying, weights = np.flatnonzero(normal.varies), np.zeros(self.prior.weights.shape)
-        ridge = self.fitter.ridge_for(self._share) * normal.unit
-        weights[used[varying]] = normal.columns(varying).solve(np.full(len(varying), ridge))
-        return self._refined(weights, normal.intercept(weights[used]))
-
-    @cached_property
-    def _outputs(self) -> BankOutputs:
-        return self.fitter.judge.rows.outputs.rows(self.at)
-
-    @cached_property
-    def _share(self) -> float:
-        return float(self.fitter.judge.rows.share[self.at].sum())
-
-    @cached_property
-    def _offset(self) -> NDArray[np.float64]:
-        return self.prior.scores(self._outputs)
-
-    @cached_property
-    def _response(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The step in the scores, (rows, M), and how much each row's counts, (rows,)."""
-        rows, loss = self.fitter.judge.rows, self.fitter.judge.loss
-        h = loss.curvature(self._offset)
-        return -loss.slope(self._offset, rows.target[self.at]) / h[:, np.newaxis], rows.in_mean[self.at] * h
-
-    @property
-    def _weight(self) -> float:
-        return float(self._response[1].sum())
-
-    @property
-    def price(self) -> float:
-        """Loss, in units of that of `normal`, per unit of cost."""
-        return self.fitter.judge.tradeoff * self._share / self._weight
-
-    @cached_property
-    def normal(self) -> NormalEquations:
-        """Of the step from the prior."""
-        return NormalEquations.of(self._outputs, *self._response)
-
-    @cached_property
-    def prices(self) -> SampledPrices:
-        """Of all learners, for the rows that come to the node."""
-        share = np.zeros(len(self.fitter.judge.rows.share))
-        share[self.at] = self.fitter.judge.rows.share[self.at]
-        return self.fitter.judge.pricing.drawn(share)[0]
-
-    def _refined(self, weights: NDArray[np.float64], constant: NDArray[np.float64]) -> WeightedSum:
-        """Add a step to the prior."""
-        rows, loss, prior = self.fitter.judge.rows, self.fitter.judge.loss, self.prior
-        if not isinstance(loss, Squared):
-            used, weight = np.flatnonzero(weights.any(axis=1)), rows.in_mean[self.at]
-            share = weight / weight.sum()
-            H = self._outputs.columns(used).block(slice(0, len(self.at)))
-            unit = float(np.median(share @ np.square(H) - np.square(share @ H))) if len(used) else 0.0
-            ridge = self.fitter.ridge_for(self._share) * max(unit, 0.0) * self._weight / float(weight.sum())
-            start = weights[used], constant
-            found, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
-            weights = np.zeros(weights.shape)
-            weights[used] = found
-        return WeightedSum(prior.weights + weights, prior.constant + constant)
+    now = held_out.each(tree)
+    for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
+        # the nodes before it keep their numbers: they are numbered level by level, and later ones alone are gone
+        ended = tree.ending_at(node, answers[node])
+        without = held_out.each(ended)
+        saved = without - now
+        if saved.sum() <= _ERRORS * held_out.error(saved):
+            tree, now = ended, without
+    return tree

@@ -1,163 +1,101 @@
-"""From a bank and rows to a tree of classifiers as a stage tree."""
+"""The cost-sensitive tree of classifiers as its paper prints it: section 4, in its order."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
 
-from costframe.stagewise.banks import outputs_on
-from costframe.stagewise.pricing import Pricing
-from costframe.stagewise.seen import SeenRows
-from costframe.training.held_out import halves
-from costframe_cstc.answers import Fitter
-from costframe_cstc.calibrated import calibrated
-from costframe_cstc.choose import CHOICES, MOST_LEARNERS, MOST_ROWS, choose, ways
-from costframe_cstc.divide import divide
-from costframe_cstc.grow import grow
-from costframe_cstc.judge import Judge
-from costframe_cstc.losses import Logistic, Softmax, Squared
-from costframe_cstc.prune import prune
-from costframe_cstc.refit import refit
-from costframe_cstc.relaxed_phase import relaxed_trees
-from costframe_cstc.routes import move_routes, place_thresholds
-from costframe_cstc.tree import as_stage_tree
+from costframe.stagewise.cycle import cycle
+from costframe.stagewise.fitting import groups_in_loss
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.objective import RelaxedObjective
+from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
+from costframe.stagewise.soft_tree import SoftTree, WeightedSum
+from costframe.stagewise.thresholds import halving_threshold
+from costframe.stagewise.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import Rows, TrainingData
-    from costframe_cstc.losses import Loss
-    from costframe_cstc.relaxed_phase import Step
+    from costframe.core.cost.groups import PricedGroups
+    from costframe.stagewise.bank_rows import BankRows
+    from costframe.stagewise.cycle import Step
+    from costframe.stagewise.evaluation import Evaluation
     from costframe_cstc.settings import TreeSettings
-    from costframe_cstc.tree import Tree
 
-__all__ = ["OPTIMIZATIONS", "Trained", "train_cstc"]
+__all__ = ["fine_tune", "initialize", "prune", "train_as_printed"]
 
-OPTIMIZATIONS = ("full", "cyclic", "none")
-
-_MOST_MOVED = 10_000  # rows that routes are moved by
-_MOST_READ = 200_000  # rows whose readings are kept
-_SWEEPS = 2
+_CYCLES = 100
 
 
-@frozen(eq=False)
-class Trained:
-    """A tree as stages, and the accepted steps of the cyclic phase."""
+def train_as_printed(
+    train: Evaluation, held_out: Evaluation, settings: TreeSettings, *, optimize: bool, steps: list[Step]
+) -> SoftTree:
+    """Minimize eq. 5 over the nodes of a full tree, prune it on held-out rows, and fine-tune what predicts.
 
-    tree: StageTree
-    steps: tuple[Step, ...]
-
-
-def train_cstc(
-    data: TrainingData,
-    seen: Rows,
-    bank: WeakLearnerBank,
-    settings: TreeSettings,
-    free: Collection[str],
-    optimization: str,
-    n_jobs: int | None,
-) -> Trained:
-    """Train a tree.
-
-    Parameters
-    ----------
-    data : TrainingData
-    seen : Rows
-        To choose and prune by.
-    bank : WeakLearnerBank
-    settings : TreeSettings
-    free : collection of str
-        Which of them are to be chosen.
-    optimization : {"full", "cyclic", "none"}
-    n_jobs : int or None
+    The printed loss counts every level of the tree, and so its lambda is the tradeoff times their number.
     """
-
-    def judge(rows: Rows, learners: WeakLearnerBank = bank) -> Judge:
-        return _judge(data, rows, learners, settings, n_jobs)
-
-    def total(tree: Tree) -> float:
-        """Measure a tree as it will be: log odds are calibrated."""
-        seen = tree if isinstance(valid.loss, Squared) else calibrated(tree, valid)
-        return valid.measure(seen).total
-
-    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = judge(data.train.subsample(MOST_ROWS), few), judge(seen.subsample(MOST_ROWS), few)
-    settings = choose(settings, free, *sample, dividing=optimization == "full")
-    fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
-    steps: list[Step] = []
-    grown = grow(fitter, settings.depth, settings.inflation)
-    if optimization == "cyclic":
-        trees = relaxed_trees(fitter, grown, settings, steps)
-        best = min((prune(valid, tree, refit(fitter, tree)[1]) for tree in trees), key=total)
-    else:
-        best = prune(valid, grown.tree, grown.answers)
-    if optimization != "none":
-        some = evolve(fitter, judge=judge(data.train.subsample(_MOST_MOVED)))
-        if optimization == "full":
-            best = min([best, *_moved(fitter, some, valid, grown.tree, settings.depth)], key=total)
-        if "ridge" in free:
-            best = min([best, _tuned(fitter, some, best, valid)], key=total)
-        best = min([best, _placed(valid, halves(seen, data), best)], key=total)
-    link = "identity"
-    if data.n_classes:
-        best, link = calibrated(best, valid), "sigmoid" if data.n_classes == 2 else "softmax"
-    return Trained(as_stage_tree(bank, best, link, settings.steepness), tuple(steps))
+    groups = groups_in_loss(train.pricing.groups, settings.depth * settings.tradeoff)
+    topology = Topology.full(settings.depth)
+    tree = initialize(train.rows, groups, topology, settings)
+    if optimize:
+        eq_5 = RelaxedObjective.of_tree(train.rows, train.loss, groups, topology, settings.l1, settings.steepness)
+        tree = cycle(eq_5, tree, _CYCLES, steps)
+    tree = prune(held_out, drop_zeros(tree, train.rows))
+    return fine_tune(train.rows, tree, settings.steepness)
 
 
-def _moved(fitter: Fitter, some: Fitter, valid: Judge, tree: Tree, depth: int) -> list[Tree]:
-    """Move routes, divide last nodes, and fit answers to what comes to them, by turns; fewer rows tell what to move."""
-    found = []
-    for _ in range(_SWEEPS):
-        tree = move_routes(some, place_thresholds(some.judge, tree), valid)
-        tree, answers = refit(fitter, divide(some, tree, depth, valid))
-        found.append(prune(valid, tree, answers))
-    return found
+def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, settings: TreeSettings) -> SoftTree:
+    """Optimize nodes from the top, each as if it were a leaf, which is convex; each threshold halves the rows."""
+    shape = len(topology), rows.outputs.shape[1], rows.target.shape[1]
+    nothing, ones = np.zeros((shape[0], shape[2])), np.ones((shape[0], shape[2]))
+    tree = SoftTree(topology, np.zeros(shape), nothing, ones, np.zeros(shape[0]))
+    for node in range(len(topology)):
+        passes = _passes(rows, tree, settings.steepness)[:, node]
+        before = np.flatnonzero(topology.paths[node])[:-1]
+        bought = np.asarray(sum((energies(groups, tree.weights[k]) for k in before), np.zeros(len(groups.price))))
+        share = float(rows.share @ passes)
+        fit = relaxed_fit(rows, passes, groups.times(share), settings.l1, bought)
+        tree = tree.with_answer(node, fit)
+        if topology.routes[node]:
+            scores = fit.scores(rows.outputs).sum(axis=1)
+            theta = halving_threshold(scores, rows.loss_weight * passes)
+            tree.threshold[node] = theta if np.isfinite(theta) else scores[0]  # all scores are equal
+    return tree
 
 
-def _tuned(fitter: Fitter, some: Fitter, tree: Tree, valid: Judge) -> Tree:
-    """Fit answers anew with the ridge that is best on the validation rows, as fewer training rows tell it."""
-
-    def total(ridge: float) -> float:
-        return valid.measure(refit(evolve(some, ridge=ridge), tree)[0]).total
-
-    best, least = fitter.ridge, total(fitter.ridge)
-    for ridges in ways(CHOICES["ridge"], fitter.ridge):
-        for ridge in ridges:
-            if (now := total(ridge)) >= least:
-                break
-            best, least = ridge, now
-    tuned = tree if best == fitter.ridge else refit(evolve(fitter, ridge=best), tree)[0]
-    return min((tree, tuned), key=lambda one: valid.measure(one).total)
+def prune(held_out: Evaluation, tree: SoftTree) -> SoftTree:
+    """Remove nodes from the bottom up without which the loss on held-out rows does not rise."""
+    least = held_out.measured_loss(tree)
+    for node in range(len(tree) - 1, 0, -1):
+        if not tree.topology.routes[node]:
+            without = tree.take(*tree.topology.without(node))
+            if (loss := held_out.measured_loss(without)) <= least:
+                tree, least = without, loss
+    return tree
 
 
-def _placed(judge: Judge, half: NDArray[np.bool_] | None, tree: Tree) -> Tree:
-    """Place thresholds on validation rows, if those placed on one half of them are better on the other."""
-    if half is None or len(tree.topology) == 1:
-        return tree
-    one, other = judge.take(half), judge.take(~half)
-    across = other.measure(place_thresholds(one, tree)), one.measure(place_thresholds(other, tree))
-    before = other.measure(tree), one.measure(tree)
-    weight = np.array([judge.rows.share[~half].sum(), judge.rows.share[half].sum()])
-    gained = weight @ [b.total - a.total for a, b in zip(across, before, strict=True)]
-    return place_thresholds(judge, tree) if gained > 0 else tree
+def fine_tune(rows: BankRows, tree: SoftTree, steepness: float) -> SoftTree:
+    """Fit every classifier that predicts anew, without cost, its zeros clamped.
+
+    One that routes as well keeps the weights it routes by: what it predicts becomes a leaf over the same learners.
+    """
+    passes = _passes(rows, tree, steepness)
+    for node in np.flatnonzero(tree.topology.ends)[::-1].tolist():
+        fit = _least_squares(rows, passes[:, node], np.flatnonzero(tree.used[node]))
+        tree = tree.with_leaf(node, fit) if tree.topology.routes[node] else tree.with_answer(node, fit)
+    return tree
 
 
-def _judge(data: TrainingData, rows: Rows, bank: WeakLearnerBank, settings: TreeSettings, n_jobs: int | None) -> Judge:
-    outputs = outputs_on(bank, rows.X, n_jobs)
-    loss: Loss = Squared()
-    if data.n_classes > 2:
-        target = np.eye(data.n_classes)[rows.y]
-    else:
-        target = np.asarray(2.0 * rows.y - 1.0 if data.n_classes else rows.y)[:, np.newaxis]
-    if data.n_classes and settings.loss == "logistic":
-        loss = Logistic() if data.n_classes == 2 else Softmax()
-    share = rows.weight / rows.total_weight
-    pricing = Pricing.of(bank, data.prices, rows, outputs, settings.acquisition)
-    reads = pricing.on_all_rows() if len(rows) <= _MOST_READ else None
-    return Judge(SeenRows(outputs, target, rows.weight, share), pricing, loss, settings.tradeoff, reads)
+def _passes(rows: BankRows, tree: SoftTree, steepness: float) -> NDArray[np.float64]:
+    """Return the probabilities to come to nodes, p^k: float64 (n, K)."""
+    return Flow.of(tree.topology, tree.routing(tree.scores(rows)), tree.threshold, steepness).passes
+
+
+def _least_squares(rows: BankRows, passes: NDArray[np.float64], support: NDArray[np.int64]) -> WeightedSum:
+    normal = NormalEquations.of(rows.outputs.columns(support), rows.target, rows.loss_weight * passes)
+    weights, varies = np.zeros((rows.outputs.shape[1], rows.target.shape[1])), np.flatnonzero(normal.varies)
+    weights[support[varies]] = normal.columns(varies).solve(np.zeros(len(varies)))
+    return WeightedSum(weights, normal.intercept(weights[support]))

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.stagewise.cuts import halving_threshold
-from costframe.stagewise.single_stage import in_loss
-from costframe_cstc.refit import path_models
+from costframe.stagewise.fitting import in_loss
+from costframe.stagewise.thresholds import halving_threshold
+from costframe_cstc.answers import path_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from costframe_cstc.answers import Fitter, NodeFit
-    from costframe_cstc.judge import Judge
-    from costframe_cstc.tree import Tree, WeightedSum
+    from costframe.stagewise.evaluation import Evaluation
+    from costframe.stagewise.soft_tree import SoftTree, WeightedSum
+    from costframe_cstc.node_fits import Fitter, NodeFit
 
 __all__ = ["divide"]
 
@@ -29,44 +29,44 @@ _FEWEST = 10.0  # rows on each side
 _ENOUGH = 1e-9  # of the objective
 
 
-def divide(fitter: Fitter, tree: Tree, depth: int, guard: Judge) -> Tree:
+def divide(fitter: Fitter, tree: SoftTree, depth: int, guard: Evaluation) -> SoftTree:
     """Divide leaves above the last level, and the rows of routes to two leaves anew, by one output each.
 
     It is done where loss + lambda * cost falls by it on the training rows, and on those of the guard does not rise.
     """
-    judge = fitter.judge
-    best, limit = judge.measure(tree).total, guard.measure(tree).total
+    train = fitter.train
+    best, limit = train.total(tree), guard.total(tree)
     known = path_models(fitter, tree)
     for node in range(len(tree.topology) - 1, -1, -1):
         topology = tree.topology
         children = topology.children[node]
         if topology.paths[node].sum() >= depth or (children[0] >= 0 and topology.routes[children].any()):
             continue
-        held = [tried for tried in _divided(fitter, tree, node, known[node]) if guard.measure(tried).total <= limit]
-        totals = [judge.measure(tried).total for tried in held]
+        held = [tried for tried in _divided(fitter, tree, node, known[node]) if guard.total(tried) <= limit]
+        totals = [train.total(tried) for tried in held]
         if held and min(totals) < best * (1 - _ENOUGH):
             tree, best = held[int(np.argmin(totals))], min(totals)
-            limit, known = guard.measure(tree).total, path_models(fitter, tree)
+            limit, known = guard.total(tree), path_models(fitter, tree)
     return tree
 
 
-def _divided(fitter: Fitter, tree: Tree, node: int, known: WeightedSum) -> Iterator[Tree]:
+def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> Iterator[SoftTree]:
     """Yield the tree with a node that divides its rows in halves by one output, and answers below and above it."""
-    judge, bought = fitter.judge, tree.bought(node)
-    inside = judge.flow(tree).passes[:, node] > 0
-    if judge.counts[inside].sum() < 2 * _FEWEST:
+    train, bought = fitter.train, tree.bought(node)
+    inside = train.flow(tree).passes[:, node] > 0
+    if train.counts[inside].sum() < 2 * _FEWEST:
         return
     fit = fitter.at(known, inside)
     for output in _worth_trying(fit, bought):
-        scores = judge.rows.outputs.columns(np.array([output])).times(np.ones(1))
-        threshold = halving_threshold(scores[fit.at], judge.rows.in_mean[fit.at])
+        scores = train.rows.outputs.columns(np.array([output])).times(np.ones(1))
+        threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at])
         halves = inside & ~(scores > threshold), inside & (scores > threshold)
-        if min(judge.counts[half].sum() for half in halves) < _FEWEST:
+        if min(train.counts[half].sum() for half in halves) < _FEWEST:
             continue
-        route = np.zeros(tree.route.shape[1])
+        route = np.zeros(tree.weights.shape[1])
         route[output] = 1.0
         below, above = (fitter.at(known, half).answer(bought | (route != 0)) for half in halves)
-        yield tree.divided(node, route, threshold, below, above)
+        yield tree.dividing(node, route, threshold, below, above)
 
 
 def _worth_trying(fit: NodeFit, bought: NDArray[np.bool_]) -> list[int]:

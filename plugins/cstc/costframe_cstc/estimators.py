@@ -6,27 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from costframe.core.checks import resolve
-from costframe.core.errors import ParameterError
+from costframe.core.checks import check_flag, resolve
+from costframe.core.errors import DataError, ParameterError
 from costframe.stagewise.estimator import OverBank
-from costframe.stagewise.relaxing import Reweighting
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_alone, blas_for
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe.training.held_out import split_off
-from costframe_cstc.choose import CHOICES
-from costframe_cstc.cstc import OPTIMIZATIONS, train_cstc
+from costframe_cstc.by_exact_cost import CHOICES
 from costframe_cstc.settings import TreeSettings
+from costframe_cstc.train import train_cstc
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
+    from costframe.stagewise.cycle import Step
     from costframe.training.data import TrainingData
 
 __all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]
 
 LOSSES = ("logistic", "squared")
-_OF_CYCLES = ("routing_loss", "l1", "scale")
-_OF_TREES = ("optimize", "inflation", "steepness", "routing_loss")
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -36,61 +34,46 @@ class _Tree(OverBank):
     depth: int | None = field(default=None, kw_only=True)
     inflation: float | None = field(default=None, kw_only=True)
     steepness: float | None = field(default=None, kw_only=True)
-    routing_loss: float | None = field(default=None, kw_only=True)
-    optimize: str | None = field(default=None, kw_only=True)
+    optimize: bool | None = field(default=None, kw_only=True)
 
+    _default_only = (*OverBank._default_only, "inflation")  # noqa: SLF001
     _loss = "squared"
 
     def _train(self, data: TrainingData) -> StageTree:
-        settings = self._settings()
-        if settings.depth == 1 and settings.loss == "squared":
-            return self._single_stage(data, settings)
-        data, seen = split_off(data)
+        settings, optimize = self._settings(), self.optimize is None or check_flag("optimize", self.optimize)
+        if self._as_printed and data.n_classes > 2:
+            raise DataError(f"y: expected two classes or numbers for recipe='paper', got {data.n_classes} classes")
+        steps: list[Step] = []
+        self.steps_: tuple[Step, ...] = ()
+        more: dict[str, Any] = {"as_printed": self._as_printed, "n_jobs": self.n_jobs, "verbose": self.verbose}
+        if settings.depth == 1 and settings.loss == "squared" and not self._as_printed:
+            ridge, bank = resolve("ridge", self.ridge, None, strict=True), self._bank(data)
+            with blas_for(len(data.train), int(bank.widths.sum())):
+                return train_reweighted(data, bank, settings.tradeoff, self._acquisition(), ridge=ridge, l1=0.0, **more)
+        data, held_out = split_off(data)
         bank = self._bank(data)
-        fixed = ("inflation",) if self.optimize == "cyclic" else ()
-        free = [name for name in CHOICES if getattr(self, name) is None and name not in fixed]
+        free = [name for name in CHOICES if getattr(self, name) is None]
+        more |= {"optimize": optimize, "acquisition": self._acquisition(), "steps": steps}
         with blas_alone():
-            trained = train_cstc(data, seen, bank, settings, free, self.optimize or "full", self.n_jobs)
-        self.steps_ = trained.steps
-        return trained.tree
+            tree = train_cstc(data, held_out, bank, settings, free, **more)
+        self.steps_ = tuple(steps)
+        return tree
 
     def _settings(self) -> TreeSettings:
-        if self.optimize not in (None, *OPTIMIZATIONS):
-            raise ParameterError(f"optimize: expected one of {', '.join(OPTIMIZATIONS)}, got {self.optimize!r}")
+        printed = self._as_printed
         settings = TreeSettings(
             tradeoff=float(self.tradeoff),
             depth=resolve("depth", self.depth, 3, low=1, high=10, whole=True),
+            steepness=resolve("steepness", self.steepness, 1.0 if printed else 20.0, strict=True),
             loss=self._loss,
+            l1=resolve("l1", self.l1, 0.0),
             inflation=resolve("inflation", self.inflation, 1.0, strict=True),
             ridge=resolve("ridge", self.ridge, 1.0, strict=True),
-            steepness=resolve("steepness", self.steepness, 20.0, strict=True),
-            routing_loss=resolve("routing_loss", self.routing_loss, 0.0, high=1),
-            l1=resolve("l1", self.l1, 0.0),
-            paper_scale=self.scale == "paper",
-            acquisition=self._acquisition(),
-            verbose=self.verbose,
         )
         if settings.depth == 1:
-            self._refuse(_OF_TREES, "depth=1, which has no routes")
-        elif self.optimize != "cyclic":
-            self._refuse(_OF_CYCLES, f"optimize={self.optimize or 'full'!r}, only 'cyclic' relaxes costs")
-        elif self.inflation is not None:
-            self._refuse(("inflation",), "optimize='cyclic'")
+            for name in ("optimize", "inflation", "steepness"):
+                self._refuse(name, "depth=1, which has no routes")
         return settings
-
-    def _refuse(self, names: tuple[str, ...], reason: str) -> None:
-        """Refuse what is set and would have no effect."""
-        for name in names:
-            if getattr(self, name) is not None:
-                raise ParameterError(f"{name}: has no effect with {reason}")
-
-    def _single_stage(self, data: TrainingData, settings: TreeSettings) -> StageTree:
-        reweighting = Reweighting(settings.tradeoff, settings.l1, paper_scale=settings.paper_scale)
-        ridge = resolve("ridge", self.ridge, None, strict=True)
-        bank = self._bank(data)
-        self.steps_ = ()
-        with blas_for(len(data.train), int(bank.widths.sum())):
-            return train_reweighted(data, bank, reweighting, ridge, settings.acquisition, self.n_jobs, self.verbose)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -115,17 +98,16 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
     ridge : float, optional
         Of all fits, in units of the outputs' median variance; by default chosen from 1e-4 to 100.
     steepness : float, optional
-        gamma, how sharply routes divide rows where routing is soft: in training with "cyclic", and in the evaluator's
-        soft cost; 20 by default.
-    optimize : {"full", "cyclic", "none"}, optional
-        "none" leaves the initialization, pruned. "full", the default, moves routes by exact cost as well, and on the
-        rows it chooses by is not worse than what it starts from. "cyclic" is the paper's: a relaxed objective over one
-        node at a time.
-    routing_loss : float, optional
-        How much the loss of a node counts for rows that it does not answer, with "cyclic": 0 by default; the paper's
-        objective has 1.
-    l1, scale
-        rho, and whether the relaxed cost is scaled ("exact", the default) or left ("paper"); with "cyclic" or depth 1.
+        gamma, how sharply routes divide rows where routing is soft: in the evaluator's soft cost, and in training as
+        the paper prints it; 20 by default, and 1 with `recipe="paper"`.
+    optimize : bool, optional
+        False leaves the tree as it starts, pruned. By default routes are moved as well, and on the rows that choose the
+        tree is not worse than what it starts from; with `recipe="paper"` eq. 5 is minimized by cycles.
+    recipe : "paper", optional
+        Trains what the paper prints and nothing more: squared loss, eq. 5 over all learners, priced by the learner, for
+        two classes or numbers. By default trees are trained by exact cost.
+    l1 : float, optional
+        rho of eq. 5, 0 by default; with `recipe="paper"`.
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         What to choose from. By default trees are boosted on the training rows.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
@@ -147,7 +129,7 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
     predictor_ : StageTree
         Routes and answers; its bank holds only the learners that are used.
     steps_ : tuple of Step
-        Accepted steps of "cyclic": node, relaxed objective, exact expected cost.
+        Accepted steps of the paper's cycles.
     classes_ : ndarray (K,)
     """
 
@@ -158,7 +140,9 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
     def _loss(self) -> str:  # type: ignore[override]
         if self.loss not in (None, *LOSSES):
             raise ParameterError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
-        return self.loss or "logistic"
+        if self.recipe == "paper" and self.loss == "logistic":
+            raise ParameterError("loss: expected 'squared' with recipe='paper', which prints a tree of squares")
+        return self.loss or ("squared" if self.recipe == "paper" else "logistic")
 
 
 class CSTCRegressor(CostAwareRegressor, _Tree):

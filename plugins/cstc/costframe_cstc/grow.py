@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.stagewise.cuts import halving_threshold
-from costframe_cstc.topology import Topology
-from costframe_cstc.tree import Tree, WeightedSum
+from costframe.stagewise.soft_tree import SoftTree, WeightedSum
+from costframe.stagewise.thresholds import halving_threshold
+from costframe.stagewise.topology import Topology
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe_cstc.answers import Fitter
+    from costframe_cstc.node_fits import Fitter
 
 __all__ = ["Grown", "grow"]
 
@@ -27,21 +27,10 @@ _LESS = (1.0, 0.5, 0.0)  # powers of an inflation that are tried until there is 
 
 @frozen(eq=False)
 class Grown:
-    """A tree, and for each of its nodes the classifier it was divided by, and an answer that could end it there.
+    """A tree, and for each of its nodes an answer that could end it there."""
 
-    Attributes
-    ----------
-    tree : Tree
-    classifiers, answers : list of WeightedSum
-        One a node; of a leaf they are its answer.
-    direction : float64 (K, M)
-        What a classifier's outputs are weighed with to route.
-    """
-
-    tree: Tree
-    classifiers: list[WeightedSum]
+    tree: SoftTree
     answers: list[WeightedSum]
-    direction: NDArray[np.float64]
 
 
 @define(eq=False)
@@ -64,12 +53,12 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> Grown:
 
     A node is a leaf already before the last level if it buys nothing, or its rows cannot be divided.
     """
-    n_rows, n_outputs = fitter.judge.rows.outputs.shape
+    n_rows, n_outputs = fitter.train.rows.outputs.shape
     root = _Node(1, np.ones(n_rows, np.bool_), np.zeros(n_outputs, np.bool_), fitter.constant)
     nodes, waiting = [root], deque([root])
     while waiting:
         node = waiting.popleft()
-        halves = _settle(fitter, node, _power(inflation, depth - node.level), last=node.level == depth)
+        halves = _fit_node(fitter, node, _power(inflation, depth - node.level), last=node.level == depth)
         if halves is not None:
             bought = node.bought | node.classifier.used
             pair = [_Node(node.level + 1, half, bought, node.classifier) for half in halves]
@@ -85,7 +74,7 @@ def _power(inflation: float, levels: int) -> float:
         return float(min(np.float_power(inflation, levels), _MOST))
 
 
-def _settle(
+def _fit_node(
     fitter: Fitter, node: _Node, inflation: float, *, last: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Fit a node, and return the rows that go below and above, or None if it is to be a leaf."""
@@ -99,15 +88,15 @@ def _settle(
             node.classifier = fit.answer(node.bought, inflation**power)
             if node.classifier.used.any():
                 break
-    rows = fitter.judge.rows
+    rows = fitter.train.rows
     scores = node.classifier.scores(rows.outputs)
     at = np.flatnonzero(node.inside)
-    node.direction = _leading(scores[at], rows.in_mean[at])
+    node.direction = _leading(scores[at], rows.loss_weight[at])
     score = (scores - node.classifier.constant) @ node.direction
-    node.threshold = halving_threshold(score[at], rows.in_mean[at])
+    node.threshold = halving_threshold(score[at], rows.loss_weight[at])
     above = node.inside & (score > node.threshold)
     below = node.inside & ~above
-    counts = fitter.judge.counts
+    counts = fitter.train.counts
     enough = min(float(counts[below].sum()), float(counts[above].sum())) >= _FEWEST - _ROUNDING
     return (below, above) if enough and np.isfinite(node.threshold) else None
 
@@ -123,11 +112,14 @@ def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArra
 
 
 def _grown(nodes: list[_Node]) -> Grown:
+    answers = [node.answer for node in nodes]
+    shape = len(nodes), *answers[0].weights.shape
+    nothing, ones = np.zeros((shape[0], shape[2])), np.ones((shape[0], shape[2]))
     topology = Topology(np.array([node.children for node in nodes], np.int64))
-    routes = topology.routes
-    direction = np.array([node.direction for node in nodes])
-    route = np.array([node.classifier.weights @ node.direction for node in nodes]) * routes[:, np.newaxis]
-    answer = np.array([node.answer.weights for node in nodes]) * ~routes[:, np.newaxis, np.newaxis]
-    constant = np.array([node.answer.constant for node in nodes]) * ~routes[:, np.newaxis]
-    tree = Tree(topology, route, np.where(routes, [node.threshold for node in nodes], 0.0), answer, constant)
-    return Grown(tree, [node.classifier for node in nodes], [node.answer for node in nodes], direction)
+    tree = SoftTree(topology, np.zeros(shape), nothing, ones, np.zeros(shape[0]))
+    for number, node in enumerate(nodes):
+        if topology.routes[number]:
+            tree = tree.with_route(number, node.classifier.weights @ node.direction, node.threshold)
+        else:
+            tree = tree.with_answer(number, node.answer)
+    return Grown(tree, answers)

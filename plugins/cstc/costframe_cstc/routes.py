@@ -5,63 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
-from costframe.stagewise.cuts import best_cut, just_below
+from costframe.stagewise.fitting import fit_at_price
+from costframe.stagewise.losses import Logistic
 from costframe.stagewise.normal import NormalEquations
-from costframe_cstc.fits import fit_at_price, refine
-from costframe_cstc.flow import Flow
-from costframe_cstc.losses import Logistic
+from costframe.stagewise.thresholds import best_threshold
+from costframe_cstc.node_fits import refine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from costframe_cstc.answers import Fitter
-    from costframe_cstc.judge import Judge
-    from costframe_cstc.tree import Tree
+    from costframe.stagewise.evaluation import Evaluation
+    from costframe.stagewise.flow import Flow
+    from costframe.stagewise.soft_tree import SoftTree
+    from costframe_cstc.node_fits import Fitter
 
-__all__ = ["move_routes", "place_thresholds", "placed_at"]
+__all__ = ["move_routes"]
 
-_TURNS = 3
 _INFLATIONS = (1.0, 4.0)  # a dearer route must be worth it for all rows that come to it
 _LEAST = 1e-12  # of the largest difference between two sides: rows to which it makes less matter to no route
 _ENOUGH = 1e-9  # of the objective
-
-
-def place_thresholds(judge: Judge, tree: Tree) -> Tree:
-    """Place thresholds where loss + lambda * cost is least, the last nodes first; idle routes go."""
-    losses, arrival, scores = judge.losses(tree), judge.arrival(tree), tree.routing(judge.rows)
-    threshold = tree.threshold.copy()
-    for _ in range(_TURNS):
-        before = threshold.copy()
-        for node in np.flatnonzero(tree.topology.routes)[::-1]:
-            flow = Flow.hard(tree.topology, scores, threshold)
-            inside = np.flatnonzero(flow.passes[:, node] > 0)
-            more = _difference(flow.ahead(losses, arrival), tree, node)[inside]
-            threshold[node] = _placed(scores[inside, node], more, threshold[node])
-        if (threshold == before).all():
-            break
-    return evolve(tree, threshold=threshold).without_idle_routes()
-
-
-def placed_at(judge: Judge, tree: Tree, node: int) -> Tree:
-    """Place the threshold of one route; one that sends all rows the same way stays."""
-    return _routed(judge, tree, _Choice.at(judge, tree, node, judge.losses(tree)), tree.route[node])
-
-
-def _difference(ahead: NDArray[np.float64], tree: Tree, node: int) -> NDArray[np.float64]:
-    """Return by how much more a row has ahead of it below a node than above: float64 (n,)."""
-    below, above = tree.topology.children[node]
-    return np.asarray(ahead[:, below] - ahead[:, above])
-
-
-def _placed(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
-    """Return the threshold, above which rows go up, where those below have the least sum of `more`."""
-    order = np.argsort(scores, kind="stable")
-    now = float(np.nextafter(now, np.inf)) if np.isfinite(now) and (scores == now).any() else now
-    return just_below(best_cut(scores[order], more[order], now), scores)
 
 
 @frozen(eq=False)
@@ -74,35 +40,34 @@ class _Choice:
     flow: Flow
 
     @classmethod
-    def at(cls, judge: Judge, tree: Tree, node: int, losses: NDArray[np.float64]) -> _Choice:
-        """Tell it of the judge's rows, with what answers lose, (n, K)."""
-        flow = judge.flow(tree)
-        more = _difference(flow.ahead(losses, judge.arrival(tree)), tree, node)
-        return cls(node, flow.passes[:, node] > 0, more, flow)
+    def at(cls, train: Evaluation, tree: SoftTree, node: int, losses: NDArray[np.float64]) -> _Choice:
+        """Look at rows, with the losses of answers, (n, K)."""
+        flow = train.flow(tree)
+        return cls(node, flow.passes[:, node] > 0, flow.more_below(node, losses, train.arrival(tree)), flow)
 
 
-def move_routes(fitter: Fitter, tree: Tree, guard: Judge | None = None) -> Tree:
+def move_routes(fitter: Fitter, tree: SoftTree, guard: Evaluation | None = None) -> SoftTree:
     """Move one route after another, the last first, to other learners and weights.
 
     A move is accepted where loss + lambda * cost falls on the training rows, and on those of the guard does not rise.
     """
-    judge = fitter.judge
-    losses = judge.losses(tree)
-    best = judge.measure(tree).total
-    limit = np.inf if guard is None else guard.measure(tree).total
+    train = fitter.train
+    losses = train.losses(tree)
+    best = train.total(tree)
+    limit = np.inf if guard is None else guard.total(tree)
     for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
-        for moved in _candidates(fitter, tree, _Choice.at(judge, tree, node, losses)):
-            total = judge.measure(moved).total
+        for moved in _candidates(fitter, tree, _Choice.at(train, tree, node, losses)):
+            total = train.total(moved)
             if total < best * (1 - _ENOUGH):
-                seen = -np.inf if guard is None else guard.measure(moved).total
+                seen = -np.inf if guard is None else guard.total(moved)
                 if seen <= limit:
                     tree, best, limit = moved, total, seen
     return tree
 
 
-def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
+def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[SoftTree]:
     """Fit a route to which side is better for each row, weighed by how much better, at some prices."""
-    rows, pricing = fitter.judge.rows, fitter.judge.pricing
+    rows, pricing = fitter.train.rows, fitter.train.pricing
     size = np.abs(choice.more) * choice.inside
     at = np.flatnonzero(size > _LEAST * size.max())
     side = np.sign(choice.more[at])[:, np.newaxis]
@@ -117,22 +82,22 @@ def _candidates(fitter: Fitter, tree: Tree, choice: _Choice) -> Iterator[Tree]:
     seen: set[bytes] = set()
     normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)
     for inflation in _INFLATIONS:
-        price = inflation * fitter.judge.tradeoff * share / float(size[at].sum())
-        weights, constant = fit_at_price(normal, prices, price, ridge)
+        price = inflation * fitter.train.tradeoff * share / float(size[at].sum())
+        weights = fit_at_price(normal, prices, price, ridge)
         used = np.flatnonzero(weights.any(axis=1))
         if not len(used) or weights.tobytes() in seen:
             continue
         seen.add(weights.tobytes())
         H = outputs.columns(used).block(slice(0, len(at)))
-        yield _routed(fitter.judge, tree, choice, weights[:, 0])
-        start, nothing = (2.0 * weights[used], 2.0 * constant), np.zeros(side.shape)
+        yield _routed(fitter.train, tree, choice, weights[:, 0])
+        start, nothing = (2.0 * weights[used], 2.0 * normal.intercept(weights)), np.zeros(side.shape)
         refined, _ = refine(Logistic(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
         weights[used] = refined
-        yield _routed(fitter.judge, tree, choice, weights[:, 0])
+        yield _routed(fitter.train, tree, choice, weights[:, 0])
 
 
-def _routed(judge: Judge, tree: Tree, choice: _Choice, route: NDArray[np.float64]) -> Tree:
+def _routed(train: Evaluation, tree: SoftTree, choice: _Choice, route: NDArray[np.float64]) -> SoftTree:
     """Replace the route that is chosen, its threshold placed; weights (C,)."""
     inside, used = np.flatnonzero(choice.inside), np.flatnonzero(route)
-    scores = judge.rows.outputs.rows(inside).columns(used).times(route[used])
-    return tree.with_route(choice.node, route, _placed(scores, choice.more[inside], np.inf))
+    scores = train.rows.outputs.rows(inside).columns(used).times(route[used])
+    return tree.with_route(choice.node, route, best_threshold(scores, choice.more[inside], np.inf))

@@ -17,30 +17,22 @@ class TreeSettings:
         lambda.
     depth : int
         Levels of nodes.
-    loss : {"squared", "logistic"}
-        Of classes; that of numbers is the square.
-    inflation : float
-        A node of level l buys, when it is grown, at prices times inflation^(depth - l).
-    ridge : float
-        In units of the outputs' median variance.
     steepness : float
         gamma.
-    routing_loss, l1 : float
-        How much the loss of nodes counts that do not answer, and rho, in the relaxed objective.
-    paper_scale : bool
-        Leave the relaxed cost as it is.
-    acquisition : {"path", "learner"}
-    verbose : int
+    loss : {"squared", "logistic"}
+        Of classes; that of numbers is the square.
+    l1 : float
+        rho, as printed.
+    inflation : float
+        A node of level l buys, when it is grown by exact cost, at prices times inflation^(depth - l).
+    ridge : float
+        By exact cost, in units of the outputs' median variance.
     """
 
     tradeoff: float
     depth: int
-    loss: str
-    inflation: float
-    ridge: float
     steepness: float
-    routing_loss: float
-    l1: float
-    paper_scale: bool
-    acquisition: str
-    verbose: int = 0
+    loss: str = "squared"
+    l1: float = 0.0
+    inflation: float = 1.0
+    ridge: float = 1.0

@@ -102,14 +102,12 @@ def members(groups):
 
 
 def loss(H, objective, kind, at):
-    """sum_k sum_i w_i (e + r (p - e)) loss."""
+    """sum_k sum_i w_i p loss."""
     rows, children, total = objective.rows, at.topology.children.tolist(), 0.0
     for i, row in enumerate(scores(H, at)):
         p = passes(children, routing(row, at), at.threshold, objective.steepness)
-        e = exits(children, routing(row, at), at.threshold, objective.steepness)
         for k, score in enumerate(row):
-            much = e[k] + objective.routing_loss * (p[k] - e[k])
-            total += rows.in_mean[i] * much * loss_of(kind, score, rows.target[i])
+            total += rows.loss_weight[i] * p[k] * loss_of(kind, score, rows.target[i])
     return total
 
 

@@ -7,8 +7,8 @@ from cstc_cases import LOSSES, differences, targets, topology
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe_cstc.flow import Flow
-from costframe_cstc.topology import Topology
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.topology import Topology
 
 seeds = st.integers(0, 10_000)
 
@@ -84,6 +84,20 @@ def test_what_is_ahead_is_expected_over_the_ways_from_a_node(seed, depth):
                 for way in naive_cstc.ways(tree.children.tolist(), node)
             )
             assert found[i, node] == pytest.approx(twin, rel=1e-9, abs=1e-12)
+
+
+@given(seeds, st.integers(1, 4))
+def test_more_is_paid_below_by_the_difference_of_the_children(seed, depth):
+    rng, tree = np.random.default_rng(seed), topology(seed, depth)
+    scores, theta = rng.standard_normal((4, len(tree))), rng.standard_normal(len(tree))
+    at_exit, arrival = rng.standard_normal((2, 4, len(tree)))
+    for node in np.flatnonzero(tree.routes):
+        sides = []
+        for forced in (np.inf, -np.inf):
+            moved = np.where(np.arange(len(tree)) == node, forced, theta)
+            sides.append(Flow.hard(tree, scores, moved).ahead(at_exit, arrival)[:, node])
+        found = Flow.hard(tree, scores, theta).more_below(node, at_exit, arrival)
+        np.testing.assert_allclose(found, sides[0] - sides[1], atol=1e-12)
 
 
 @given(seeds, st.integers(1, 3), st.sampled_from([0.5, 4.0]))

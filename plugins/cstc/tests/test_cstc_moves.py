@@ -1,4 +1,4 @@
-"""Growth, routes, pruning and trimming: each does what it says to loss + lambda * exact cost."""
+"""Growth, routes and pruning: each lowers loss + lambda * exact cost."""
 
 import itertools
 
@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 from attrs import evolve
 from bank_cases import COSTS, boosted, table
-from cstc_cases import grown_tree, judge_of
+from cstc_cases import evaluation_of, grown_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.stagewise.cuts import halving_cut
+from costframe.stagewise.soft_tree import WeightedSum
+from costframe.stagewise.stages import as_stage_tree
+from costframe.stagewise.thresholds import halving_cut
 from costframe_cstc import CSTCRegressor
-from costframe_cstc.answers import Fitter
+from costframe_cstc.answers import prune, refit
 from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow
-from costframe_cstc.prune import prune
-from costframe_cstc.refit import refit
-from costframe_cstc.routes import move_routes, place_thresholds
-from costframe_cstc.tree import WeightedSum, as_stage_tree
-from costframe_cstc.trim import trim
+from costframe_cstc.node_fits import Fitter
+from costframe_cstc.routes import move_routes
 
 BANK = boosted(30, 600)
 
@@ -40,22 +39,20 @@ def test_rows_are_halved_between_two_scores(rows):
     assert off[list(middles).index(theta)] == pytest.approx(min(off))
 
 
-def test_a_grown_tree_halves_rows_and_its_routes_score_as_its_classifiers():
+def test_a_grown_tree_halves_rows():
     X, y = table(1, 400)
-    judge = judge_of(BANK, X, y)
+    judge = evaluation_of(BANK, X, y)
     grown = grow(Fitter(judge, 1.0), 3, 2.0)
     passes = judge.flow(grown.tree).passes
     for node in np.flatnonzero(grown.tree.topology.routes):
         below, above = grown.tree.topology.children[node]
         assert passes[:, below].sum() + passes[:, above].sum() == passes[:, node].sum()
         assert min(passes[:, below].sum(), passes[:, above].sum()) >= 10
-        scores = grown.classifiers[node].scores(judge.rows.outputs)[:, 0] - grown.classifiers[node].constant[0]
-        np.testing.assert_allclose(grown.tree.routing(judge.rows)[:, node], scores, atol=1e-12)
 
 
 def test_upper_nodes_buy_less_when_prices_are_inflated():
     X, y = table(1, 600)
-    judge = judge_of(BANK, X, y, tradeoff=1e-3)
+    judge = evaluation_of(BANK, X, y, tradeoff=1e-3)
     costs = []
     for inflation in (0.1, 1.0, 10.0, 100.0):
         tree = grown_tree(judge, depth=2, inflation=inflation)
@@ -67,7 +64,7 @@ def test_upper_nodes_buy_less_when_prices_are_inflated():
 def every_threshold(judge, tree):
     """The least objective over all thresholds between adjacent scores of all rows: two routes at most."""
     routes = np.flatnonzero(tree.topology.routes)
-    scores = tree.routing(judge.rows)
+    scores = judge.routing(tree)
     possible = [np.concatenate([[-np.inf], np.unique(scores[:, node])]) for node in routes]
     losses, arrival, totals = judge.losses(tree), judge.arrival(tree), []
     for chosen in itertools.product(*possible):
@@ -81,11 +78,11 @@ def every_threshold(judge, tree):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_threshold_is_placed_where_it_is_best(seed):
     X, y = table(seed, 40)
-    judge = judge_of(BANK, X, y, tradeoff=0.005)
+    judge = evaluation_of(BANK, X, y, tradeoff=0.005)
     tree = grown_tree(judge, depth=2)
     if len(tree.topology) == 1:
         return
-    placed = judge.measure(place_thresholds(judge, tree)).total
+    placed = judge.measure(judge.place_thresholds(tree)).total
     assert placed == pytest.approx(every_threshold(judge, tree), abs=1e-9)
 
 
@@ -93,21 +90,19 @@ def test_a_threshold_is_placed_where_it_is_best(seed):
 @given(st.integers(0, 10**6), st.sampled_from([1e-4, 2e-3, 2e-2]), st.sampled_from(["path", "learner"]))
 def test_no_move_makes_it_worse(seed, tradeoff, acquisition):
     X, y = table(seed, 250)
-    judge = judge_of(BANK, X, y, tradeoff=tradeoff, acquisition=acquisition)
+    judge = evaluation_of(BANK, X, y, tradeoff=tradeoff, acquisition=acquisition)
     fitter, tree = Fitter(judge, 1.0), grown_tree(judge, depth=3)
     start = judge.measure(tree).total
-    placed = place_thresholds(judge, tree)
+    placed = judge.place_thresholds(tree)
     after = judge.measure(placed).total
     assert after <= start + 1e-12
     moved = move_routes(fitter, placed)
     assert judge.measure(moved).total <= after + 1e-12
-    trimmed = trim(fitter, moved)
-    assert judge.measure(trimmed).total <= judge.measure(moved).total + 1e-12
 
 
 def test_a_guard_is_not_made_worse():
     X, y = table(3, 300)
-    judge, guard = judge_of(BANK, X, y), judge_of(BANK, *table(4, 150))
+    judge, guard = evaluation_of(BANK, X, y), evaluation_of(BANK, *table(4, 150))
     tree = grown_tree(judge, depth=3, ridge=1e-3)
     moved = move_routes(Fitter(judge, 1e-3), tree, guard)
     assert guard.measure(moved).total <= guard.measure(tree).total
@@ -121,7 +116,7 @@ def test_a_move_is_for_the_better_where_the_start_is_poor():
     X[:, 4], X[:, 5] = np.where(x > 0, rng.choice([0, 1], 500), 0.0), np.where(x < 0, rng.choice([0, 1], 500), 0.0)
     y = np.where(x > 0, X[:, 4], 1 - X[:, 5])
     columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
-    judge = judge_of(columns, X, y, tradeoff=1e-3)
+    judge = evaluation_of(columns, X, y, tradeoff=1e-3)
     fitter = Fitter(judge, 0.01)
     tree = grow(fitter, 2, 1.0).tree
     assert len(tree.topology) == 3
@@ -138,7 +133,7 @@ def test_pruning_goes_by_other_rows():
     rng = np.random.default_rng(1)
     X, _ = table(1, 300)
     noise = rng.integers(0, 2, 300)
-    judge, other = judge_of(BANK, X[:150], noise[:150]), judge_of(BANK, X[150:], noise[150:])
+    judge, other = evaluation_of(BANK, X[:150], noise[:150]), evaluation_of(BANK, X[150:], noise[150:])
     grown = grow(Fitter(judge, 1e-4), 3, 1.0)
     assert len(grown.tree.topology) > 1
     assert len(prune(other, grown.tree, grown.answers).topology) == 1
@@ -146,27 +141,16 @@ def test_pruning_goes_by_other_rows():
     label = np.where(sign > 0, X[:, 4] > 0, X[:, 5] > 0).astype(int)
     plain = np.column_stack([sign, X[:, 1:]])
     columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
-    judge, other = judge_of(columns, plain[:200], label[:200]), judge_of(columns, plain[200:], label[200:])
-    best = place_thresholds(judge, grow(Fitter(judge, 0.1), 3, 1.0).tree)
+    judge, other = evaluation_of(columns, plain[:200], label[:200]), evaluation_of(columns, plain[200:], label[200:])
+    best = judge.place_thresholds(grow(Fitter(judge, 0.1), 3, 1.0).tree)
     tree, answers = refit(Fitter(judge, 0.1), best)
     pruned = prune(other, tree, answers)
     assert other.measure(pruned).total <= other.measure(tree).total
 
 
-def test_trimming_takes_what_is_not_worth_its_price():
-    X, y = table(5, 300)
-    judge = judge_of(BANK, X, y, tradeoff=1e-4)
-    fitter = Fitter(judge, 1.0)
-    rich = grown_tree(judge, depth=2)
-    dear = judge_of(BANK, X, y, tradeoff=0.05)
-    trimmed = trim(evolve(fitter, judge=dear), rich)
-    assert dear.measure(trimmed).cost < 0.5 * dear.measure(rich).cost
-    assert dear.measure(trimmed).total < dear.measure(rich).total
-
-
 def test_fetches_are_what_is_measured():
     X, y = table(6, 60)
-    judge = judge_of(BANK, X, y, tradeoff=1e-3)
+    judge = evaluation_of(BANK, X, y, tradeoff=1e-3)
     stages = as_stage_tree(BANK, grown_tree(judge, depth=3), "sigmoid").with_costs(COSTS)
     paid = []
     for row in X:
@@ -190,7 +174,7 @@ def test_rows_are_divided_by_what_says_nothing_of_their_labels():
     columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
     costs = {"features": dict.fromkeys("abcdgh", 0.01) | {"e": 10.0, "f": 10.0}}
     judge, guard = (
-        judge_of(columns, *crossed(seed), cf.CostModel.from_dict(costs), tradeoff=0.03, loss="squared")
+        evaluation_of(columns, *crossed(seed), cf.CostModel.from_dict(costs), tradeoff=0.03, loss="squared")
         for seed in (0, 1)
     )
     fitter = Fitter(judge, 1e-3)
@@ -198,7 +182,7 @@ def test_rows_are_divided_by_what_says_nothing_of_their_labels():
     assert len(leaf.topology) == 1
     divided = divide(fitter, leaf, 2, guard)
     assert divided.topology.children.tolist() == [[1, 2], [-1, -1], [-1, -1]]
-    assert np.flatnonzero(divided.route[0]).tolist() == [0]
+    assert np.flatnonzero(divided.weights[0, :, 0]).tolist() == [0]
     assert judge.measure(divided).loss < 1e-3
     assert guard.measure(divided).cost == pytest.approx(10, abs=0.1)
     assert len(divide(fitter, leaf, 1, guard).topology) == 1  # no deeper than is asked for
@@ -210,7 +194,7 @@ def test_rows_are_divided_by_what_says_nothing_of_their_labels():
 @given(st.integers(0, 10**6), st.integers(0, 6))
 def test_a_divided_leaf_answers_on_both_sides(seed, node):
     X, y = table(seed, 200)
-    judge = judge_of(BANK, X, y, tradeoff=0.003)
+    judge = evaluation_of(BANK, X, y, tradeoff=0.003)
     tree = grown_tree(judge, depth=3)
     if node >= len(tree.topology) or tree.topology.routes[node]:
         return
@@ -220,7 +204,7 @@ def test_a_divided_leaf_answers_on_both_sides(seed, node):
     scores = judge.rows.outputs.block(slice(0, 200))[:, seed % n_outputs]
     sides = [WeightedSum(np.zeros((n_outputs, 1)), np.array([value])) for value in (-50.0, 50.0)]
     threshold = float(np.median(scores))
-    divided = as_stage_tree(BANK, tree.divided(node, route, threshold, *sides), "identity")
+    divided = as_stage_tree(BANK, tree.dividing(node, route, threshold, *sides), "identity")
     inside = judge.flow(tree).passes[:, node] > 0
     expected = np.where(
         inside, np.where(scores > threshold, 50.0, -50.0), as_stage_tree(BANK, tree, "identity").predict(X)

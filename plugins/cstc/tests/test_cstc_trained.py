@@ -24,7 +24,7 @@ def names_read(model, stage):
     return {model.bank_.feature_names[f] for f in learners}
 
 
-@pytest.mark.parametrize("optimize", ["full", "cyclic", "none"])
+@pytest.mark.parametrize("optimize", [True, False])
 @pytest.mark.parametrize(("seed", "random", "tradeoff"), [(0, False, 0.005), (1, False, 0.04), (2, True, 0.01),
                                                           (3, True, 0.03)])  # fmt: skip
 def test_the_quadrants_are_told_apart_before_anything_dear_is_bought(optimize, seed, random, tradeoff):
@@ -91,7 +91,7 @@ def test_the_soft_cost_is_that_of_the_ways(bank):
 @pytest.mark.parametrize("costs", [COSTS, EVERY_PRICE], ids=["plain", "every price"])
 def test_the_cost_reported_is_what_fetches_cost(costs):
     X, y = table(2, 500)
-    model = CSTCClassifier(costs, 1e-3, optimize="none", inflation=4.0, ridge=0.1, n_estimators=30).fit(X, y)
+    model = CSTCClassifier(costs, 1e-3, optimize=False, inflation=4.0, ridge=0.1, n_estimators=30).fit(X, y)
     report = model.cost(X[:60])
     for row, expected in zip(X[:60], report.per_row, strict=True):
         inquiry = model.predictor_.inquire()
@@ -120,15 +120,14 @@ def test_one_level_is_the_single_stage(tradeoff, validation):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
-@pytest.mark.parametrize("optimize", ["full", "cyclic"])
-def test_several_classes(loss, optimize):
+def test_several_classes(loss):
     """Four classes in the corners of a square, seen dearly inside each half."""
     rng = np.random.default_rng(4)
     x, z = rng.choice([-1.0, 1.0], (2, 900))
     y = np.where(x > 0, 0, 2) + (z > 0)
     X = np.column_stack([x, np.where(x > 0, z, rng.choice([-1, 1], 900)), np.where(x < 0, z, rng.choice([-1, 1], 900))])
     costs = {"features": {"side": 1.0, "right": 10.0, "left": 10.0}}
-    model = CSTCClassifier(costs, 0.005, bank="columns", loss=loss, optimize=optimize, depth=2)
+    model = CSTCClassifier(costs, 0.005, bank="columns", loss=loss, depth=2)
     model.fit(X[:600], y[:600])
     assert model.score(X[600:], y[600:]) == 1
     assert model.cost(X[600:]).mean == pytest.approx(11)
@@ -145,30 +144,6 @@ def test_ranks_grades():
     assert model.cost(X).mean <= 4
 
 
-def test_steps_of_the_cyclic_phase_fall():
-    data = quadrants(0, random=False)
-    train = data.part("train")
-    model = CSTCRegressor(data.costs, 0.01, bank="columns", optimize="cyclic").fit(train.X, train.y)
-    strengths = {step.strength for step in model.steps_}
-    assert len(strengths) > 1
-    for strength in strengths:
-        values = [step.objective for step in model.steps_ if step.strength == strength]
-        assert values == sorted(values, reverse=True)
-    assert all(0 <= step.cost <= 42 for step in model.steps_)
-    assert CSTCRegressor(data.costs, 0.01, bank="columns").fit(train.X, train.y).steps_ == ()
-
-
-def test_the_paper_as_printed():
-    data = quadrants(0, random=False)
-    train, valid = data.part("train"), data.part("valid")
-    model = CSTCRegressor(
-        data.costs, 0.01, bank="columns", optimize="cyclic", scale="paper", routing_loss=1.0, steepness=1.0, l1=1e-4
-    ).fit(train.X, train.y, X_val=valid.X, y_val=valid.y)
-    values = [step.objective for step in model.steps_]
-    assert values == sorted(values, reverse=True)
-    assert model.cost(train.X, acquisition="learner").mean <= 42
-
-
 @pytest.mark.parametrize(
     ("settings", "wrong"),
     [
@@ -176,19 +151,19 @@ def test_the_paper_as_printed():
         ({"depth": 11}, "depth"),
         ({"depth": 2.5}, "depth"),
         ({"loss": "hinge"}, "loss"),
-        ({"optimize": "best"}, "optimize"),
+        ({"optimize": "full"}, "optimize: expected True or False"),
+        ({"recipe": "best"}, "recipe: expected None or 'paper'"),
         ({"inflation": 0}, "inflation"),
         ({"ridge": 0}, "ridge"),
         ({"steepness": -1}, "steepness"),
-        ({"routing_loss": 2, "optimize": "cyclic"}, "routing_loss"),
-        ({"routing_loss": 0.5}, "routing_loss: has no effect with optimize='full'"),
-        ({"l1": 0.5}, "l1: has no effect with optimize='full'"),
-        ({"scale": "paper", "optimize": "none"}, "scale: has no effect with optimize='none'"),
-        ({"inflation": 2.0, "optimize": "cyclic"}, "inflation: has no effect with optimize='cyclic'"),
+        ({"l1": 0.5}, "l1: has no effect with the default recipe"),
+        ({"l1": -1, "recipe": "paper"}, "l1: expected"),
+        ({"inflation": 2.0, "recipe": "paper"}, "inflation: has no effect with recipe='paper'"),
+        ({"ridge": 2.0, "recipe": "paper"}, "ridge: has no effect with recipe='paper'"),
+        ({"loss": "logistic", "recipe": "paper"}, "loss: expected 'squared'"),
         ({"inflation": 2.0, "depth": 1}, "inflation: has no effect with depth=1"),
-        ({"optimize": "full", "depth": 1}, "optimize: has no effect with depth=1"),
+        ({"optimize": True, "depth": 1}, "optimize: has no effect with depth=1"),
         ({"steepness": 2.0, "depth": 1}, "steepness: has no effect with depth=1"),
-        ({"scale": "other"}, "scale"),
         ({"acquisition": "eager"}, "acquisition"),
         ({"engine": "lightgbm"}, "engine"),
         ({"n_estimators": 0}, "n_estimators"),
@@ -215,6 +190,6 @@ def test_settings_are_chosen_unless_they_are_given():
 
 def test_trees_are_saved_and_loaded(tmp_path):
     X, y = table(1, 300)
-    model = CSTCClassifier(COSTS, 1e-3, optimize="none", inflation=4.0, ridge=0.1, n_estimators=30).fit(X, y)
+    model = CSTCClassifier(COSTS, 1e-3, optimize=False, inflation=4.0, ridge=0.1, n_estimators=30).fit(X, y)
     cf.save(model.predictor_, tmp_path / "tree.model")
     np.testing.assert_array_equal(cf.load(tmp_path / "tree.model").predict(X), model.predictor_.predict(X))

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 from bank_cases import COSTS, EVERY_PRICE, NAMES, boosted, table
-from cstc_cases import grown_tree, judge_of
+from cstc_cases import evaluation_of, grown_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe_cstc.tree import WeightedSum, as_stage_tree
+from costframe.stagewise.soft_tree import WeightedSum
+from costframe.stagewise.stages import as_stage_tree
 
 BANK = boosted(30, 600)
 
@@ -17,11 +19,11 @@ BANK = boosted(30, 600)
 @pytest.mark.parametrize("costs", [COSTS, EVERY_PRICE], ids=["plain", "every price"])
 def test_what_is_measured_is_what_will_be_charged(costs, acquisition):
     X, y = table(1, 300)
-    judge = judge_of(BANK, X, y, costs, acquisition=acquisition, tradeoff=0.01)
+    judge = evaluation_of(BANK, X, y, costs, acquisition=acquisition, tradeoff=0.01)
     tree = grown_tree(judge, depth=3)
     stages = as_stage_tree(BANK, tree, "sigmoid")
     report = cf.ExpectedCost(costs, acquisition=acquisition).evaluate(stages, X)
-    measured = judge.exact().measure(tree)
+    measured = evolve(judge, reads=None).measure(tree)
     once = 30 / 300 if costs is EVERY_PRICE else 0.0  # a row's share of what is paid once for all of them
     assert measured.cost == pytest.approx(report.mean + once * report.acquired[:, 4:].sum() / 300)
     chances = stages.predict(X)
@@ -34,19 +36,19 @@ def test_what_is_measured_is_what_will_be_charged(costs, acquisition):
 def test_costs_are_told_quickly_from_what_is_read(acquisition):
     """Without a price of comparisons and of reuse they are the same."""
     X, y = table(2, 250)
-    judge = judge_of(BANK, X, y, acquisition=acquisition, tradeoff=0.01)
+    judge = evaluation_of(BANK, X, y, acquisition=acquisition, tradeoff=0.01)
     for depth in (1, 2, 3):
         tree = grown_tree(judge, depth=depth)
-        np.testing.assert_allclose(judge.costs(tree), judge.exact().costs(tree), atol=1e-12)
+        np.testing.assert_allclose(judge.costs(tree), evolve(judge, reads=None).costs(tree), atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 6))
 def test_a_tree_that_ends_at_a_node_answers_there(seed, node):
     X, y = table(seed, 200)
-    judge = judge_of(BANK, X, y, tradeoff=0.003)
+    judge = evaluation_of(BANK, X, y, tradeoff=0.003)
     tree = grown_tree(judge, depth=3)
-    if node >= len(tree.topology):
+    if node >= len(tree):
         return
     before = as_stage_tree(BANK, tree, "identity")
     constant = WeightedSum(np.zeros((BANK.widths.sum(), 1)), np.array([77.0]))
@@ -60,11 +62,11 @@ def test_a_tree_that_ends_at_a_node_answers_there(seed, node):
 @given(st.integers(0, 10**6), st.lists(st.sampled_from([-np.inf, np.inf, None]), min_size=3, max_size=3))
 def test_idle_routes_go_and_rows_go_the_same_ways(seed, infinite):
     X, y = table(seed, 200)
-    judge = judge_of(BANK, X, y, tradeoff=0.003)
+    judge = evaluation_of(BANK, X, y, tradeoff=0.003)
     tree = grown_tree(judge, depth=3)
     for node, threshold in enumerate(infinite):
-        if threshold is not None and node < len(tree.topology) and tree.topology.routes[node]:
-            tree = tree.with_route(node, tree.route[node], threshold)
+        if threshold is not None and node < len(tree) and tree.topology.routes[node]:
+            tree = tree.with_route(node, tree.weights[node, :, 0], threshold)
     left = tree.without_idle_routes()
     assert np.isfinite(left.threshold).all()
     both = [as_stage_tree(BANK, one, "identity").predict(X) for one in (tree, left)]
@@ -73,5 +75,5 @@ def test_idle_routes_go_and_rows_go_the_same_ways(seed, infinite):
 
 def test_features_keep_their_names():
     X, y = table(1, 200)
-    stages = as_stage_tree(BANK, grown_tree(judge_of(BANK, X, y), depth=2), "identity")
+    stages = as_stage_tree(BANK, grown_tree(evaluation_of(BANK, X, y), depth=2), "identity")
     assert stages.bank.feature_names == NAMES

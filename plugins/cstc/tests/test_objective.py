@@ -4,22 +4,19 @@ import naive_cstc
 import numpy as np
 import pytest
 from attrs import evolve
-from cstc_cases import LOSSES, classifiers, differences, problem, seen, topology
+from cstc_cases import LOSSES, bank_rows, differences, problem, soft_tree, topology
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
+from costframe.stagewise.objective import Auxiliaries, RelaxedObjective
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe_cstc.classifiers import Classifiers
-from costframe_cstc.node_view import NodeView
-from costframe_cstc.objective import Auxiliaries, RelaxedObjective
-from costframe_cstc.topology import Topology
+from costframe.stagewise.topology import Topology
 
 seeds = st.integers(0, 10_000)
 kinds = st.sampled_from(list(LOSSES))
 widths = st.integers(1, 3)
-parts = st.sampled_from([0.0, 0.3, 1.0])
 steepness = st.sampled_from([4.0, 50.0])
 
 
@@ -28,9 +25,9 @@ def with_floor(objective, floor):
 
 
 @settings(max_examples=40)
-@given(seeds, kinds, widths, parts, st.sampled_from([1e-6, 0.4]))
-def test_the_objective_is_that_of_the_text(seed, kind, width, part, floor):
-    H, objective, at = problem(seed, kind, width, routing_loss=part)
+@given(seeds, kinds, widths, st.sampled_from([1e-6, 0.4]))
+def test_the_objective_is_that_of_the_text(seed, kind, width, floor):
+    H, objective, at = problem(seed, kind, width)
     objective = with_floor(objective, floor)
     twin = naive_cstc.value(H, objective, kind, at)
     assert objective.value(at) == pytest.approx(twin, rel=1e-9)
@@ -47,30 +44,30 @@ def moved_at(at, node, rng):
 
 
 @settings(max_examples=40)
-@given(seeds, kinds, widths, parts, steepness, st.data())
-def test_a_node_sees_the_whole_bound_wherever_it_moves(seed, kind, width, part, steep, data):
-    H, objective, at = problem(seed, kind, width, routing_loss=part, steepness=steep)
+@given(seeds, kinds, widths, steepness, st.data())
+def test_the_bound_is_that_of_the_text_wherever_a_node_moves(seed, kind, width, steep, data):
+    H, objective, at = problem(seed, kind, width, steepness=steep)
     node, rng = data.draw(st.integers(0, len(at.topology) - 1)), np.random.default_rng(seed)
-    z = objective.auxiliaries(at)
-    view = NodeView.of(objective, at, objective.outcome(at), node)
-    if view is None:  # rows are few here and the tree may be steep
-        return
-    assert view.bound(at, z)[0] == pytest.approx(objective.value(at), rel=1e-9)
+    outcome = objective.outcome(at)
+    z = objective.auxiliaries(at, outcome)
+    assert objective.bound(at, z, outcome, node)[0] == pytest.approx(objective.value(at), rel=1e-9)
     moved = moved_at(at, node, rng)
     other = Auxiliaries(z.groups * rng.uniform(1, 4, z.groups.shape) + 0.1, z.weights * 0.7 + 0.1)
-    assert view.bound(moved, other)[0] == pytest.approx(naive_cstc.bound(H, objective, kind, moved, other), rel=1e-7)
-    assert view.bound(moved, z)[0] >= objective.value(moved) * (1 - 1e-7)
+    assert objective.bound(moved, other, objective.outcome(moved), node)[0] == pytest.approx(
+        naive_cstc.bound(H, objective, kind, moved, other), rel=1e-7
+    )
+    assert objective.bound(moved, z, objective.outcome(moved), node)[0] >= objective.value(moved) * (1 - 1e-7)
 
 
 @settings(max_examples=60, deadline=None)
-@given(seeds, kinds, widths, parts, st.data())
-def test_slopes_are_those_of_finite_differences(seed, kind, width, part, data):
+@given(seeds, kinds, widths, st.data())
+def test_slopes_are_those_of_finite_differences(seed, kind, width, data):
     """Through the probabilities of all nodes after it, in the loss and in the cost; against the twin in loops."""
-    H, objective, at = problem(seed, kind, width, n=5, routing_loss=part)
-    node, z = data.draw(st.integers(0, len(at.topology) - 1)), objective.auxiliaries(at)
+    H, objective, at = problem(seed, kind, width, n=5)
+    node, outcome = data.draw(st.integers(0, len(at.topology) - 1)), objective.outcome(at)
+    z = objective.auxiliaries(at, outcome)
     other = Auxiliaries(z.groups * 1.3 + 0.1, z.weights * 0.8 + 0.1)  # not the best ones: slopes of the bound itself
-    view = NodeView.of(objective, at, objective.outcome(at), node)
-    _, slopes = view.bound(at, other)
+    _, slopes = objective.bound(at, other, outcome, node)
 
     def twin(name):
         def bound(part):
@@ -81,46 +78,24 @@ def test_slopes_are_those_of_finite_differences(seed, kind, width, part, data):
         return differences(bound, np.asarray(getattr(at, name)[node]))
 
     near = {"rtol": 1e-4, "atol": 1e-7}
-    np.testing.assert_allclose(slopes.weights, twin("weights"), **near)
-    np.testing.assert_allclose(slopes.intercept, twin("intercept"), **near)
-    np.testing.assert_allclose(slopes.threshold, twin("threshold"), **near)
+    np.testing.assert_allclose(slopes.weights[0], twin("weights"), **near)
+    np.testing.assert_allclose(slopes.intercept[0], twin("intercept"), **near)
+    np.testing.assert_allclose(slopes.threshold[0], twin("threshold"), **near)
 
 
 def test_the_cost_of_others_moves_a_routing_node():
     """With no loss at all, what a threshold and a score change is what other nodes cost."""
     _, objective, at = problem(0, "squared", 1, depth=2)
     tree = Topology.full(2)
-    at = classifiers(np.random.default_rng(0), tree, 3, 1)
+    at = soft_tree(np.random.default_rng(0), tree, 3, 1)
     at = evolve(at, weights=at.weights * np.array([0.0, 1.0, 0.0])[:, np.newaxis, np.newaxis])
-    rows = evolve(objective.rows, in_mean=objective.rows.in_mean * 1e-12)
+    rows = evolve(objective.rows, loss_weight=objective.rows.loss_weight * 1e-12)
     groups = PricedGroups(objective.cost.groups.member, np.full(5, 0.5))
-    objective = RelaxedObjective.of(rows, groups, tree, LOSSES["squared"], steepness=4.0)
-    _, slopes = NodeView.of(objective, at, objective.outcome(at), 0).bound(at, objective.auxiliaries(at))
-    assert slopes.threshold > 1e-3  # more rows go below, where features are bought
-    assert slopes.intercept[0] == pytest.approx(-slopes.threshold, rel=1e-6)
-
-
-def test_only_rows_that_come_are_seen():
-    rng = np.random.default_rng(0)
-    H, tree = rng.standard_normal((40, 3)), Topology.full(2)
-    rows = seen(H, rng.standard_normal((40, 1)), rng.uniform(0.5, 2, 40), np.ones(40))
-    at = Classifiers(tree, np.array([[[1.0], [0.0], [0.0]]] * 3), np.zeros((3, 1)), np.ones((3, 1)), np.zeros(3))
-    groups = PricedGroups(problem(0, "squared", 1)[1].cost.groups.member, np.full(5, 0.1))
-    for some in (rows, rows.columns(np.arange(3))):
-        objective = RelaxedObjective.of(some, groups, tree, LOSSES["squared"], steepness=1000.0)
-        outcome = objective.outcome(at)
-        passes = objective.flow(at, outcome).passes
-        for node in range(3):
-            view = NodeView.of(objective, at, outcome, node)
-            here = passes[:, node] > 1e-9
-            assert node == 0 or 5 < here.sum() < 35
-            np.testing.assert_array_equal(view.rows.target, rows.target[here])
-            np.testing.assert_array_equal(view.scores(at)[:, 0], H[here, 0])
-            np.testing.assert_allclose(view.rows.back(np.ones((here.sum(), 1)))[:, 0], H[here].sum(axis=0))
-            assert view.bound(at, objective.auxiliaries(at))[0] == pytest.approx(objective.value(at), rel=1e-9)
-        shut = evolve(at, threshold=np.array([np.inf, 0.0, 0.0]))
-        assert NodeView.of(objective, shut, objective.outcome(shut), 2) is None
-        assert len(NodeView.of(objective, shut, objective.outcome(shut), 1).rows.target) == 40
+    objective = RelaxedObjective.of_tree(rows, LOSSES["squared"], groups, tree, 0.0, 4.0)
+    outcome = objective.outcome(at)
+    _, slopes = objective.bound(at, objective.auxiliaries(at, outcome), outcome, 0)
+    assert slopes.threshold[0] > 1e-3  # more rows go below, where features are bought
+    assert slopes.intercept[0, 0] == pytest.approx(-slopes.threshold[0], rel=1e-6)
 
 
 COSTS = cf.CostModel.from_dict({
@@ -136,10 +111,10 @@ def test_the_exact_cost_is_paid_once_on_each_way(seed, width, density):
     H = rng.standard_normal((6, 4))
     bank = cf.WeakLearnerBank.columns(list("abcd"))
     groups = PricedGroups.of_bank(bank, COSTS.select(list("abcd")))
-    rows = seen(H, np.zeros((6, width)), rng.uniform(0.5, 2, 6), np.ones(6))
-    at = classifiers(rng, tree, 4, width)
+    rows = bank_rows(H, np.zeros((6, width)), rng.uniform(0.5, 2, 6), np.ones(6))
+    at = soft_tree(rng, tree, 4, width)
     at = evolve(at, weights=at.weights * (rng.random((len(tree), 4, 1)) < density))
-    objective = RelaxedObjective.of(rows, groups, tree, LOSSES["squared"], steepness=4.0)
+    objective = RelaxedObjective.of_tree(rows, LOSSES["squared"], groups, tree, 0.0, 4.0)
     twin = naive_cstc.charged(H, objective, at, COSTS)
     assert objective.charged(at) == pytest.approx(twin, rel=1e-9, abs=1e-12)
     assert objective.charged(at, objective.outcome(at)) == objective.charged(at)

@@ -1,4 +1,4 @@
-"""The single stage of Cronus (section 3.1): weights for a bank's learners that trade loss for cost."""
+"""Weights of one node that trade loss for exact cost: supports by forward selection, ridge, and removal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from attrs import evolve
 
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.threads import run_parallel, thread_count
-from costframe.stagewise.forward import take_up
+from costframe.stagewise.forward import forward_select
 from costframe.stagewise.pruning import prune
-from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.relaxing import STRENGTHS, relaxed_supports, scale_of
 from costframe.stagewise.systems import blas_side_by_side
 
 if TYPE_CHECKING:
@@ -22,9 +20,8 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.sampled_prices import SampledPrices
     from costframe.stagewise.normal import NormalEquations
-    from costframe.stagewise.relaxing import Reweighting
 
-__all__ = ["USUAL_RIDGE", "fit_best", "fit_ridge", "hopeless", "in_loss", "reweight"]
+__all__ = ["USUAL_RIDGE", "fit_at_price", "fit_at_ridges", "fit_ridge", "groups_in_loss", "in_loss", "nothing_pays"]
 
 USUAL_RIDGE = 1e-2
 
@@ -32,56 +29,59 @@ _MOST = 1e100  # prices in units of loss; more makes no difference, and its prod
 _LARGEST = np.finfo(np.float64).max
 
 
-def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
+def groups_in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
     """Turn prices into loss: lambda times each, or what is as good as infinite."""
     with np.errstate(over="ignore"):
-        price = np.minimum(prices.groups.price * min(tradeoff, _LARGEST), _MOST)
-    return evolve(prices, groups=PricedGroups(prices.groups.member, price))
+        return PricedGroups(groups.member, np.minimum(groups.price * min(tradeoff, _LARGEST), _MOST))
 
 
-def reweight(
-    normal: NormalEquations, prices: SampledPrices, settings: Reweighting, ridges: Sequence[float]
+def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
+    """Turn prices into loss likewise."""
+    return evolve(prices, groups=groups_in_loss(prices.groups, tradeoff))
+
+
+def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, ridge: float) -> NDArray[np.float64]:
+    """Minimize mean 1/2 |y - a - B'h|^2 + ridge + price * cost, approximately.
+
+    Parameters
+    ----------
+    normal : NormalEquations
+        Of C outputs.
+    prices : SampledPrices
+        Of what is not yet bought.
+    price : float
+        In units of this loss, per unit of cost.
+    ridge : float
+        In units of the outputs' median variance.
+
+    Returns
+    -------
+    float64 (C, M)
+        Exactly zero where nothing is evaluated.
+    """
+    return next(fit_at_ridges(normal, prices, price, [ridge], ridge))
+
+
+def fit_at_ridges(
+    normal: NormalEquations, prices: SampledPrices, price: float, ridges: Sequence[float], usual: float = USUAL_RIDGE
 ) -> Iterator[NDArray[np.float64]]:
-    """Minimize eq. 4 approximately: for each ridge weights, float64 (C, M), exactly zero where nothing is evaluated.
+    """Fit as `fit_at_price` for each ridge, to supports that are selected with the usual one.
 
-    Which learners to keep is tried in two ways: by the relaxation, eq. 7, and by taking them up one at a time. A ridge
-    on these alone, in units of the outputs' median variance, gives their weights, and what is not worth its price is
-    then removed. With exact cost, and the ridge counted, the result is never worse than the fit without prices or the
-    constant.
+    By exact cost, and with the ridge, the result is never worse than the fit without prices or the constant.
     """
     varying = np.flatnonzero(normal.varies)
-    part, priced = normal.columns(varying), in_loss(prices, settings.tradeoff).restrict(varying)
-    unit = part.unit
+    part, priced = normal.columns(varying), in_loss(prices, price).restrict(varying)
     supports: Sequence[NDArray[np.bool_]] = []
-    if not hopeless(part, priced, unit * min(ridges)):
-        supports = _supports(part, priced, settings, unit * USUAL_RIDGE)
+    if not nothing_pays(part, priced, part.unit * min(ridges)):
+        supports = [np.ones(len(varying), np.bool_), forward_select(part, priced, part.unit * usual)]
     for ridge in ridges:
         weights = np.zeros(normal.right.shape)
-        weights[varying] = fit_best(part, priced, supports, unit * ridge)
+        weights[varying] = _fit_best(part, priced, supports, part.unit * ridge)
         yield weights
 
 
-def _supports(
-    normal: NormalEquations, prices: SampledPrices, settings: Reweighting, ridge: float
-) -> list[NDArray[np.bool_]]:
-    """Find learners that may be worth keeping, several times: bool (C,)."""
-    everything = np.ones(len(normal.gram), np.bool_)
-    groups = prices.priced(everything)
-    full = fit_ridge(normal, everything, ridge)
-    free = not RelaxedCost(groups).charged(full[np.newaxis])
-    if free and not settings.l1:
-        return [everything]
-    scaled = groups if settings.paper_scale else groups.times(scale_of(groups, full))
-    strengths = (1.0,) if settings.paper_scale or free else STRENGTHS
-    costs = [RelaxedCost(scaled.times(strength)) for strength in strengths]
-    found = relaxed_supports(normal, costs, settings)
-    if settings.l1:
-        return found
-    return [everything, *found] if settings.paper_scale else [everything, take_up(normal, prices, ridge), *found]
-
-
-def hopeless(normal: NormalEquations, prices: SampledPrices, ridge: float) -> bool:
-    """Tell whether already one learner costs more than all of them together can lower loss + ridge: zero is best then.
+def nothing_pays(normal: NormalEquations, prices: SampledPrices, ridge: float) -> bool:
+    """Tell whether one learner costs more than all of them together can lower loss + ridge: zero is best then.
 
     Prices are those of an exact cost.
     """
@@ -98,7 +98,7 @@ def _ridged(normal: NormalEquations, weights: NDArray[np.float64], ridge: float)
     return normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
 
 
-def fit_best(
+def _fit_best(
     normal: NormalEquations, prices: SampledPrices, supports: Sequence[NDArray[np.bool_]], ridge: float
 ) -> NDArray[np.float64]:
     """Fit to each support, remove what is not worth its price, and keep what is best with exact cost."""

@@ -18,7 +18,7 @@ LEAST = 0.01  # curvature of rows that are answered surely: a step for the other
 
 
 class Loss(Protocol):
-    """What a row loses by its scores."""
+    """The loss of one row as a function of its scores."""
 
     def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""

@@ -1,9 +1,9 @@
-"""Rows as stages over a bank see them: the outputs they weigh, what to score, and how much each row counts."""
+"""Rows as a bank's outputs on them, with what to fit to them and how much each counts."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -13,22 +13,29 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.outputs import BankOutputs
 
-__all__ = ["SeenRows"]
+__all__ = ["BankRows", "targets_of"]
 
 _MOST = 1 << 26  # numbers held as a matrix: half a GiB
 _BLOCK = 1 << 15  # rows
 
 
+def targets_of(y: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
+    """Return what scores are fitted to, float64 (n, M): numbers, signs of two classes, or one 0/1 column a class."""
+    if n_classes > 2:
+        return np.asarray(np.eye(n_classes)[y])
+    return np.asarray(2.0 * y - 1.0 if n_classes else y, np.float64)[:, np.newaxis]
+
+
 @frozen(eq=False)
-class SeenRows:
+class BankRows:
     """n rows, and C outputs of a bank on them.
 
     Attributes
     ----------
     outputs : BankOutputs
-    target : float64 (n,), or (n, M)
+    target : float64 (n, M)
     weight : float64 (n,)
-    in_mean : float64 (n,)
+    loss_weight : float64 (n,)
         Weights in means of loss; they sum to one.
     matrix : float64 (n, C), optional
         The outputs written out.
@@ -37,7 +44,7 @@ class SeenRows:
     outputs: BankOutputs
     target: NDArray[np.float64]
     weight: NDArray[np.float64]
-    in_mean: NDArray[np.float64]
+    loss_weight: NDArray[np.float64]
     matrix: NDArray[np.float64] | None = None
 
     @cached_property
@@ -45,28 +52,33 @@ class SeenRows:
         """Weights in means of cost; they sum to one: float64 (n,)."""
         return np.asarray(self.weight / self.weight.sum())
 
-    def columns(self, used: NDArray[np.int64]) -> SeenRows:
+    def columns(self, used: NDArray[np.int64]) -> BankRows:
         """Keep few outputs, written out if they fit, for many products."""
         part = self.outputs.columns(used)
         n_rows = len(self.target)
         fits = n_rows * len(used) <= _MOST
         return evolve(self, outputs=part, matrix=part.block(slice(0, n_rows)) if fits else None)
 
+    def take(self, chosen: NDArray[np.bool_]) -> BankRows:
+        """Keep some rows, bool (n,)."""
+        some = self.loss_weight[chosen]
+        return BankRows(self.outputs.rows(chosen), self.target[chosen], self.weight[chosen], some / some.sum())
+
     def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H B: float64 (n, M) for weights (C, M)."""
         return self.outputs.times(weights) if self.matrix is None else np.asarray(self.matrix @ weights)
 
-    def back(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' V: float64 (C, M) for values (n, M)."""
-        return self.outputs.back(values) if self.matrix is None else np.asarray(self.matrix.T @ values)
+        return self.outputs.rmatvec(values) if self.matrix is None else np.asarray(self.matrix.T @ values)
 
     @cached_property
     def variance(self) -> NDArray[np.float64]:
         """The variance of each output, by loss weights: float64 (C,)."""
-        centered, found = self.outputs.less(self.outputs.mean(self.in_mean)), np.zeros(self.outputs.shape[1])
+        centered, found = self.outputs.centered(self.outputs.mean(self.loss_weight)), np.zeros(self.outputs.shape[1])
         for begin in range(0, len(self.target), _BLOCK):
             rows = slice(begin, min(begin + _BLOCK, len(self.target)))
-            found += self.in_mean[rows] @ np.square(centered.block(rows))
+            found += self.loss_weight[rows] @ np.square(centered.block(rows))
         return found
 
     def scores(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -75,7 +87,3 @@ class SeenRows:
             return self.times(weights) + intercept
         used = np.flatnonzero(weights.any(axis=1))
         return self.outputs.columns(used).times(weights[used]) + intercept
-
-    def losses(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return 1/2 (y_i - s_i^k)^2 of targets (n,): float64 (n, K)."""
-        return 0.5 * np.square(scores - self.target[:, np.newaxis])

@@ -1,0 +1,209 @@
+"""The relaxed objectives of a soft tree, as one function of what its nodes have: eq. 8 of Cronus and eq. 5 of CSTC.
+
+    sum_i w_i sum_k c_i^k loss(s_i^k, y_i)  +  sum_k rho_k |beta^k|_1  +  relaxed cost
+
+The loss counts where rows are answered, c = q (Cronus), or at every node that they come to, c = p (CSTC). The cost is
+`RelaxedCost`: one way through all nodes whose weights count by the share of rows that come, d_k (Cronus), or a way to
+each exit with the share of rows that leave there (CSTC). Weights of several scores count together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.groups import PricedGroups
+    from costframe.stagewise.bank_rows import BankRows
+    from costframe.stagewise.losses import Loss
+    from costframe.stagewise.soft_tree import SoftTree
+    from costframe.stagewise.topology import Topology
+
+__all__ = ["FLOOR", "Auxiliaries", "Outcome", "RelaxedObjective", "Slopes", "slopes_at"]
+
+FLOOR = 1e-6  # of auxiliaries
+
+
+@frozen(eq=False)
+class Auxiliaries:
+    """Lemma 1: with these fixed, the roots are parabolas.
+
+    Attributes
+    ----------
+    groups : float64 (L, G)
+        For each way and group: kappa and eta of Cronus.
+    weights : float64 (K, C)
+        Of the l1 norms: sigma of Cronus.
+    """
+
+    groups: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Outcome:
+    """Scores, losses and flow of n rows; when one node moves, so does one column.
+
+    Attributes
+    ----------
+    scores : float64 (n, K, M)
+    losses : float64 (n, K)
+    flow : Flow
+    """
+
+    scores: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    flow: Flow
+
+    @classmethod
+    def of(cls, tree: SoftTree, rows: BankRows, loss: Loss, steepness: float) -> Outcome:
+        """Score rows at all nodes."""
+        scores = tree.scores(rows)
+        losses = np.stack([loss.value(scores[:, k], rows.target) for k in range(len(tree))], axis=1)
+        return cls(scores, losses, Flow.of(tree.topology, tree.routing(scores), tree.threshold, steepness))
+
+    def moved(self, tree: SoftTree, rows: BankRows, loss: Loss, node: int) -> Outcome:
+        """Score rows anew at one node."""
+        scores, losses = self.scores.copy(), self.losses.copy()
+        scores[:, node] = rows.times(tree.weights[node]) + tree.intercept[node]
+        losses[:, node] = loss.value(scores[:, node], rows.target)
+        flow = Flow.of(tree.topology, tree.routing(scores), tree.threshold, self.flow.steepness)
+        return Outcome(scores, losses, flow)
+
+
+@frozen(eq=False)
+class Slopes:
+    """Derivatives by what some nodes have: weights (k, C, M), intercepts (k, M) and thresholds (k,)."""
+
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    threshold: NDArray[np.float64]
+
+
+def slopes_at(
+    nodes: NDArray[np.int64],
+    tree: SoftTree,
+    rows: BankRows,
+    loss: Loss,
+    outcome: Outcome,
+    counted: NDArray[np.float64],
+    at_exit: NDArray[np.float64],
+    on_arrival: NDArray[np.float64],
+) -> Slopes:
+    """Differentiate sum_ik counted_ik w_i loss_ik + exits_ik at_exit_ik + p_i^k on_arrival_ik by some nodes.
+
+    The first sum's derivative is that by the scores in the loss alone: `counted`, float64 (n, K), is fixed, and so are
+    the other two, float64 (n, K), which are to hold what the flow of rows changes.
+    """
+    through = outcome.flow.by_scores(at_exit, on_arrival)[:, nodes]
+    by_score = np.empty((len(rows.target), len(nodes), tree.intercept.shape[1]))
+    for place, node in enumerate(nodes):
+        own = (rows.loss_weight * counted[:, node])[:, np.newaxis] * loss.slope(outcome.scores[:, node], rows.target)
+        by_score[:, place] = own + np.outer(through[:, place], tree.direction[node])
+    flat = rows.rmatvec(by_score.reshape(len(by_score), -1)).reshape(-1, *by_score.shape[1:])
+    return Slopes(np.moveaxis(flat, 0, 1), by_score.sum(axis=0), -through.sum(axis=0))
+
+
+@frozen(eq=False)
+class RelaxedObjective:
+    """The objective for rows and C outputs.
+
+    Attributes
+    ----------
+    rows : BankRows
+    loss : Loss
+    cost : RelaxedCost
+        In units of loss.
+    l1 : float64 (K,)
+        rho.
+    steepness : float
+        gamma.
+    cascade : bool
+        As of Cronus: one way, and loss where rows are answered. Otherwise as of CSTC.
+    """
+
+    rows: BankRows
+    loss: Loss
+    cost: RelaxedCost
+    l1: NDArray[np.float64]
+    steepness: float
+    cascade: bool
+
+    @classmethod
+    def of_chain(
+        cls, rows: BankRows, loss: Loss, groups: PricedGroups, l1: NDArray[np.float64], steepness: float
+    ) -> RelaxedObjective:
+        """Return eq. 8 of Cronus, with a rho for each of K stages."""
+        return cls(rows, loss, RelaxedCost.chain(groups, len(l1), FLOOR), l1, steepness, cascade=True)
+
+    @classmethod
+    def of_tree(
+        cls, rows: BankRows, loss: Loss, groups: PricedGroups, topology: Topology, l1: float, steepness: float
+    ) -> RelaxedObjective:
+        """Return eq. 5 of CSTC."""
+        cost = RelaxedCost(groups, topology.paths, FLOOR)
+        return cls(rows, loss, cost, np.full(len(topology), l1), steepness, cascade=False)
+
+    def outcome(self, tree: SoftTree) -> Outcome:
+        """Score the rows."""
+        return Outcome.of(tree, self.rows, self.loss, self.steepness)
+
+    def reach(self, flow: Flow) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+        """Return d (K,) and p^l (L,) as `RelaxedCost` takes them."""
+        share = self.rows.share
+        return (share @ flow.passes, None) if self.cascade else (None, share @ flow.exits)
+
+    def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
+        """Return the objective, roots floored as `RelaxedCost` has them."""
+        outcome = self.outcome(tree) if outcome is None else outcome
+        flow = outcome.flow
+        loss = self.rows.loss_weight @ (self._counted(flow) * outcome.losses).sum(axis=1)
+        roots = floored_root(np.square(tree.weights).sum(axis=2), self.cost.floor).sum(axis=1)
+        return float(loss + self.l1 @ roots) + self.cost.value(tree.weights, *self.reach(flow))
+
+    def charged(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
+        """Return lambda times the expected cost itself, with 0/1 in place of norms."""
+        outcome = self.outcome(tree) if outcome is None else outcome
+        return self.cost.charged(tree.weights, *self.reach(outcome.flow))
+
+    def auxiliaries(self, tree: SoftTree, outcome: Outcome) -> Auxiliaries:
+        """Return the best ones in closed form, eq. 11 of Cronus."""
+        squares = np.square(tree.weights).sum(axis=2)
+        of_groups = self.cost.auxiliaries(tree.weights, self.reach(outcome.flow)[0])
+        return Auxiliaries(of_groups, auxiliary(squares, self.cost.floor))
+
+    def bound(self, tree: SoftTree, z: Auxiliaries, outcome: Outcome, node: int) -> tuple[float, Slopes]:
+        """Return the objective with parabolas for roots, and its derivatives by one node.
+
+        When a node moves, so do the probabilities of all nodes after it, in the loss and in the cost.
+        """
+        rows, flow, (reach, share) = self.rows, outcome.flow, self.reach(outcome.flow)
+        priced = self.cost.bound_gradient(tree.weights, z.groups, reach, share)
+        counted, losses = self._counted(flow), rows.loss_weight[:, np.newaxis] * outcome.losses
+        lasso = 0.5 * (np.square(tree.weights).sum(axis=2) / z.weights + z.weights).sum(axis=1)
+        value = float((counted * losses).sum() + self.l1 @ lasso)
+        value += float(priced.share.sum() if share is None else share @ priced.share)
+        if self.cascade:
+            at_exit, on_arrival = losses, np.outer(rows.share, priced.reach)
+        else:
+            at_exit, on_arrival = np.outer(rows.share, priced.share), losses
+        found = slopes_at(np.array([node]), tree, rows, self.loss, outcome, counted, at_exit, on_arrival)
+        found.weights[0] += priced.weights[node]
+        found.weights[0] += self.l1[node] * tree.weights[node] / z.weights[node][:, np.newaxis]
+        return value, found
+
+    def curvature(self, z: Auxiliaries, outcome: Outcome, node: int) -> NDArray[np.float64]:
+        """Return the bound's second derivatives by a node's weights, without those of the loss: float64 (C,)."""
+        return np.asarray(
+            self.cost.curvature(z.groups, *self.reach(outcome.flow))[node] + self.l1[node] / z.weights[node]
+        )
+
+    def _counted(self, flow: Flow) -> NDArray[np.float64]:
+        return flow.exits if self.cascade else flow.passes

@@ -1,0 +1,195 @@
+"""The one trained form: a tree of nodes that each weigh the outputs of a bank, and route or answer by the sum.
+
+A single answer is one node, Cronus a chain, CSTC a binary tree. Routing is soft in training and hard in use (`Flow`);
+`as_stage_tree` makes the predictor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from costframe.stagewise.topology import Topology
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.outputs import BankOutputs
+    from costframe.stagewise.bank_rows import BankRows
+
+__all__ = ["SoftTree", "WeightedSum"]
+
+
+@frozen(eq=False)
+class WeightedSum:
+    """A weighted sum of C outputs of a bank, M of them: weights, float64 (C, M), and constants, float64 (M,)."""
+
+    weights: NDArray[np.float64]
+    constant: NDArray[np.float64]
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which outputs have a weight: bool (C,)."""
+        return np.asarray(self.weights.any(axis=1))
+
+    def scores(self, outputs: BankOutputs) -> NDArray[np.float64]:
+        """Return the sums for rows: float64 (n, M)."""
+        used = np.flatnonzero(self.used)
+        return outputs.columns(used).times(self.weights[used]) + self.constant
+
+
+@frozen(eq=False)
+class SoftTree:
+    """K nodes with M scores each, s = B'h + b.
+
+    Attributes
+    ----------
+    topology : Topology
+    weights : float64 (K, C, M)
+        beta^k.
+    intercept : float64 (K, M)
+    direction : float64 (K, M)
+        A node routes by the weighted sum of its scores; ones for a single score.
+    threshold : float64 (K,)
+        theta^k: a row goes up where the node routes it above. Without effect at leaves.
+    calibration : float64 (K, 1 + M)
+        The slope a and the constants c of each node's answer a s + c.
+    """
+
+    topology: Topology
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    threshold: NDArray[np.float64]
+    calibration: NDArray[np.float64] = field()
+
+    @calibration.default
+    def _uncalibrated(self) -> NDArray[np.float64]:
+        return np.eye(1, 1 + self.intercept.shape[1]).repeat(len(self.intercept), axis=0)
+
+    @classmethod
+    def chain(
+        cls, weights: NDArray[np.float64], intercept: NDArray[np.float64], threshold: NDArray[np.float64]
+    ) -> SoftTree:
+        """Make a chain of weights (K, C), constants (K,) and thresholds (K - 1,)."""
+        n_stages = len(weights)
+        return cls(
+            Topology.chain(n_stages),
+            weights[:, :, np.newaxis],
+            intercept[:, np.newaxis],
+            np.ones((n_stages, 1)),
+            np.append(threshold, 0.0),
+        )
+
+    @classmethod
+    def single(cls, answer: WeightedSum) -> SoftTree:
+        """Make a single node."""
+        ones = np.ones((1, len(answer.constant)))
+        return cls(Topology.full(1), answer.weights[np.newaxis], answer.constant[np.newaxis], ones, np.zeros(1))
+
+    def __len__(self) -> int:
+        """Count the nodes."""
+        return len(self.topology)
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which outputs a node weighs: bool (K, C)."""
+        return np.asarray(self.weights.any(axis=2))
+
+    def bought(self, node: int) -> NDArray[np.bool_]:
+        """Which outputs are evaluated on the way to a node: bool (C,)."""
+        on = self.topology.paths[node].copy()
+        on[node] = False
+        return np.asarray(self.used[on].any(axis=0))
+
+    def scores(self, rows: BankRows) -> NDArray[np.float64]:
+        """Score rows at all nodes: float64 (n, K, M)."""
+        n_nodes, n_outputs, width = self.weights.shape
+        flat = np.moveaxis(self.weights, 0, 1).reshape(n_outputs, n_nodes * width)
+        return rows.scores(flat, self.intercept.ravel()).reshape(-1, n_nodes, width)
+
+    def routing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what is compared with thresholds, float64 (n, K), of scores (n, K, M)."""
+        return np.asarray(np.einsum("ikm,km->ik", scores, self.direction))
+
+    def answers(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what nodes answer, float64 (n, K, M), of scores (n, K, M)."""
+        return np.asarray(self.calibration[:, :1] * scores + self.calibration[:, 1:])
+
+    def columns(self, used: NDArray[np.int64]) -> SoftTree:
+        """Keep the weights of some outputs."""
+        return evolve(self, weights=self.weights[:, used])
+
+    def spread(self, used: NDArray[np.int64], n_outputs: int) -> SoftTree:
+        """Undo `columns`."""
+        weights = np.zeros((len(self.weights), n_outputs, self.weights.shape[2]))
+        weights[:, used] = self.weights
+        return evolve(self, weights=weights)
+
+    def take(self, topology: Topology, nodes: NDArray[np.int64]) -> SoftTree:
+        """Keep some nodes, as another tree."""
+        parts = (self.weights, self.intercept, self.direction, self.threshold, self.calibration)
+        return SoftTree(topology, *(part[nodes] for part in parts))
+
+    def with_answer(self, node: int, answer: WeightedSum) -> SoftTree:
+        """Replace what a node weighs, to answer."""
+        return self._with_node(node, answer.weights, answer.constant, np.ones(len(answer.constant)), 0.0)
+
+    def with_route(self, node: int, weights: NDArray[np.float64], threshold: float) -> SoftTree:
+        """Replace what a node weighs, (C,), to route."""
+        first = np.zeros(self.intercept.shape[1])
+        first[0] = 1.0
+        return self._with_node(node, np.outer(weights, first), 0.0 * first, first, threshold)
+
+    def _with_node(
+        self,
+        node: int,
+        weights: NDArray[np.float64],
+        intercept: NDArray[np.float64],
+        direction: NDArray[np.float64],
+        threshold: float,
+    ) -> SoftTree:
+        found = self.take(self.topology, np.arange(len(self)))
+        found.weights[node], found.intercept[node], found.direction[node] = weights, intercept, direction
+        found.threshold[node] = threshold
+        return found
+
+    def with_threshold(self, threshold: NDArray[np.float64]) -> SoftTree:
+        """Replace all thresholds, float64 (K,)."""
+        return evolve(self, threshold=threshold)
+
+    def ending_at(self, node: int, answer: WeightedSum) -> SoftTree:
+        """Answer all rows that come to a node there."""
+        return self.with_answer(node, answer).take(*self.topology.ending_at(node))
+
+    def dividing(
+        self, node: int, route: NDArray[np.float64], threshold: float, below: WeightedSum, above: WeightedSum
+    ) -> SoftTree:
+        """Let a leaf, or a route to two leaves, divide its rows by weights (C,), and answer them below and above."""
+        tree = self
+        if not self.topology.routes[node]:
+            topology, order = self.topology.dividing(node)
+            tree = tree.take(topology, np.where(order < len(self), order, node))  # overwritten below
+            node = int(np.flatnonzero(order == node)[0])
+        first, second = tree.topology.children[node].tolist()
+        return tree.with_route(node, route, threshold).with_answer(first, below).with_answer(second, above)
+
+    def with_leaf(self, node: int, answer: WeightedSum) -> SoftTree:
+        """Answer the rows that leave a route's exit by a leaf instead."""
+        topology, order = self.topology.with_leaf(node)
+        tree = self.take(topology, np.where(order < len(self), order, node))
+        return tree.with_answer(int(np.flatnonzero(order == len(self))[0]), answer)
+
+    def without_idle_routes(self) -> SoftTree:
+        """Leave out routes that send all rows the same way, as their threshold is infinite."""
+        idle = np.flatnonzero(self.topology.routes & np.isinf(self.threshold))
+        if not len(idle):
+            return self
+        node, side = int(idle[0]), 0 if self.threshold[idle[0]] > 0 else 1
+        if self.topology.children[node, side] >= 0:
+            return self.take(*self.topology.bypassing(node, side)).without_idle_routes()
+        tree = self.take(*self.topology.ending_at(node))  # all rows leave there
+        tree.threshold[node] = 0.0
+        return tree.without_idle_routes()

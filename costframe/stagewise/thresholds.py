@@ -1,0 +1,126 @@
+"""Where thresholds are placed: to pass a share of the rows, to halve them, or where rows pay least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from costframe.stagewise.flow import Flow
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.stagewise.topology import Topology
+
+__all__ = ["best_cut", "best_threshold", "best_thresholds", "halving_cut", "halving_threshold", "passing_threshold"]
+
+_NEARLY = 1e-15
+_EVEN = 1e-9  # sums of weights differ by rounding; the first of two as good is taken
+_ROUNDING = 1e-12  # of the largest score
+_TURNS = 10
+
+
+def best_thresholds(
+    topology: Topology,
+    scores: NDArray[np.float64],
+    at_exit: NDArray[np.float64],
+    on_arrival: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Place thresholds, the last node's first, each at its optimum given the others, until none moves.
+
+    Parameters
+    ----------
+    topology : Topology
+    scores : float64 (n, K)
+        What nodes route by.
+    at_exit, on_arrival : float64 (n, K)
+        What a row pays where it is answered, and at each node that it comes to.
+    threshold : float64 (K,)
+        To start with.
+
+    Returns
+    -------
+    float64 (K,)
+        Where -inf sends all rows up and inf all down. A finite one that moved lies between two scores that occur.
+    """
+    found = threshold.copy()
+    for _ in range(_TURNS):
+        before = found.copy()
+        for node in np.flatnonzero(topology.routes)[::-1].tolist():
+            flow = Flow.hard(topology, scores, found)
+            inside = flow.passes[:, node] > 0
+            more = flow.more_below(node, at_exit, on_arrival)[inside]
+            found[node] = best_threshold(scores[inside, node], more, found[node])
+        if (found == before).all():
+            break
+    return found
+
+
+def best_threshold(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
+    """Return the threshold such that the rows that are not above it have the least sum of `more`, float64 (n,)."""
+    order = np.argsort(scores, kind="stable")
+    theta = float(np.nextafter(now, np.inf)) if np.isfinite(now) and (scores == now).any() else now
+    found = best_cut(scores[order], more[order], theta)
+    return now if found == theta else _just_below(found, scores)
+
+
+def best_cut(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
+    """Return theta such that the rows with scores below it have the least sum of `more`.
+
+    Scores, float64 (n,), ascend. The theta there is, `now`, stays if it is as good. It is half-way between two scores,
+    or infinite where all rows are on one side.
+    """
+    sums = np.concatenate([[0.0], np.cumsum(more)])
+    possible = np.concatenate([[True], np.diff(scores) > 0, [True]]) if len(scores) else np.array([True])
+    sums = np.where(possible, sums, np.inf)
+    at = int(sums.argmin())
+    if sums[at] >= sums[np.searchsorted(scores, now)] - _NEARLY:
+        return now
+    if at in {0, len(scores)}:
+        return -np.inf if at == 0 else np.inf
+    return _between(scores, at)
+
+
+def halving_cut(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return theta half-way between the two adjacent scores that come nearest to halving the rows' weight.
+
+    Scores, float64 (n,), ascend, and differ if by more than rounding; it is infinite if all are equal.
+    """
+    places = 1 + np.flatnonzero(np.diff(scores) > _ROUNDING * np.abs(scores).max())
+    if not len(places):
+        return np.inf
+    off = np.abs(np.cumsum(weight)[places - 1] / weight.sum() - 0.5)
+    return _between(scores, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
+
+
+def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the threshold above which about half of the rows' weight is; infinite if all scores, (n,), are equal."""
+    order = np.argsort(scores, kind="stable")
+    return _just_below(halving_cut(scores[order], weight[order]), scores)
+
+
+def passing_threshold(
+    scores: NDArray[np.float64], weight: NDArray[np.float64], share: float, steepness: float
+) -> float:
+    """Return theta such that the weighted mean of sigma(gamma (s - theta)) is `share`, in (0, 1)."""
+    total = float(weight.sum())
+    margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
+
+    def missing(theta: float) -> float:
+        return float(weight @ expit(steepness * (scores - theta))) / total - share
+
+    return float(brentq(missing, scores.min() - margin, scores.max() + margin, xtol=1e-13))
+
+
+def _just_below(theta: float, scores: NDArray[np.float64]) -> float:
+    """Return the threshold above which the same scores are that are not below theta."""
+    return float(np.nextafter(theta, -np.inf)) if np.isfinite(theta) and (scores == theta).any() else theta
+
+
+def _between(scores: NDArray[np.float64], at: int) -> float:
+    middle = scores[at - 1] + 0.5 * (scores[at] - scores[at - 1])
+    return float(middle if middle > scores[at - 1] else scores[at])

@@ -1,0 +1,201 @@
+"""The default training: Algorithm 2 by exact cost, then weights and thresholds moved, and the best on held-out rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve
+from scipy.special import expit
+
+from costframe.stagewise.calibration import calibrate_exits
+from costframe.stagewise.fitting import fit_at_price, fit_ridge
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.losses import Logistic, Squared
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.picking import pick
+from costframe.stagewise.soft_tree import SoftTree
+from costframe.stagewise.supports import SupportObjective, descend
+from costframe.stagewise.thresholds import passing_threshold
+from costframe.stagewise.weighted_sums import WeightedSums
+from costframe.training.progress import track
+from costframe_cronus.own_order import in_own_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.sampled_prices import SampledPrices
+    from costframe.stagewise.bank_rows import BankRows
+    from costframe.stagewise.evaluation import Evaluation
+    from costframe_cronus.settings import CascadeSettings
+
+__all__ = ["CHOICES", "calibrated", "emphasized", "initialize", "pick_settings", "train_by_exact_cost"]
+
+CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
+
+_STEEPNESS = 50.0
+_ROUNDS = 40  # and what rounding does to the weights stays far below what matters
+
+
+def train_by_exact_cost(
+    train: Evaluation, held_out: Evaluation, own: NDArray[np.float64] | None, settings: CascadeSettings, verbose: int
+) -> SoftTree:
+    """Return the best across the halves of the held-out rows; on all of them it is no worse than the start.
+
+    Parameters
+    ----------
+    train, held_out : Evaluation
+    own : float64 (C,), optional
+        Weights of a model whose bank this is.
+    settings : CascadeSettings
+    verbose : int
+    """
+
+    def answering(rows: Evaluation, tree: SoftTree, *, place: bool) -> SoftTree:
+        """Calibrate answers on some rows, after placing thresholds there."""
+        placed = _placed(rows, tree, settings.steepness) if place else tree
+        return calibrated(rows, placed, settings.steepness)
+
+    start = initialize(train.rows, train.pricing.at, settings, verbose)
+    limit = held_out.total(answering(held_out, start, place=False))
+    best, least = start, held_out.across(lambda rows: answering(rows, start, place=False))
+    for tree, place in _candidates(start, own, train, held_out, settings):
+        total = held_out.across(lambda rows: answering(rows, tree, place=place))  # noqa: B023
+        if total < least:
+            found = _placed(held_out, tree, settings.steepness) if place else tree
+            if held_out.total(answering(held_out, found, place=False)) <= limit:
+                best, least = found, total
+    return best
+
+
+def initialize(
+    rows: BankRows,
+    price_at: Callable[[NDArray[np.float64]], SampledPrices],
+    settings: CascadeSettings,
+    verbose: int = 0,
+) -> SoftTree:
+    """Fit stage after stage as if it were the last, by exact price, each to pass on 1 - epsilon; leave out empty ones.
+
+    Parameters
+    ----------
+    rows : BankRows
+    price_at : callable
+        Prices, in units of cost, for rows drawn by weights (n,).
+    settings : CascadeSettings
+    verbose : int
+    """
+    outputs, share, loss_weight = rows.outputs, rows.share, rows.loss_weight
+    passes, bought = np.ones(len(share)), np.zeros(outputs.shape[1], np.bool_)
+    weights, intercepts, thresholds = [], [], []
+    sums, prices = WeightedSums.of(outputs, rows.target, loss_weight), price_at(share)
+    for k in track(range(settings.n_stages), "Cronus", verbose=verbose):
+        last = k == settings.n_stages - 1
+        reach, here = float(share @ passes), float((loss_weight * passes).sum())
+        price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the rows that are left
+        fitted = fit_at_price(sums.normal, prices.after(bought), price, settings.ridge)
+        if last or fitted.any():
+            weights.append(fitted[:, 0])
+            intercepts.append(float(sums.normal.intercept(fitted)[0]))
+        if not last and fitted.any():
+            scores = rows.scores(fitted, np.array(intercepts[-1:]))[:, 0]
+            thresholds.append(passing_threshold(scores, share * passes, 1 - settings.rejected, settings.steepness))
+            passes = passes * expit(settings.steepness * (scores - thresholds[-1]))
+            bought |= weights[-1] != 0
+            sums, prices = sums.left(loss_weight * passes), price_at(share * passes)
+    return SoftTree.chain(np.array(weights), np.array(intercepts), np.array(thresholds))
+
+
+def _candidates(
+    start: SoftTree,
+    own: NDArray[np.float64] | None,
+    train: Evaluation,
+    held_out: Evaluation,
+    settings: CascadeSettings,
+) -> Iterator[tuple[SoftTree, bool]]:
+    """Yield what to choose from, and whether its thresholds are to be placed."""
+    yield initialize(train.rows, train.pricing.at, evolve(settings, n_stages=1)), False
+    starts = [start]
+    if own is not None:
+        starts.append(in_own_order(train.rows, own, train.pricing.at(train.rows.share), settings.n_stages))
+        yield starts[-1].without_idle_routes(), False
+    for one in starts:
+        yield one, True
+        placed = _placed(held_out, one, settings.steepness)
+        for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
+            yield _at_supports(begin, train, held_out, settings), True
+
+
+def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settings: CascadeSettings) -> SoftTree:
+    """Move all weights and thresholds together, each stage weighing what is evaluated up to it."""
+    used = np.flatnonzero(tree.used.any(axis=0))
+    if not len(used):
+        return tree
+    start = tree.columns(used)
+
+    def objective(at: Evaluation) -> SupportObjective:
+        rows = emphasized(at.rows, settings.positive_weight).columns(used)
+        return SupportObjective(rows, Squared(), at.costs(tree), settings.tradeoff, settings.steepness)
+
+    on_train = objective(train)
+    passes = Flow.of(
+        start.topology, start.routing(start.scores(on_train.rows)), start.threshold, settings.steepness
+    ).passes
+    penalty = settings.ridge * float(np.median(on_train.rows.variance)) * (on_train.rows.loss_weight @ passes)
+    free = np.logical_or.accumulate(start.used, axis=0)
+    found = descend(on_train, start, free, penalty, objective(held_out), _ROUNDS)
+    return found.spread(used, tree.weights.shape[1])
+
+
+def _placed(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
+    """Place thresholds, the answers calibrated by the rows that come to each stage."""
+    return rows.place_thresholds(_calibrated_by(rows, tree, _flow(rows, tree, steepness).passes))
+
+
+def calibrated(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
+    """Calibrate the answers for classes by the rows that leave at each stage."""
+    return _calibrated_by(rows, tree, _flow(rows, tree, steepness).exits)
+
+
+def _calibrated_by(rows: Evaluation, tree: SoftTree, among: NDArray[np.float64]) -> SoftTree:
+    return calibrate_exits(tree, rows, among) if isinstance(rows.loss, Logistic) else tree
+
+
+def _flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
+    return Flow.of(tree.topology, rows.routing(tree), tree.threshold, steepness)
+
+
+def emphasized(rows: BankRows, positive_weight: float) -> BankRows:
+    """Multiply the loss of each row: by 1 at target -1, by w+ at 1, and in between."""
+    share = (rows.target[:, 0] + 1.0) / 2.0
+    more = (positive_weight * share + (1.0 - share)) * rows.weight
+    return evolve(rows, loss_weight=more / more.sum())
+
+
+def pick_settings(
+    settings: CascadeSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
+) -> CascadeSettings:
+    """Pick what is free by the start, its thresholds placed.
+
+    The steepness is 50 for scores that deviate by one, as labels do: it is divided by the deviation of the scores of a
+    single stage that knows no prices.
+    """
+    if "steepness" in free:
+        settings = evolve(settings, steepness=_STEEPNESS / _spread(train.rows, settings.ridge))
+
+    def total(at: CascadeSettings) -> float:
+        start = initialize(train.rows, train.pricing.at, at)
+        return held_out.across(lambda rows: calibrated(rows, _placed(rows, start, at.steepness), at.steepness))
+
+    grid = {name: values for name, values in CHOICES.items() if name in free}
+    starts = {name: values if name == "rejected" else values[:1] for name, values in grid.items()}
+    return pick(settings, grid, starts, total, 1, "Cronus: settings", verbose)
+
+
+def _spread(rows: BankRows, ridge: float) -> float:
+    """Return the deviation of the scores of a single stage, in (0, 1]."""
+    normal = NormalEquations.of(rows.outputs, rows.target, rows.loss_weight)
+    weights = fit_ridge(normal, normal.varies, ridge * normal.unit)
+    variance = float((weights * (normal.gram @ weights)).sum())
+    return float(np.sqrt(variance)) if 0 < variance <= 1 else 1.0
