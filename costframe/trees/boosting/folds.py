@@ -15,8 +15,7 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
 from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss
-from costframe.trees.growing.prices import NoPrices
-from costframe.trees.growing.room import room_for, task_for
+from costframe.trees.growing.room import task_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
     from costframe.trees.boosting.losses import Loss
-    from costframe.trees.growing.room import Room, Task
+    from costframe.trees.growing.room import Task
     from costframe.trees.settings import TreeSettings
 
 __all__ = ["BoostedFolds", "as_trees", "boost_folds", "most_leaves", "unpriced"]
@@ -202,9 +201,9 @@ class _Boosting:
         values, sizes = np.empty(nodes.shape[:3]), np.empty((count, n_outputs), np.int64)
         lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
         fewest = min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW)
-        task, room = unpriced(data, rows, kind != SQUARED, (settings.l2_regularization, fewest, _HESSIAN), most)
+        task = unpriced(data, rows, kind != SQUARED, (settings.l2_regularization, fewest, _HESSIAN), most)
         add_rounds(
-            task, room, NoPrices().state(), kind, y, rows.weight, rows.repeats, member.inside, member.outside,
+            task, kind, y, rows.weight, rows.repeats, member.inside, member.outside,
             np.inf if kind == SQUARED else _LARGEST, settings.learning_rate, member.scores, nodes, values, sizes, lost,
             kept, member.gain,
         )  # fmt: skip
@@ -219,16 +218,15 @@ def most_leaves(settings: TreeSettings, n_rows: int) -> int:
 
 def unpriced(
     data: BinnedData, rows: Rows, with_hessians: bool, limits: tuple[float, float, float], max_leaves: int
-) -> tuple[Task, Room]:
-    """Return what kernels need that grow many trees without prices; words are theirs to write.
+) -> Task:
+    """Return the task of kernels that grow many trees without prices; words are theirs to write.
 
     Categories are taken in order, by thresholds.
     """
     hessians = with_hessians or rows.uneven_weight is not None
     words = np.empty((len(rows), 2 if hessians else 1), np.int64)
     count_bits = int(rows.repeats.sum()).bit_length()
-    task = task_for(data, words, count_bits, limits, max_leaves)._replace(categorical=np.zeros(0, np.bool_))
-    return task, room_for(data, words.shape[1], 0, max_leaves, whole=True)
+    return task_for(data, words, count_bits, limits, max_leaves)._replace(categorical=np.zeros(0, np.bool_))
 
 
 def as_trees(
@@ -244,7 +242,7 @@ def as_trees(
     ----------
     mapper : BinMapper
     nodes, values, sizes : int64 (T, M, 5), float64 (T, M) or (T, M, K), int64 (T,)
-        Of each tree its nodes, as `copy_tree` gives them, their outputs, and how many there are.
+        Of each tree its nodes, as `grow_unpriced` gives them, their outputs, and how many there are.
     columns : int64 (k,), optional
     """
     used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]

@@ -12,7 +12,6 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel
 from costframe.trees.binning.scaling import power_of_two
 from costframe.trees.boosting.folds import as_trees, most_leaves, unpriced
-from costframe.trees.growing.prices import NoPrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,11 +95,9 @@ def _fit(
     most = most_leaves(settings, len(sides[0]))
     nodes = np.empty((settings.n_estimators, 2 * most - 1, 5), np.int64)
     values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
-    task, room = unpriced(data, rows, False, (settings.l2_regularization, settings.min_samples_leaf, 0.0), most)
+    task = unpriced(data, rows, False, (settings.l2_regularization, settings.min_samples_leaf, 0.0), most)
     count = boost_many(
         task,
-        room,
-        NoPrices().state(),
         rows.weight,
         rows.repeats,
         *sides,

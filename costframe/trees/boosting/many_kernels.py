@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import grow_kernels, partition_kernels
-from costframe.trees.growing.grow_kernels import copy_tree, grow
+from costframe.trees.growing import partition_kernels, unpriced_kernels
 from costframe.trees.growing.partition_kernels import leaf_of
+from costframe.trees.growing.unpriced_kernels import grow_unpriced, histograms_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.trees.growing.prices import PriceState
-    from costframe.trees.growing.room import Room, Task
+    from costframe.trees.growing.room import Task
 
 __all__ = ["boost_many"]
 
 _BITS = 53
-_using = kernel_using(grow_kernels, partition_kernels)
+_using = kernel_using(partition_kernels, unpriced_kernels)
 
 
 @kernel
@@ -92,8 +91,6 @@ def _pack(rows: NDArray[np.int32], mixed: NDArray[np.float64], weight: NDArray[n
 @_using
 def boost_many(
     task: Task,
-    room: Room,
-    p: PriceState,
     weight: NDArray[np.float64],
     counts: NDArray[np.int64],
     inside: NDArray[np.int32],
@@ -108,7 +105,7 @@ def boost_many(
 
     Parameters
     ----------
-    task, room, p, weight, counts, inside, outside, step
+    task, weight, counts, inside, outside, step
         As for `rounds_kernels.add_rounds`.
     residual : float64 (n, T)
         Targets; what is left of them is written.
@@ -118,17 +115,19 @@ def boost_many(
     n, n_targets = residual.shape
     mixed, rows, mix = np.zeros(n), inside.copy(), np.ones(n_targets)
     gains, spans = np.empty(nodes.shape[1]), np.empty((nodes.shape[1], 2), np.int64)
+    words, histograms = task.words, histograms_for(task.max_leaves, task.n_bins, task.words.shape[1])
     heavy = math.ldexp(1.0, _BITS - 1 - math.frexp(max(weight.sum(), 1e-300))[1])
     for number in range(nodes.shape[0]):
         _mixture(residual, inside, weight, mix, mixed)
-        scale = _pack(inside, mixed, weight, heavy, counts, task.count_bits, task.words)
+        scale = _pack(inside, mixed, weight, heavy, counts, task.count_bits, words)
         if scale == 0.0:
             return number
         task.units[0], task.units[1] = 1 / scale, 1 / heavy
         rows[:] = inside
-        room.state[0] = 0
-        grow(task, room, rows, p)
-        count = copy_tree(room, nodes[number], gains, spans)
+        count = grow_unpriced(
+            task.bins, task.by_column, words, rows, task.columns, task.n_bins, task.count_bits, task.units, task.limits,
+            n, histograms, nodes[number], gains, spans,
+        )  # fmt: skip
         if count == 1:
             return number
         sizes[number] = count

@@ -10,21 +10,20 @@ import numpy as np
 from costframe.core.jit import kernel, kernel_using
 from costframe.trees.boosting import loss_kernels
 from costframe.trees.boosting.loss_kernels import derive, sum_losses
-from costframe.trees.growing import grow_kernels, packing_kernels, partition_kernels
-from costframe.trees.growing.grow_kernels import copy_tree, grow
+from costframe.trees.growing import packing_kernels, partition_kernels, unpriced_kernels
 from costframe.trees.growing.packing_kernels import scale_for
 from costframe.trees.growing.partition_kernels import leaf_of
+from costframe.trees.growing.unpriced_kernels import grow_unpriced, histograms_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.trees.growing.prices import PriceState
-    from costframe.trees.growing.room import Room, Task
+    from costframe.trees.growing.room import Task
 
 __all__ = ["add_rounds"]
 
 _LIMIT_BITS, _EXACT_BITS = 62, 53  # as in `packing.pack`
-_using = kernel_using(grow_kernels, loss_kernels, packing_kernels, partition_kernels)
+_using = kernel_using(loss_kernels, packing_kernels, partition_kernels, unpriced_kernels)
 
 
 @kernel
@@ -95,8 +94,6 @@ def _note_gains(nodes: NDArray[np.int64], gains: NDArray[np.float64], count: int
 @_using
 def add_rounds(
     task: Task,
-    room: Room,
-    p: PriceState,
     kind: int,
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -117,8 +114,8 @@ def add_rounds(
 
     Parameters
     ----------
-    task, room, p : Task, Room, PriceState
-        How to grow a tree, with room for its leaves; words and units are written for each.
+    task : Task
+        How to grow a tree; words and units are written for each.
     kind : int
         SQUARED, LOGISTIC or SOFTMAX.
     y, weight : float64 (n,)
@@ -133,7 +130,7 @@ def add_rounds(
     scores : float64 (n, K)
         Of all rows; written.
     nodes, values, sizes : int64 (R, K, 2 L - 1, 5), float64 (R, K, 2 L - 1), int64 (R, K)
-        Written: trees, as `copy_tree` gives them, their leaves' outputs, and their numbers of nodes.
+        Written: trees, as `grow_unpriced` gives them, their leaves' outputs, and their numbers of nodes.
     lost : float64 (R,)
         Written: sum of the losses outside after each round.
     kept : float64 (R, len(outside), K)
@@ -145,6 +142,7 @@ def add_rounds(
     gradients, hessians, rows = np.empty((n_outputs, n)), np.empty((n_outputs, n)), inside.copy()
     gains, spans = np.empty(nodes.shape[2]), np.empty((nodes.shape[2], 2), np.int64)
     words, count_bits, units = task.words, task.count_bits, task.units
+    histograms = histograms_for(task.max_leaves, task.n_bins, words.shape[1])
     bits = min(_EXACT_BITS, _LIMIT_BITS - count_bits)
     for number in range(nodes.shape[0]):
         derive(kind, y, scores, gradients, hessians)
@@ -161,9 +159,10 @@ def add_rounds(
             exponent = bits - math.frexp(scale)[1] + 1
             units[0], units[1] = math.ldexp(1 / scale, -exponent), 1 / hessian_scale
             rows[:] = inside
-            room.state[0] = 0
-            grow(task, room, rows, p)
-            count = copy_tree(room, tree, gains, spans)
+            count = grow_unpriced(
+                task.bins, task.by_column, words, rows, task.columns, task.n_bins, count_bits, units, task.limits, n,
+                histograms, tree, gains, spans,
+            )  # fmt: skip
             sizes[number, k] = count
             _leaf_values(rows, tree, spans, count, g, h, task.limits[0], largest, values[number, k])
             _score_rows(task.bins, tree, values[number, k], spans, count, rows, outside, step, scores[:, k])

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState
     from costframe.trees.growing.room import Room, Task
 
-__all__ = ["DONE", "MORE_HISTOGRAMS", "MORE_LEAVES", "SEARCH", "copy_tree", "grow"]
+__all__ = ["DONE", "MORE_HISTOGRAMS", "MORE_LEAVES", "SEARCH", "grow"]
 
 DONE, MORE_LEAVES, MORE_HISTOGRAMS, SEARCH = range(4)
 _using = kernel_using(
@@ -357,28 +357,3 @@ def grow(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> int:
             return DONE if slot < 0 else MORE_HISTOGRAMS if state[SPARE] == 0 else MORE_LEAVES
         free = p.kind == FREE
         waiting = _split(task, room, rows, slot) if free else _split_at_prices(task, room, rows, p, slot)
-
-
-@kernel
-def copy_tree(room: Room, nodes: NDArray[np.int64], gains: NDArray[np.float64], spans: NDArray[np.int64]) -> int:
-    """Write the tree that was grown on thresholds without prices, and return its number of nodes.
-
-    Parameters
-    ----------
-    room : Room
-    nodes : int64 (2 L - 1, 5)
-        Written: feature (-1 at leaves), bin, missing left, left and right child.
-    gains : float64 (2 L - 1,)
-        Written: what each split gains, in units of the packed gradients.
-    spans : int64 (2 L - 1, 2)
-        Written: where each leaf's rows begin and end.
-    """
-    count, made, place = 2 * room.state[LEAVES] - 1, room.nodes, room.place
-    for node in range(count):
-        gains[node] = room.gained[node]
-        for at in range(5):
-            nodes[node, at] = made[node, at]
-    for slot in range(room.state[LEAVES]):
-        node = place[slot, NODE]
-        spans[node, 0], spans[node, 1] = place[slot, BEGIN], place[slot, BEGIN] + place[slot, COUNT]
-    return int(count)

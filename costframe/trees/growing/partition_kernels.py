@@ -145,7 +145,7 @@ def route_rows(
 
 @kernel
 def leaf_of(bins: NDArray[np.uint8], nodes: NDArray[np.int64], row: int) -> int:
-    """Return the node that a row ends at, of a tree as `grow_kernels.copy_tree` writes it."""
+    """Return the node that a row ends at, of a tree as `unpriced_kernels.grow_unpriced` writes it."""
     node = 0
     while nodes[node, 0] >= 0:
         cell = np.int64(bins[row, nodes[node, 0]])

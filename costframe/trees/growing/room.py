@@ -165,14 +165,13 @@ def task_for(
     )
 
 
-def room_for(data: BinnedData, n_words: int, n_items: int, max_leaves: int, *, whole: bool = False) -> Room:
-    """Return room for trees on the columns of the data: `whole`, or to be widened as the tree grows, an old one."""
-    if not whole:
-        try:
-            return data.rooms.setdefault((n_words, n_items), []).pop()
-        except IndexError:
-            pass
-    (n, d), leaves = data.bins.shape, max_leaves if whole else min(_LEAVES, max_leaves)
+def room_for(data: BinnedData, n_words: int, n_items: int, max_leaves: int) -> Room:
+    """Return room for trees on the columns of the data, an old one if there is; it is widened as a tree grows."""
+    try:
+        return data.rooms.setdefault((n_words, n_items), []).pop()
+    except IndexError:
+        pass
+    (n, d), leaves = data.bins.shape, min(_LEAVES, max_leaves)
     n_bins, sets = data.mapper.n_bins[data.splittable], data.mapper.has_categories
     width = 1 << int(n_bins.max(initial=1)).bit_length()
     return Room(
