@@ -1,11 +1,17 @@
-"""Hypothesis profiles, and a strict mode in which nothing may be skipped for want of an installation."""
+"""Hypothesis profiles, one thread for other libraries, and a strict mode in which nothing may be left out."""
 
 import os
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("quick", max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The threads of OpenMP and BLAS spin while they wait for each other: on small tables and beside other workers of
+# pytest, that is a hundred times the work itself. Set them to try the suite with threads; costframe's own are no part
+# of this. Libraries read the variables as they load, so no test module may have been imported yet.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("deep", max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("quick")
 

@@ -43,9 +43,10 @@ def deep(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Run every benchmark, as ratios against a peer in the same run."""
+    """Run a benchmark by name with its options, or the times, as ratios against a peer in the same run."""
     session.install("-e", ".[bench]")
-    session.run("python", "benchmarks/run.py", *session.posargs)
+    name, *options = session.posargs or ["times"]
+    session.run("python", f"benchmarks/{name}.py", *options)
 
 
 @nox.session

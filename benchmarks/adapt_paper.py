@@ -1,122 +1,102 @@
-"""Adapt's claims on real tables: what it saves within 1 % of an expensive model, beside LightGBM's CEGB in one run.
+"""Needs ../shared: what Adapt saves within 1 % of an expensive model on real tables, beside LightGBM's CEGB.
 
-    python benchmarks/adapt_paper.py [letter thyroid nhanes cover] [--splits 1] [--stages 1 2] [--models xgboost]
+    python benchmarks/adapt_paper.py [letter thyroid nhanes cover] [--splits 1] [--gates 1 2] [--models xgboost]
 
 The expensive models are a random forest and an RBF support vector machine on letter, as in the paper, and 300 boosted
-trees of xgboost elsewhere, priced on their paths. "Within 1 % of the best" is as in ../shared/bench: the cheapest model
-whose validation score is at least 99 % of the best one's, at the cost of all features; "of f0" is the cheapest that is
-within 1 % of the expensive model on validation rows, and what it saves of that model's own cost. All figures are of
-test rows. Split 0 is the table's own, others are drawn by seed.
+trees of xgboost elsewhere, priced on their paths. "Saved within 1 %" is as in ../shared/bench: the cheapest model whose
+validation score is at least 99 % of the best one's, at the cost of all features; "of the expensive model" is the
+cheapest within 1 % of the expensive model on validation rows, and what it saves of that model's own cost. All scores
+are of test rows. Split 0 is the table's own, others are drawn by seed.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import cegb_frontier
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
-from xgboost import XGBClassifier
 
-from costframe.core.prices.costs import CostModel
-from costframe_adapt import AdaptClassifier
+import costframe as cf
+from harness.points import HEAD, NEAR, budget_row, cheapest, figures, markdown, measure, measure_constant
+from harness.sides import lightgbm_points
+from harness.tables import SCORES, fitting_rows, load, options
+from harness.timing import clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from harness.points import Point
+
 TABLES = ("letter", "thyroid", "nhanes", "cover")
-FOREST, MACHINE, BOOSTED = "random forest", "RBF-SVM", "xgboost"
-
-
-def forest() -> Any:
-    return RandomForestClassifier(200, n_jobs=2, random_state=0)
-
-
-def machine() -> Any:
-    return CalibratedClassifierCV(SVC(C=10, gamma=0.1), ensemble=False)  # cells of 16 levels, as they are
 
 
 def boosted() -> Any:
+    """Boost 300 trees."""
+    from xgboost import XGBClassifier
+
     return XGBClassifier(n_estimators=300, max_depth=6, learning_rate=0.1, n_jobs=2)
 
 
-MODELS: dict[str, Callable[[], Any]] = {FOREST: forest, MACHINE: machine, BOOSTED: boosted}
+MODELS: dict[str, Callable[[], Any]] = {
+    "forest": lambda: RandomForestClassifier(200, n_jobs=2, random_state=0),
+    "svm": lambda: CalibratedClassifierCV(SVC(C=10, gamma=0.1), ensemble=False),  # cells of 16 levels, as they are
+    "xgboost": boosted,
+}
 
 
 def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    given.add_argument("tables", nargs="*")
-    given.add_argument("--splits", type=int, default=1)
-    given.add_argument("--stages", type=int, nargs="*", default=[1])
-    given.add_argument("--models", nargs="*", choices=list(MODELS), default=list(MODELS))
-    given.add_argument("--no-lightgbm", action="store_true")
-    asked = given.parse_args()
-    common = cegb_frontier.shared_bench()
-    print("budgets:", "  ".join(f"{share:.0%}" for share in common.BUDGETS), "of the cost of all features\n")
-    for name in asked.tables or TABLES:
-        found: dict[str, list[dict[str, Any]]] = {}
-        for split in range(asked.splits):
-            table = common.Table(name, split or None)
-            if not asked.no_lightgbm:
-                found.setdefault("LightGBM, 42 fits", []).append(_lightgbm(common, table))
-            for kind in (FOREST, MACHINE) if name == "letter" else (BOOSTED,):
-                if kind not in asked.models:
-                    continue
-                for stages in asked.stages:
-                    side = f"Adapt, {kind}" + (f", {stages} gates" if stages > 1 else "")
-                    found.setdefault(side, []).append(_adapt(common, table, MODELS[kind](), stages))
-        for side, several in found.items():
-            _say(name, side, several)
-        print(flush=True)
+    asked = options(
+        __doc__,
+        TABLES,
+        splits={"type": int, "default": 1},
+        gates={"type": int, "nargs": "*", "default": [1], "help": "how many in front of the expensive model"},
+        models={"nargs": "*", "choices": list(MODELS), "default": list(MODELS)},
+        no_lightgbm={"action": "store_true"},
+    )
+    for name in asked.tables:
+        models = [one for one in asked.models if (one == "xgboost") == (name != "letter")]
+        rows = [] if asked.no_lightgbm else [measure_lightgbm(name, asked.splits)]
+        rows += [measure_adapt(name, asked.splits, model, gates) for model in models for gates in asked.gates]
+        print(f"\n{name}\n\n{markdown([*HEAD, 'of the expensive model', 'seconds'], rows)}", flush=True)
 
 
-def _lightgbm(common: Any, table: Any) -> dict[str, Any]:
-    begun = time.perf_counter()
-    points = cegb_frontier.lightgbm_points(table)
-    return common.figures(points, cegb_frontier.full_cost(table)) | {"seconds": time.perf_counter() - begun}
+def measure_lightgbm(name: str, splits: int) -> list[str]:
+    """Fit LightGBM's side, and return a row of the table."""
+    with clock() as spent:
+        points = [lightgbm_points(name, split) for split in range(splits)]
+    return [*_budgets("LightGBM, 42 fits", name, points), "", f"{spent['seconds'] / splits:.0f}"]
 
 
-def _adapt(common: Any, table: Any, expensive: Any, stages: int) -> dict[str, Any]:
-    begun = time.perf_counter()
-    model = AdaptClassifier(CostModel.load(table.dir / "costs.toml"), expensive=expensive, n_stages=stages, n_jobs=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        path = model.fit_path(
-            table.X["train"],
-            table.y["train"],
-            X_val=table.X["valid"],
-            y_val=table.y["valid"],
-            scoring=cegb_frontier.SCORES[table.metric],
-        )
-    seconds, points = time.perf_counter() - begun, [_measured(table, path, point) for point in path.frontier()]
-    full, total = _measured(table, path, path.plain()), cegb_frontier.full_cost(table)
-    near = min((one for one in [*points, full] if one["val"] >= 0.99 * full["val"]), key=lambda one: one["val_cost"])
-    of_full = {"test": full["test"], "cost": full["test_cost"], "near": near["test"], "near_cost": near["test_cost"]}
-    return common.figures([*points, full], total) | {"seconds": seconds, "full": of_full}
+def measure_adapt(name: str, splits: int, model: str, gates: int) -> list[str]:
+    """Fit a path in front of an expensive model, and return a row of the table."""
+    several, kept, seconds = [], [], 0.0
+    for split in range(splits):
+        data = load(name, split)
+        adapt: Any = cf.estimator("adapt", costs=data.costs, expensive=MODELS[model](), n_stages=gates, n_jobs=2)
+        with warnings.catch_warnings(), clock() as spent:
+            warnings.simplefilter("ignore", FutureWarning)
+            path = adapt.fit_path(**fitting_rows(data), scoring=SCORES[name])
+        seconds += spent["seconds"] / splits
+        full = measure(data, path.predictor(path.plain()), SCORES[name])
+        points = [full, *(measure(data, path.predictor(point), SCORES[name]) for point in path.frontier())]
+        near = cheapest(points, NEAR * full["val"])
+        several.append(points)
+        kept.append([near["test"], full["test"], 1 - near["test_cost"] / full["test_cost"]])
+    reached, whole, saved = np.mean(kept, axis=0)
+    label = f"Adapt, {model}, {gates} gate{'s' if gates > 1 else ''}"
+    return [*_budgets(label, name, several), f"{reached:.4f} of {whole:.4f}, {saved:.0%} saved", f"{seconds:.0f}"]
 
 
-def _measured(table: Any, path: Any, point: Any) -> dict[str, float]:
-    predictor = path.predictor(point)
-    report = predictor.cost(table.X["test"])
-    test = float(table.score("test", report.predictions))
-    return {"val": point.score, "val_cost": point.cost, "test": test, "test_cost": report.mean}
-
-
-def _say(name: str, side: str, found: list[dict[str, Any]]) -> None:
-    """Print means over splits."""
-    cegb_frontier.say(name, side, [{key: value for key, value in one.items() if key != "full"} for one in found])
-    if "full" in found[0]:
-        means = {key: np.mean([one["full"][key] for one in found]) for key in found[0]["full"]}
-        saved = 1 - means["near_cost"] / means["cost"]
-        print(
-            f"{'':8s} f0 {means['test']:.4f} @ {means['cost']:.2f}; within 1 % of it {means['near']:.4f} @ "
-            f"{means['near_cost']:.2f}, {saved:.0%} of its cost saved"
-        )
+def _budgets(label: str, name: str, several: list[list[Point]]) -> list[str]:
+    """Return the cells of a side, which also has the constant."""
+    found = []
+    for split, points in enumerate(several):
+        data = load(name, split)
+        found.append(figures([measure_constant(data, SCORES[name]), *points], data.full_cost))
+    return budget_row(label, found)
 
 
 if __name__ == "__main__":

@@ -1,46 +1,46 @@
-"""The findings of the Cronus paper (AISTATS 2012), a figure each, and whether they hold on tables of several kinds.
+"""Needs ../shared, but for synthetic: the findings of the Cronus paper (AISTATS 2012), and whether they hold elsewhere.
 
-Four ways to use one bank of boosted trees are compared: the trees as they were added, the single stage, the cascade as
-it is initialized, and as it is optimized. Each of the last three has a geometric row of tradeoffs. At each budget the
-best model on valid that costs no more there is scored on test.
+    python benchmarks/cronus_paper.py --quick             # one split, smaller tables, few tradeoffs
+    python benchmarks/cronus_paper.py --splits 2          # also prints what rows meet in the cascades
+    python benchmarks/cronus_paper.py --over-cegb nhanes  # what a cascade saves over a model trained with prices
 
-    python benchmarks/cronus_paper.py --quick            # one split, smaller tables, few tradeoffs
-    python benchmarks/cronus_paper.py --splits 2 --output figures
-    python benchmarks/cronus_paper.py --learner          # a tree acquires all that it may read, as in the paper
-
-All tables with two splits took 20 minutes on two cores, of which other programs left a fifth or so.
+By default five ways to use one bank of boosted trees are compared: the trees as they were added, the single stage, the
+cascade as it is initialized, as the paper prints it, and as it is optimized, each at a row of tradeoffs. The bank is
+trained on half of the training rows, cascades on the other half. With --over-cegb, models of CEGB on all training rows
+are compared with cascades over some of them, on the same rows. At each budget the best model on valid that costs no
+more there is scored on test. In training and to choose by, of many negatives some are drawn, and weigh more.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
-import cascade_figures
-import cascade_measured
-import cascade_points
-import cascade_tables
-import cascade_verdicts
 import numpy as np
-import paper_tables
-from cascade_measured import NEAR, Fits, Measured
-from cascade_points import Variant
-from paper_figures import draw
+
+import costframe as cf
+from costframe.training.scoring import score_named
+from harness.cronus_tables import KINDS, load_parts
+from harness.levels import follow_rows, levels_text
+from harness.pictures import Panel, draw
+from harness.points import NEAR, PARTS, by_split, cheapest, compare, markdown, prefix, standard_error, with_errors
+from harness.tables import OUTPUT, options
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Iterator
+
+    from harness.cronus_tables import Part, Table
+    from harness.points import Point
 
 TABLES = ("synthetic", "mslr", "mslr-3", "nhanes", "cover")
-TRADEOFFS, QUICK_TRADEOFFS = 4, 3
-SLOW = "as printed"  # has every other tradeoff only, but not the largest
-FINAL = "optimized"
-WAYS: dict[str, Variant] = {
-    "greedy": Variant("greedy"),
-    "single stage": Variant("reweighted"),
-    "initialized": Variant("cronus", (("optimize", "none"),)),
-    SLOW: Variant("cronus", (("optimize", "cyclic"),)),
-    FINAL: Variant("cronus"),
+TABLES_OVER_CEGB = ("nhanes", "cover", "mslr", "thyroid", "heart")
+TREES, PREFIXES = 100, (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)
+LADDER: dict[str, tuple[str, dict[str, Any]]] = {
+    "single stage": ("reweighted", {}),
+    "initialized": ("cronus", {"optimize": "none"}),
+    "as printed": ("cronus", {"optimize": "cyclic"}),
+    "optimized": ("cronus", {}),
 }
-CASCADES = tuple(WAYS)[2:]
 CLAIMS = (
     ("greedy", "single stage"),
     ("single stage", "initialized"),
@@ -48,87 +48,163 @@ CLAIMS = (
     ("initialized", "optimized"),
     ("single stage", "optimized"),
 )
+MODELS = tuple(np.geomspace(0.02, 1.28, 7).tolist())  # tradeoffs of CEGB, in units of the constant's loss per cost
+UNDER, OVER = MODELS[1::2], (0.3, 1.0)  # models below cascades; tradeoffs of cascades in units of the model's
+BOTH, CLOSE = "CEGB and cascades", 0.002  # as good on valid: at most this much less
 
 
 def main() -> None:
-    options = _options()
-    options.output.mkdir(parents=True, exist_ok=True)
-    measured: list[Measured] = []
-    for name in options.tables:
-        measured.append(measure(name, options))
-        draw_all(measured, options)
-        print_claims(measured[-1])
-        print_stages(measured[-1])
-    print(f"figures in {options.output}")
-
-
-def _options() -> argparse.Namespace:
-    parser = cascade_tables.parser(str(__doc__), TABLES)
-    parser.add_argument("--learner", action="store_true", help="trees acquire all features that they may read")
-    return cascade_tables.options(parser, TABLES)
-
-
-def measure(name: str, options: argparse.Namespace) -> Measured:
-    """Do all fits on a table."""
-    row = cascade_points.tradeoffs(QUICK_TRADEOFFS if options.quick else TRADEOFFS)
-    rows = {"greedy": (0.0,), SLOW: row[1::2]}
-    ways = {way: [Fits(variant, rows.get(way, row))] for way, variant in WAYS.items()}
-    acquisition = "learner" if options.learner else "path"
-    return cascade_measured.measure(name, ways, quick=options.quick, acquisition=acquisition, splits=options.splits)
-
-
-def draw_all(measured: list[Measured], options: argparse.Namespace) -> None:
-    """Draw what is known so far."""
-    suffix = "_learner" if options.learner else ""
-    draw(
-        options.output / f"cronus_planes{suffix}",
-        "Re-weighting and re-ordering trees",
-        "The best model at each budget, means over splits. Every way uses the same trees.",
-        [found.panel(tuple(WAYS)) for found in measured],
+    asked = options(
+        __doc__,
+        TABLES,
+        known=KINDS,
+        free=("synthetic",),
+        over_cegb={"action": "store_true", "help": "cascades over CEGB in place of the ladder"},
+        quick={"action": "store_true", "help": "one split, a third of the training rows, few trees and tradeoffs"},
+        splits={"type": int, "default": 2},
+        output=OUTPUT,
     )
-    about = f"The cheapest cascade within {1 - NEAR:.0%} of the best on valid."
-    cascade_figures.draw_reach(
-        options.output / f"cronus_reach{suffix}",
-        "Rows that remain",
-        f"{about} Dots: of the relevant rows.",
-        [cascade_figures.Flow(found.table, {way: found.shown(way) for way in CASCADES}) for found in measured],
-    )
+    if asked.over_cegb and asked.tables == list(TABLES):
+        asked.tables = list(TABLES_OVER_CEGB)
     panels = []
-    for found in measured:
-        prices = paper_tables.prices_alone(cascade_tables.load(found.table, 0).costs)
-        if len(np.unique(prices)) > 1:
-            panels.append((found.table, found.shown(FINAL), prices))
-    if panels:
-        cascade_figures.draw_prices(
-            options.output / f"cronus_prices{suffix}",
-            "Features read, by price",
-            f"{about} Optimized; names: the price, with what else it needs (number of features).",
-            panels,
-        )
+    for name in asked.tables:
+        found = by_split(measure_split, name, 1 if asked.quick else asked.splits, asked.over_cegb, asked.quick)
+        table = load_parts(name, 0, quick=asked.quick)
+        ways = {way: several for (score, way), several in found.items() if score == table.kind.scores[0]}
+        panels.append(Panel(name, table.kind.scores[0], table.costs.unit, table.costs.full_cost(), ways))
+        figure, title = ("over_cegb", "Cascades over CEGB") if asked.over_cegb else ("ladder", "Ways to use one bank")
+        draw(asked.output / f"cronus_{figure}", title, panels)
+        for score in table.kind.scores:
+            several = {way: points for (one, way), points in found.items() if one == score}
+            print_claims(f"{name}, {score}", several, over_cegb=asked.over_cegb)
+        for way in () if asked.over_cegb else list(LADDER)[1:]:
+            cascades = [point for point in ways[way][0] if "levels" in point]
+            shown = cheapest(cascades, NEAR * max(point["val"] for point in cascades))
+            print(f"\n{name}, {way}, within 1 % of the best\n\n{levels_text(shown['levels'], table.costs)}", flush=True)
+    print(f"\npictures in {asked.output}")
 
 
-def print_claims(found: Measured) -> None:
-    """Print each claim on a table, in Markdown."""
-    print("\n| table | score | claim | verdict, and by how much |\n| --- | --- | --- | --- |")
-    for score, ways in found.scored().items():
-        for first, second in CLAIMS:
-            verdict = cascade_verdicts.compare(ways[first], ways[second])
-            print(f"| {found.table} | {score} | {second} beats {first} | {verdict} |")
+def measure_split(name: str, split: int, over_cegb: bool, quick: bool) -> dict[tuple[str, str], list[Point]]:
+    """Fit all models of one split; return points by score and way, each way with the constant."""
+    table = load_parts(name, split, quick=quick)
+    plain = boost(table, split, TREES // (3 if quick else 1))
+    found: dict[tuple[str, str], list[Point]] = defaultdict(list)
+    constant = measure(table, prefix(plain, 0))
+    for way, model, noted in (_over_cegb if over_cegb else _ladder)(table, plain, quick=quick):
+        for score, point in measure(table, model).items():
+            found[score, way] = found[score, way] or [constant[score]]
+            found[score, way].append(point | noted)
+    if over_cegb:
+        for score in table.kind.scores:
+            found[score, BOTH] = found[score, "CEGB"] + found[score, "cascade over CEGB"]
+    return dict(found)
 
 
-def print_stages(found: Measured) -> None:
-    """Print the stages that are shown: rows that come, and shares of cheap and dear features read, in Markdown."""
-    print("\n| table | cascade | rows at each stage | relevant rows | cheap features read | dear features read |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    prices = paper_tables.prices_alone(cascade_tables.load(found.table, 0).costs)
-    dear = prices >= prices.max() / 2
-    for way in CASCADES:
-        met = found.shown(way)
-        cells = [met.reach, met.positives]
-        cells += [cascade_figures.shares(met, chosen) if chosen.any() else [] for chosen in (~dear, dear)]
-        shown = " | ".join(" ".join(f"{share:.2f}" for share in cell) for cell in cells)
-        print(f"| {found.table} | {way} | {shown} |")
-    print(flush=True)
+def boost(table: Table, seed: int, trees: int) -> cf.StageTree:
+    """Boost trees without prices, of few columns each, and add them up."""
+    rows = table.parts["bank"]
+    settings = {"engine": "cart", "n_estimators": trees, "min_samples_leaf": _least_leaf(rows), "ridge": 0.01}
+    model = cf.estimator("reweighted", costs=table.costs, tradeoff=0.0, random_state=seed, n_jobs=1, **settings)
+    bank = model.fit(rows.X, rows.positive, sample_weight=rows.weight).predictor_.bank
+    constant = 2 * np.average(rows.positive, weights=rows.weight) - 1
+    return cf.StageTree(bank, (cf.Answer(np.arange(len(bank)), np.ones(len(bank)), [constant], "identity"),))
+
+
+def _least_leaf(rows: Part) -> int:
+    return int(np.clip(len(rows.X) // 400, 3, 20))
+
+
+def _ladder(table: Table, plain: cf.StageTree, *, quick: bool) -> Iterator[tuple[str, cf.StageTree, Point]]:
+    for share in PREFIXES[1:]:
+        yield "greedy", prefix(plain, max(1, len(plain.bank) * share // 100)), {}
+    row = np.geomspace(2.0, 0.02, 3 if quick else 4).tolist()
+    test = table.parts["test"]
+    for way, (algorithm, settings) in LADDER.items():
+        for tradeoff in row[1::2] if way == "as printed" else row:
+            model = fit_over(table, "train", algorithm, plain, tradeoff * table.price_of_loss("square"), settings)
+            met = {} if algorithm == "reweighted" else follow_rows(model, table.costs, test.X, test.positive)
+            yield way, model, {"levels": met} if met else {}
+
+
+def _over_cegb(table: Table, plain: cf.StageTree, *, quick: bool) -> Iterator[tuple[str, cf.StageTree, Point]]:
+    rows, seen = table.parts["all"], table.parts["choice"]
+    settings = {"n_estimators": len(plain.bank), "learning_rate": 0.1, "min_samples_leaf": _least_leaf(rows)}
+    settings |= {"max_leaves": 16, "l2_regularization": 1.0, "n_jobs": 1}
+    weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
+    for tradeoff in np.geomspace(2.0, 0.02, 4).tolist():
+        price = tradeoff * table.price_of_loss("square")
+        yield "cascade over plain trees", fit_over(table, "train", "cronus", plain, price, {}), {}
+    for tradeoff in UNDER if quick else MODELS:
+        model = cf.estimator("cegb", costs=table.costs, tradeoff=tradeoff * table.price_of_loss("log"), **settings)
+        model.fit(rows.X, rows.positive, X_val=seen.X, y_val=seen.positive, **weights)
+        whole = model.predictor_
+        for count in dict.fromkeys(len(whole.bank) * share // 100 for share in PREFIXES):
+            yield "CEGB", prefix(whole, count), {"tradeoff": tradeoff, "whole": count == len(whole.bank)}
+        for times in OVER if tradeoff in UNDER and len(whole.bank) else ():
+            price = tradeoff * times * table.price_of_loss("square")
+            yield "cascade over CEGB", fit_over(table, "all", "cronus", whole, price, {}), {"tradeoff": tradeoff}
+
+
+def fit_over(
+    table: Table, part: str, algorithm: str, bank: cf.StageTree, tradeoff: float, settings: dict[str, Any]
+) -> cf.StageTree:
+    """Fit over a bank; the cascade of a ranking is a ranker, the single stage a classifier."""
+    rows, seen = table.parts[part], table.parts["choice"]
+    weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
+    given = {"costs": table.costs, "tradeoff": tradeoff, "bank": bank, "n_jobs": 1, **settings}
+    if table.kind.ranking and algorithm == "cronus":
+        model = cf.estimator(algorithm, "ranking", relevant=table.kind.positive, **given)
+        model.fit(rows.X, rows.grade, X_val=seen.X, y_val=seen.grade, qid=rows.qid, qid_val=seen.qid, **weights)
+    else:
+        model = cf.estimator(algorithm, **given)
+        model.fit(rows.X, rows.positive, X_val=seen.X, y_val=seen.positive, **weights)
+    fitted: cf.StageTree = model.predictor_
+    return fitted
+
+
+def measure(table: Table, model: cf.StageTree) -> dict[str, Point]:
+    """Return the model's point by each score of the table."""
+    found: dict[str, Point] = {name: {} for name in table.kind.scores}
+    for part, key in PARTS:
+        rows = table.parts[part]
+        cost = cf.ExpectedCost(table.costs).evaluate(model, rows.X, sample_weight=rows.weight, n_jobs=1).mean
+        predictions = model.decision_function(rows.X, n_jobs=1)
+        for name, point in found.items():
+            point |= {key: _score(name, rows, predictions), f"{key}_cost": cost}
+    return found
+
+
+def _score(name: str, part: Part, predictions: np.ndarray) -> float:
+    if name != "precision@5":
+        return score_named(name)(part.grade if name == "ndcg@5" else part.positive, predictions, None, part.qid)
+    order = np.lexsort((-predictions, part.qid))  # a document takes as many places as it has weight
+    positive, weight, query = part.positive[order], part.weight[order], part.qid[order]
+    before = np.cumsum(weight) - weight
+    before -= before[np.searchsorted(query, query)]
+    hits = np.bincount(query, np.clip(5 - before, 0, weight) * positive) / 5
+    return float(hits[np.bincount(query, positive) > 0].mean())
+
+
+def print_claims(title: str, ways: dict[str, list[list[Point]]], *, over_cegb: bool) -> None:
+    """Print whether one way is better than another, and what cascades save over models of CEGB."""
+    over = (("CEGB", BOTH), ("CEGB", "cascade over CEGB"), ("cascade over plain trees", "cascade over CEGB"))
+    claims = over if over_cegb else CLAIMS
+    rows = [[f"{second} beats {first}", compare(ways[first], ways[second])] for first, second in claims]
+    print(f"\n{markdown([title, 'verdict'], rows)}", flush=True)
+    for tradeoff in UNDER if over_cegb else ():
+        pairs = zip(ways["CEGB"], ways["cascade over CEGB"], strict=True)
+        saved = np.array([_saving(tradeoff, *pair) for pair in pairs])
+        ratio, kept = with_errors(saved.mean(axis=0), standard_error(saved), ".2f")
+        print(f"over CEGB at {tradeoff:.2g}: {ratio} times its cost, {kept} points of score")
+
+
+def _saving(tradeoff: float, models: list[Point], cascades: list[Point]) -> tuple[float, float]:
+    """Return what the cheapest cascade over a model that is as good on valid costs and gains, on test."""
+    model = next(point for point in models if point.get("tradeoff") == tradeoff and point["whole"])
+    over = [point for point in cascades if point.get("tradeoff") == tradeoff]
+    best = cheapest([model, *over], model["val"] - CLOSE)
+    ratio = best["test_cost"] / model["test_cost"] if model["test_cost"] else 1.0
+    return ratio, 100 * (best["test"] - model["test"])
 
 
 if __name__ == "__main__":

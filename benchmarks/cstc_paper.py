@@ -1,226 +1,191 @@
-"""The findings of the CSTC paper (ICML 2013) on tables of several kinds, next to all else that there is, in one run.
-
-A tree of classifiers, a cascade and a single stage are put over three kinds of banks: trees that pay for what they
-read, as CSTC trains them by default; trees that know no prices, as the other two do; and models on a path of CEGB. At
-each tradeoff all that go over a kind of bank have the very same one. Greedy Miser and CEGB are paths of models of one
-fit. Models are chosen on valid and reported on test, costed row by row with resources; figures are those of
-../shared/bench. Split 0 is the table's own, others are drawn by seed. A figure of what the chosen trees acquire at each
-depth is drawn, too.
+"""Needs ../shared: the findings of the CSTC paper (ICML 2013) on tables of several kinds, next to all else in one run.
 
     python benchmarks/cstc_paper.py --quick                    # one split, few rows, trees and tradeoffs
     python benchmarks/cstc_paper.py mslr letter --splits 3 --depth 4 --output figures
+
+A tree of classifiers, a cascade and a single stage are put over three kinds of banks: "own trees", which pay for what
+they read at the model's tradeoff; "plain trees", which know no prices; and models on a path of CEGB. At each tradeoff
+all that go over a kind of bank have the very same one. Greedy Miser and CEGB are paths of models of one fit. Models are
+chosen on valid and reported on test, costed row by row with resources. Split 0 is the table's own, others are drawn by
+seed.
 """
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
-import time
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
-from typing import TYPE_CHECKING
+import sys
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each fit has one thread
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-import cascade_verdicts
-import cegb_frontier
-import cstc_levels
-import cstc_points
+import attrs
 import numpy as np
-import paper_tables
-from attrs import frozen
-from cascade_figures import draw_prices
-from cascade_measured import NEAR, budget_lines
-from cstc_banks import BANKS
-from cstc_points import CASCADE, PATHS, SINGLE, TREE, Plan, way
-from paper_figures import Panel, draw
+
+import costframe as cf
+from harness.levels import follow_rows, levels_text
+from harness.pictures import Panel, draw
+from harness.points import (
+    HEAD,
+    NEAR,
+    budget_row,
+    by_split,
+    cheapest,
+    compare,
+    figures,
+    markdown,
+    measure,
+    measure_constant,
+)
+from harness.tables import OUTPUT, SCORES, fitting_rows, load, options, single_prices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cstc_points import Point
-
     from costframe.datasets import Dataset
+    from harness.levels import Level
+    from harness.points import Point
 
 SPLITS = {"mslr": 4, "nhanes": 2, "thyroid": 3, "letter": 2}  # more where splits differ more
-TABLES = tuple(SPLITS)
-TRADEOFFS, QUICK_TRADEOFFS = 8, 3
-DEFAULT, OVER = way(TREE, "priced"), way(TREE, "CEGB")
-MAIN = (way(SINGLE, "plain"), *PATHS, DEFAULT, OVER, way(CASCADE, "plain"))  # not all tables have the last
+SINGLE, CASCADE, TREE = "single stage", "Cronus", "CSTC"
+ALGORITHMS = {SINGLE: "reweighted", CASCADE: "cronus", TREE: "cstc"}
+PATHS = {"Greedy Miser": "miser", "CEGB": "cegb"}
+BANKS = ("own trees", "plain trees", "CEGB")
+MOST, LEAST = 5.0, 0.02  # tradeoffs, in units of the loss of CSTC's best constant per cost of all features
+RICHER = 0.3  # a model of CEGB that is a bank was trained at this share of the tradeoff
+QUICK_ROWS, QUICK_ROUNDS = 4000, 40
 BOTH = "CEGB and CSTC over it"
+DEFAULT = f"{TREE} over {BANKS[0]}"
 CLAIMS = (
-    *((other, DEFAULT) for other in MAIN if other not in (DEFAULT, OVER)),
-    *((way(one, bank), way(TREE, bank)) for bank in BANKS for one in (SINGLE, CASCADE)),
-    *((way(SINGLE, bank), way(CASCADE, bank)) for bank in BANKS),
-    (way(TREE, "plain"), DEFAULT),
+    *((f"{one} over {bank}", f"{TREE} over {bank}") for bank in BANKS for one in (SINGLE, CASCADE)),
+    *((f"{SINGLE} over {bank}", f"{CASCADE} over {bank}") for bank in BANKS),
+    *((f"{one} over plain trees", DEFAULT) for one in ALGORITHMS),
+    *((path, DEFAULT) for path in PATHS),
     ("CEGB", BOTH),
 )
-SUBTITLE = "The best model on valid at each budget, means over splits."
-
-
-@frozen(eq=False)
-class Measured:
-    """All points of one table: for each way, a list for each split."""
-
-    plan: Plan
-    ways: dict[str, list[list[Point]]]
-
-    def panel(self, ways: Sequence[str]) -> Panel:
-        """Put those of the ways that there are in a panel."""
-        data, table = self.plan.data, self.plan.table
-        lines = budget_lines({name: self.ways[name] for name in ways if name in self.ways}, data.full_cost)
-        return Panel(table, paper_tables.SCORES[table], data.costs.unit, data.full_cost, lines)
-
-    def shown(self, name: str = DEFAULT) -> Point:
-        """Choose, on valid, the tree of the first split whose levels are shown: one that has some, if any."""
-        found = [point for point in self.ways[name][0] if point.levels is not None]
-        deep = [point for point in found if len(point.levels.reach) > 1] or found
-        best = max(point.valid_score for point in deep)
-        return cascade_verdicts.cheapest(deep, NEAR * best)
 
 
 def main() -> None:
-    options = _options()
-    options.output.mkdir(parents=True, exist_ok=True)
-    measured: list[Measured] = []
-    for name in options.tables:
-        measured.append(measure(name, options))
-        draw_all(measured, options.output)
-        print_figures(measured[-1])
-        print_claims(measured[-1])
-        print_levels(measured[-1])
-    print_balance(measured)
-    print(f"\nfigures in {options.output}")
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", default=[], help=f"by default {', '.join(TABLES)}")
-    parser.add_argument("--quick", action="store_true", help="one split, few training rows, trees and tradeoffs")
-    parser.add_argument("--splits", type=int, help="of each table, 2 to 4 by default")
-    parser.add_argument("--tradeoffs", type=int, help=f"of each way, {TRADEOFFS} by default")
-    parser.add_argument("--depth", type=int, help="levels of trees, by default those of CSTC")
-    parser.add_argument("--workers", type=int, default=2, help="splits that are measured at a time, 2 by default")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for figures")
-    options = parser.parse_args()
-    if unknown := set(options.tables) - set(paper_tables.SCORES):
-        parser.error(f"no such table: {', '.join(sorted(unknown))}")
-    if not paper_tables.FOLDER.is_dir():
-        parser.error(f"there is no folder {paper_tables.FOLDER}")
-    options.tables = options.tables or list(TABLES)
-    options.tradeoffs = options.tradeoffs or (QUICK_TRADEOFFS if options.quick else TRADEOFFS)
-    return options
-
-
-def measure(name: str, options: argparse.Namespace) -> Measured:
-    """Do all fits on a table, a process a split."""
-    row, start = cstc_points.tradeoffs(options.tradeoffs), time.perf_counter()
-    count = options.splits or (1 if options.quick else SPLITS.get(name, 2))
-    plans = [Plan(name, split, row, options.depth, options.quick) for split in range(count)]
-    with ProcessPoolExecutor(options.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        splits = list(pool.map(cstc_points.points, plans))
-    ways = {label: [found[label] for found in splits] for label in splits[0] if all(label in one for one in splits)}
-    print(f"\n{name}: {len(ways)} ways on {count} splits in {time.perf_counter() - start:.0f} s", flush=True)
-    ways[BOTH] = [one + other for one, other in zip(ways["CEGB"], ways[OVER], strict=True)]
-    return Measured(plans[0], ways)
-
-
-def draw_all(measured: list[Measured], output: Path) -> None:
-    """Draw what is known so far."""
-    draw(
-        output / "cstc_frontier",
-        "Trees of classifiers next to all else",
-        SUBTITLE,
-        [one.panel(MAIN) for one in measured],
+    asked = options(
+        __doc__,
+        tuple(SPLITS),
+        known=SCORES,
+        quick={"action": "store_true", "help": "one split, few training rows, trees and tradeoffs"},
+        splits={"type": int, "help": "of each table, 2 to 4 by default"},
+        tradeoffs={"type": int, "help": "how many, 8 by default"},
+        depth={"type": int, "help": "levels of trees, by default those of CSTC"},
+        output=OUTPUT,
     )
-    for bank in BANKS:
-        ways = [way(algorithm, bank) for algorithm in (SINGLE, TREE, CASCADE)]
-        title = "Tree, cascade and single stage over the same bank: " + {"CEGB": "CEGB"}.get(bank, f"{bank} trees")
-        draw(output / f"cstc_over_{bank.lower()}", title, SUBTITLE, [one.panel(ways) for one in measured])
-    panels = []
-    for found in measured:
-        classes, _, alone = cstc_levels.price_classes(found.plan.data.costs)
-        if len(classes) > 1:
-            shown = found.shown()
-            panels.append((f"{found.plan.table}, any row", shown.levels, alone))
-            panels.append((f"{found.plan.table}, the mean row", shown.on_average, alone))
-    if panels:
-        about = f"The cheapest tree with routes within {1 - NEAR:.0%} of the best on valid. Names: price (features)."
-        draw_prices(output / "cstc_prices", "Features acquired by depth, by price", about, panels, step="depth")
+    panels: list[Panel] = []
+    for name in asked.tables:
+        splits = asked.splits or (1 if asked.quick else SPLITS.get(name, 2))
+        count = asked.tradeoffs or (3 if asked.quick else 8)
+        ways = by_split(measure_split, name, splits, count, asked.depth, asked.quick)
+        ways[BOTH] = [one + other for one, other in zip(ways["CEGB"], ways[f"{TREE} over CEGB"], strict=True)]
+        data = load(name, 0)
+        panels.append(Panel(name, SCORES[name], data.costs.unit, data.full_cost, ways))
+        draw_all(asked.output, panels)
+        print_figures(data, ways)
+        print_levels(data, ways[DEFAULT])
+    print(f"\npictures in {asked.output}")
 
 
-def print_figures(found: Measured) -> None:
-    """Print the figures of ../shared/bench for each way."""
-    common, full = cegb_frontier.shared_bench(), found.plan.data.full_cost
-    print("budgets:", "  ".join(f"{share:.0%}" for share in common.BUDGETS), f"of the cost of all features, {full:g}")
-    for name, splits in found.ways.items():
-        sides = [
-            common.figures([_as_dict(point) for point in points], full)
-            | {"seconds": sum(point.seconds for point in points)}
-            for points in splits
-        ]
-        cegb_frontier.say(found.plan.table, name, sides)
+def measure_split(name: str, split: int, count: int, depth: int | None, quick: bool) -> dict[str, list[Point]]:
+    """Do all fits on one split with one thread; every way also has the constant, which costs nothing."""
+    data, rounds = load(name, split), QUICK_ROUNDS if quick else None
+    if quick:
+        data = _fewer_rows(data)
+    rows, score, found = fitting_rows(data), SCORES[name], defaultdict[str, list[Any]](list)
+    paths: dict[str, Any] = {}
+    for way, algorithm in PATHS.items():
+        model: Any = cf.estimator(algorithm, data.task, costs=data.costs, tradeoff=0.0, n_estimators=rounds, n_jobs=1)
+        paths[way] = model.fit_path(**rows, scoring=score)
+        found[way] = [measure(data, paths[way].predictor(point), score) for point in paths[way].frontier()]
+    test = data.part("test")
+    for tradeoff in (np.geomspace(MOST, LEAST, count) * constant_loss(data) / data.full_cost).tolist():
+        path = paths["CEGB"]
+        below = path.predictor(path.at(RICHER * tradeoff))
+        settings = {"own trees": {"n_estimators": rounds}, "plain trees": {"n_estimators": rounds, "engine": "cart"}}
+        for bank, given in (settings | ({"CEGB": {"bank": below}} if len(below.bank) else {})).items():
+            for way in [one for one in ALGORITHMS if one != CASCADE or len(data.classes) <= 2]:
+                tree = fit(data, way, tradeoff, given | ({"depth": depth} if way == TREE else {}))
+                levels = follow_rows(tree, data.costs, test.X, _rarer(data, test.y)) if way == TREE else []
+                found[f"{way} over {bank}"].append(measure(data, tree, score, levels=levels))
+        print(f"{name}, split {split}: tradeoff {tradeoff:.2g} done", file=sys.stderr, flush=True)
+    constant = measure_constant(data, score)
+    return {way: [constant, *several] for way, several in found.items()}
 
 
-def _as_dict(point: Point) -> dict[str, float]:
-    return {
-        "val": point.valid_score,
-        "val_cost": point.valid_cost,
-        "test": point.test_score,
-        "test_cost": point.test_cost,
-    }
+def _fewer_rows(data: Dataset) -> Dataset:
+    """Leave out training rows, where there are many."""
+    train = np.flatnonzero(data.split == "train")
+    kept = np.sort(np.concatenate([train[:QUICK_ROWS], np.flatnonzero(data.split != "train")]))
+    qid = None if data.qid is None else data.qid[kept]
+    return attrs.evolve(data, X=data.X[kept], y=data.y[kept], split=data.split[kept], qid=qid)
 
 
-def print_claims(found: Measured) -> None:
-    """Print whether one way is better than another, and by how much, in Markdown."""
-    print("\n| table | claim | verdict, and by how much |\n| --- | --- | --- |")
-    for first, second in CLAIMS:
-        if first in found.ways and second in found.ways:
-            verdict = cascade_verdicts.compare(found.ways[first], found.ways[second])
-            print(f"| {found.plan.table} | {second} beats {first} | {verdict} |")
+def _rarer(data: Dataset, y: np.ndarray) -> np.ndarray:
+    """Tell which rows have the rarest label, or a grade above the middle one: bool (n,)."""
+    if not data.classes:
+        return np.asarray(y > (data.y.min() + data.y.max()) / 2)
+    codes = data.codes(data.y)
+    return np.asarray(data.codes(y) == np.bincount(codes).argmin())
 
 
-def print_levels(found: Measured) -> None:
-    """Print what the tree that is shown acquires at each depth."""
-    shown = found.shown()
-    print(
-        f"\n{found.plan.table}: the tree at tradeoff {shown.tradeoff:.2g}, in units of the constant's loss per cost of "
-        f"all features, scores {shown.test_score:.4f} at {shown.test_cost:.4g} on test"
-    )
-    costs = found.plan.data.costs
-    cstc_levels.print_levels(found.plan.table, costs, shown.levels, shown.on_average)
-    trees = [point.on_average for points in found.ways[DEFAULT] for point in points if point.on_average is not None]
-    told = cstc_levels.deeper(costs, trees)
-    print(f"\n{found.plan.table}: dear features come deeper than cheap ones: {told}\n", flush=True)
-
-
-def print_balance(measured: Sequence[Measured]) -> None:
-    """Print what the tree gains over the cascade, the best balanced table first, in Markdown, and a verdict."""
-    found = [one for one in measured if way(CASCADE, BANKS[0]) in one.ways]
-    found.sort(key=lambda one: -_rarer(one.plan.data))
-    verdicts = {
-        bank: [cascade_verdicts.compare(one.ways[way(CASCADE, bank)], one.ways[way(TREE, bank)]) for one in found]
-        for bank in BANKS
-    }
-    print(f"\n| the tree against the cascade on | rarer labels | {' | '.join(BANKS)} |\n|{' --- |' * (2 + len(BANKS))}")
-    for at, one in enumerate(found):
-        cells = [str(verdicts[bank][at]) for bank in BANKS]
-        print(f"| {one.plan.table} | {_rarer(one.plan.data):.0%} | {' | '.join(cells)} |")
-    if len(found) > 1:
-        first, last = found[0].plan.table, found[-1].plan.table
-        print(f"\nThe tree gains more over the cascade on {first}, whose labels are balanced best, than on {last}:")
-        for bank, several in verdicts.items():
-            word = "yes" if several[0].gain > several[-1].gain else "no"
-            print(f"- {bank}: {word}, {several[0].gain:+.2f} % against {several[-1].gain:+.2f} %")
-
-
-def _rarer(data: Dataset) -> float:
-    """Return the share of the rarer of two classes, or of grades above the middle one or not, if they are fewer."""
+def constant_loss(data: Dataset) -> float:
+    """Return the loss of CSTC's best constant on training rows: the entropy of classes, or half the variance."""
     labels = data.part("train").y
-    above = float(np.mean(labels > (labels.min() + labels.max()) / 2))
-    return min(above, 1 - above)
+    if not data.classes:
+        return float(np.var(labels) / 2)
+    share = np.unique(labels, return_counts=True)[1] / len(labels)
+    return float(-share @ np.log(share))
+
+
+def fit(data: Dataset, way: str, tradeoff: float, settings: dict[str, Any]) -> cf.StageTree:
+    """Fit over a bank; the single stage of a ranking is a regression of its grades."""
+    rows, task = fitting_rows(data), data.task
+    if way == SINGLE and task == "ranking":
+        task = "regression"
+        del rows["qid"], rows["qid_val"]
+    model = cf.estimator(ALGORITHMS[way], task, costs=data.costs, tradeoff=tradeoff, n_jobs=1, **settings)
+    fitted: cf.StageTree = model.fit(**rows).predictor_
+    return fitted
+
+
+def draw_all(output: Any, panels: Sequence[Panel]) -> None:
+    """Draw the tree next to all else, and what goes over each kind of bank."""
+    main = (f"{SINGLE} over plain trees", f"{CASCADE} over plain trees", *PATHS, DEFAULT, f"{TREE} over CEGB")
+    over = {bank: [f"{one} over {bank}" for one in ALGORITHMS] for bank in BANKS}
+    for figure, chosen in {"frontier": main, **over}.items():
+        some = [attrs.evolve(one, ways={way: one.ways[way] for way in chosen if way in one.ways}) for one in panels]
+        title = "Trees of classifiers next to all else" if chosen is main else f"Over the same bank: {figure}"
+        draw(output / f"cstc_{figure.replace(' ', '_').lower()}", title, some)
+
+
+def print_figures(data: Dataset, ways: dict[str, list[list[Point]]]) -> None:
+    """Print scores at budgets, whether one way is better than another, and by how much."""
+    rows = [budget_row(way, [figures(points, data.full_cost) for points in several]) for way, several in ways.items()]
+    rarer = _rarer(data, data.y).mean()
+    print(f"\n{data.name}: the rarest label, or grades above the middle one, are {rarer:.0%}\n\n{markdown(HEAD, rows)}")
+    known = [pair for pair in CLAIMS if pair[0] in ways and pair[1] in ways]
+    rows = [[f"{second} beats {first}", compare(ways[first], ways[second])] for first, second in known]
+    print(f"\n{markdown([data.name, 'verdict'], rows)}", flush=True)
+
+
+def print_levels(data: Dataset, several: list[list[Point]]) -> None:
+    """Print what a tree acquires at each depth, and in the mean over trees with routes, what they do at the root."""
+    deep = [point for points in several for point in points if len(point.get("levels", ())) > 1]
+    if not deep:
+        print(f"\n{data.name}: no tree has routes", flush=True)
+        return
+    shown = cheapest(deep, NEAR * max(point["val"] for point in deep))
+    print(f"\n{data.name}, the cheapest tree within 1 % of the best\n\n{levels_text(shown['levels'], data.costs)}")
+    prices = single_prices(data.costs)
+    for kind, chosen in (("cheap", prices < prices.max() / 2), ("expensive", prices >= prices.max() / 2)):
+        root, whole = (np.mean([_acquired(point["levels"], at, chosen) for point in deep]) for at in (0, -1))
+        share = f", {root / whole:.0%} of them at the root" if whole else ""
+        print(f"{len(deep)} trees with routes: a row acquires {whole:.2f} {kind} features{share}", flush=True)
+
+
+def _acquired(levels: Sequence[Level], at: int, chosen: np.ndarray) -> float:
+    return float(levels[at].acquired[chosen].sum())
 
 
 if __name__ == "__main__":

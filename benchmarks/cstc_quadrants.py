@@ -1,4 +1,4 @@
-"""The synthetic experiment of the CSTC paper, whole: signs are to be bought first, and one expensive feature after.
+"""The synthetic experiment of the CSTC paper: signs are to be bought first, and one expensive feature after.
 
 Two signs at 1 each tell which one of four features at 10 each is the label; a perfect model pays 12 of 42 and errs
 nothing. Seeds with the quadrants' means 3, 1, -1, -3, and seeds with means drawn from a normal distribution of
@@ -11,11 +11,8 @@ square, are .005 to .04 here. Beyond 0.05 the label's feature, whose variance is
 
 from __future__ import annotations
 
-import argparse
 import os
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -24,10 +21,13 @@ from attrs import frozen
 
 import costframe as cf
 from costframe.report.stages_seen import see_stages
-from costframe_cstc import CSTCRegressor
+from harness.points import markdown
+from harness.tables import OUTPUT, fitting_rows, options
+from harness.timing import clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from costframe.datasets import Dataset
     from costframe.report.stages_seen import StageSeen
@@ -74,22 +74,22 @@ def data_of(seed: int, *, random: bool) -> Dataset:
     return cf.datasets.make_quadrants(means=means_of(seed, random=random), random_state=seed)
 
 
-def fitted(data: Dataset, tradeoff: float, optimize: str | None) -> CSTCRegressor:
+def fit(data: Dataset, tradeoff: float, optimize: str | None) -> Any:
     """Fit a tree of three levels to the columns."""
-    train, valid = data.part("train"), data.part("valid")
-    model = CSTCRegressor(data.costs, tradeoff, bank="columns", depth=3, optimize=optimize, n_jobs=1)
-    return model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y)
+    settings = {"bank": "columns", "depth": 3, "optimize": optimize, "n_jobs": 1}
+    model = cf.estimator("cstc", "regression", costs=data.costs, tradeoff=tradeoff, **settings)
+    return model.fit(**fitting_rows(data))
 
 
 def measure(data: Dataset, tradeoff: float, optimize: str | None) -> Found:
     """Fit, and look at test rows."""
-    start = time.perf_counter()
-    tree = fitted(data, tradeoff, optimize).predictor_
-    seconds, test = time.perf_counter() - start, data.part("test")
+    with clock() as spent:
+        tree = fit(data, tradeoff, optimize).predictor_
+    test = data.part("test")
     report = cf.ExpectedCost(data.costs).evaluate(tree, test.X, n_jobs=1)
     error = float(np.mean((report.predictions - test.y) ** 2))
     seen = see_stages(tree, data.costs.select(tree.feature_names), test.X, n_jobs=1)
-    return Found(error, report.mean, in_order(tree, seen, data), seconds)
+    return Found(error, report.mean, in_order(tree, seen, data), spent["seconds"])
 
 
 def in_order(tree: cf.StageTree, seen: Sequence[StageSeen], data: Dataset) -> bool:
@@ -114,44 +114,41 @@ def in_order(tree: cf.StageTree, seen: Sequence[StageSeen], data: Dataset) -> bo
 
 
 def main() -> None:
-    options = _options()
-    options.output.mkdir(parents=True, exist_ok=True)
-    row = CLAIMED[1::2] if options.quick else WIDER
-    seeds = options.seeds or (2 if options.quick else 10)
+    asked = options(
+        __doc__,
+        quick={"action": "store_true", "help": "two seeds of each kind, two tradeoffs"},
+        seeds={"type": int, "help": "of each kind, 10 by default"},
+        optimize={"choices": ("full", "cyclic", "none"), "help": "as of CSTCRegressor"},
+        output=OUTPUT,
+    )
+    row = CLAIMED[1::2] if asked.quick else WIDER
+    seeds = asked.seeds or (2 if asked.quick else 10)
     found = {
-        (kind, tradeoff): [measure(data_of(seed, random=random), tradeoff, options.optimize) for seed in range(seeds)]
+        (kind, tradeoff): [measure(data_of(seed, random=random), tradeoff, asked.optimize) for seed in range(seeds)]
         for kind, random in KINDS.items()
         for tradeoff in row
     }
     print_table(found)
     print_verdicts(found)
     data = data_of(0, random=False)
-    draw(fitted(data, row[len(row) // 2 - 1] if options.quick else CLAIMED[1], options.optimize), data, options.output)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="two seeds of each kind, two tradeoffs")
-    parser.add_argument("--seeds", type=int, help="of each kind, 10 by default")
-    parser.add_argument("--optimize", choices=("full", "cyclic", "none"), help="as of CSTCRegressor")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "figures", help="folder for the picture")
-    return parser.parse_args()
+    draw(fit(data, CLAIMED[1], asked.optimize), data, asked.output)
 
 
 def print_table(found: dict[tuple[str, float], list[Found]]) -> None:
-    """Print what was measured, in Markdown."""
-    print("| means | tradeoff | squared error: mean, most | cost: mean, least, most | both as claimed | in order | s |")
-    print(f"|{' --- |' * 7}")
+    """Print what was measured."""
+    rows = []
     for (kind, tradeoff), several in found.items():
         errors, costs = np.array([(one.error, one.cost) for one in several]).T
-        count = [sum(told) for told in ([one.perfect for one in several], [one.in_order for one in several])]
         shown = [
             f"{errors.mean():.4f}, {errors.max():.4f}",
             f"{costs.mean():.3f}, {costs.min():.2f}, {costs.max():.2f}",
+            f"{sum(one.perfect for one in several)} of {len(several)}",
+            f"{sum(one.in_order for one in several)} of {len(several)}",
+            f"{np.mean([one.seconds for one in several]):.2f}",
         ]
-        seconds = np.mean([one.seconds for one in several])
-        told = [f"{one} of {len(several)}" for one in count]
-        print(f"| {kind} | {tradeoff:g} | {' | '.join([*shown, *told])} | {seconds:.2f} |")
+        rows.append([kind, f"{tradeoff:g}", *shown])
+    head = ["squared error: mean, most", "cost: mean, least, most", "both as claimed", "in order", "seconds"]
+    print(markdown(["means", "tradeoff", *head], rows))
 
 
 def print_verdicts(found: dict[tuple[str, float], list[Found]]) -> None:
@@ -178,7 +175,7 @@ def _word(held: bool) -> str:
     return "yes" if held else "no"
 
 
-def draw(model: CSTCRegressor, data: Dataset, output: Path) -> None:
+def draw(model: Any, data: Dataset, output: Path) -> None:
     """Write the picture of a tree."""
     test = data.part("test")
     for kind, written in cf.plot_stages(model, test.X, test.y, data.costs, n_jobs=1).items():

@@ -1,61 +1,58 @@
-"""Scores at hard caps: a CEGB model whose rows are cut at 5 to 50 % of the full cost, with fallbacks and without.
+"""Needs ../shared: scores of CEGB where each row's cost is capped, with learned fallbacks and with partial sums.
 
-Run: python benchmarks/hard_caps.py [TABLE ...]; tables are folders of ../shared/data.
+    python benchmarks/hard_caps.py [nhanes thyroid ...]
+
+Caps are 5 to 100 % of the cost of all features; rows that would cost more are answered early.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from pathlib import Path
-
 import numpy as np
 from attrs import evolve
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 
 import costframe as cf
-from costframe.datasets import read_table
+from harness.points import markdown
+from harness.tables import fitting_rows, load, options
+from harness.timing import clock
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
-TABLES = ("nhanes", "thyroid")
-SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
-TRADEOFFS = (0.0, 0.003, 0.03)  # loss per row, in units of the full cost
-
-
-def score(y: np.ndarray, p: np.ndarray) -> str:
-    proba = np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
-    codes = np.searchsorted(np.unique(y), y)
-    auc = roc_auc_score(codes, proba[:, 1] if proba.shape[1] == 2 else proba, multi_class="ovr")
-    loss = -np.log(np.clip(proba[np.arange(len(y)), codes], 1e-15, 1)).mean()
-    return f"{auc:.4f} {loss:7.4f}"
+CAPS = (0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the cost of all features
+TRADEOFFS = (0.0, 0.003, 0.03)  # loss per row, in units of 1 / that cost
 
 
-def measure(name: str) -> None:
-    data = read_table(SHARED / name / "data.parquet", "label", SHARED / name / "costs.toml")
-    train, valid, test = (data.part(part) for part in ("train", "valid", "test"))
-    for tradeoff in TRADEOFFS:
-        model = cf.estimator("cegb", costs=data.costs, tradeoff=tradeoff / data.full_cost)
-        start = time.perf_counter()
-        tree = model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y).predictor_
-        seconds = time.perf_counter() - start
-        bare, mean = evolve(tree, fallbacks=None), tree.cost(test.X).mean
-        start = time.perf_counter()
-        tree = bare.with_fallbacks(train.X)
-        assert tree.fallbacks is not None  # noqa: S101 - learned here
-        more = time.perf_counter() - start
-        print(f"{name}, tradeoff {tradeoff:g}: {len(tree.bank)} trees, mean cost {mean:.4g} of {data.full_cost:g}; "
-              f"fit {seconds:.2f} s, fallbacks {more:.3f} s")  # fmt: skip
-        print(f"  {'cap':>8} {'cut':>6}   {'partial sums':>15}   {'with fallbacks':>15}   (AUC, log loss)")
-        for share in SHARES:
-            cap = share * data.full_cost
-            cut = np.mean(tree.cost(test.X, max_cost=cap).cut)
-            without, with_ = (score(test.y, one.predict(test.X, max_cost=cap)) for one in (bare, tree))
-            print(f"  {cap:8.4g} {cut:6.1%}   {without:>15}   {with_:>15}")
+def main() -> None:
+    for name in options(__doc__, ("nhanes", "thyroid")).tables:
+        for tradeoff in TRADEOFFS:
+            measure(name, tradeoff)
+
+
+def measure(name: str, tradeoff: float) -> None:
+    """Fit a model and print its scores at each cap."""
+    data = load(name, 0)
+    test, train = data.part("test"), data.part("train")
+    model = cf.estimator("cegb", costs=data.costs, tradeoff=tradeoff / data.full_cost)
+    with clock() as fitting:
+        tree = model.fit(**fitting_rows(data)).predictor_
+    partial, mean = evolve(tree, fallbacks=None), tree.cost(test.X).mean
+    with clock() as learning:
+        learned = partial.with_fallbacks(train.X)
+    print(
+        f"\n{name}, tradeoff {tradeoff:g}: {len(tree.bank)} trees, mean cost {mean:.4g} of {data.full_cost:g}; "
+        f"fit {fitting['seconds']:.2f} s, fallbacks {learning['seconds']:.3f} s\n"
+    )
+    rows = []
+    for cap in np.multiply(CAPS, data.full_cost).tolist():
+        cut = np.mean(learned.cost(test.X, max_cost=cap).cut)
+        scores = [score(data.codes(test.y), one.predict(test.X, max_cost=cap)) for one in (partial, learned)]
+        rows.append([f"{cap:.4g}", f"{cut:.1%}", *scores])
+    print(markdown(["cap", "rows cut", "partial sums: AUC, log loss", "fallbacks: AUC, log loss"], rows), flush=True)
+
+
+def score(codes: np.ndarray, predictions: np.ndarray) -> str:
+    """Write the AUC, one class against the rest if there are more than two, and the log loss."""
+    auc = roc_auc_score(codes, predictions, multi_class="ovr")
+    return f"{auc:.4f}, {log_loss(codes, predictions):.4f}"
 
 
 if __name__ == "__main__":
-    for table in sys.argv[1:] or TABLES:
-        if (SHARED / table).is_dir():
-            measure(table)
-        else:
-            print(f"{table}: skipped, there is no {SHARED / table}")
+    main()

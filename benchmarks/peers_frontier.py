@@ -1,78 +1,121 @@
-"""All of costframe's algorithms beside LightGBM, CatBoost, a learned acquisition policy and the planner's prototype.
+"""Needs ../shared: all of costframe's algorithms beside LightGBM, CatBoost, a learned policy and a prototype.
 
     python benchmarks/peers_frontier.py [heart synthetic ...] [--splits 5] [--algorithms planner cegb ...] [--peers ...]
                                         [--save points.json] [--keep DIR] [--stored]
                                         [--picture frontier] [--report frontier.md]
 
-Tables and figures are those of ../shared/bench: a point is chosen by the side's own estimates (those of its path, or
-scores on valid), and reported by its score and exact cost on test; split 0 is the table's own, others are drawn by
-seed, and so is the "synthetic" ranking. Every side also has the constant, which costs nothing, so no budget is without
-a model. For every side it prints the mean test score at each budget with its standard error over splits; the mean
-difference to LightGBM, split by split, in points (hundredths); what is saved within 1 % of the best; and the seconds it
-took, of the clock and of all processors together, which is the steadier figure on a busy machine.
+Sides are those of harness/sides.py, figures those of ../shared/bench: a point is chosen by the side's own estimates
+(those of its path, or scores on valid), and reported by its score and exact cost on test; split 0 is the table's own,
+others are drawn by seed, and so is the "synthetic" ranking. Every side also has the constant, which costs nothing, so
+no budget is without a model. Printed are the mean test score of each side at each budget with its standard error over
+splits, the saving within 1 % of the best, and seconds, of the clock and of all processors together, which are steadier
+on a busy machine; and the mean difference to LightGBM, split by split, in points (hundredths).
 
-With --save a run can be broken off and goes on where it was: whatever the file holds is not measured again. A side is
-shown on the splits that it was measured on, so some may have fewer. --stored measures nothing and shows what there is.
-GDFS needs PyTorch and is skipped with a message where there is none.
+With --save a run can be interrupted and goes on where it was: what the file holds is not measured again. A side is
+shown on the splits that it was measured on. --stored measures nothing and shows the contents of the file. GDFS needs
+PyTorch and is skipped with a message where there is none.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import time
 from pathlib import Path
-from typing import Any
-
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cegb_frontier import SCORES, full_cost, load, shared_bench
-from peers_picture import draw_tables
-from peers_report import Summary, by_budget, error_of, report
-from peers_sides import PEERS, constant_point, installed, measure
+from attrs import frozen
 
 import costframe as cf
+from costframe.frontier.checks import check_algorithms
+from harness.pictures import DASHES, dress, sheet
+from harness.points import (
+    BUDGETS,
+    HEAD,
+    budget_row,
+    figures,
+    markdown,
+    measure_constant,
+    scores_at_budgets,
+    standard_error,
+    with_errors,
+)
+from harness.sides import PEERS, USUAL, points_of
+from harness.tables import SCORES, STORED, load, options
+from harness.timing import clock
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from costframe.datasets import Dataset
 
 REFERENCE, UNION = "LightGBM", "union"
-Points = list[dict[str, float]]
+COLORS = ("#1f77b4", "#d9660a", "#2a9134", "#8c4fb5", "#b8860b", "#17a2b8", "#c2185b")  # ours
+GREYS = ("#222222", "#777777", "#a0a0a0", "#bdbdbd")  # of peers, whose lines are dashed
 Figures = dict[str, dict[int, dict[str, Any]]]  # by side and split
+OPENING = """# Score at equal budget
+
+Made by `benchmarks/peers_frontier.py`. Budgets are shares of the cost of all features. Each side chooses its models by
+its own estimates; they are scored on test rows, and what a test row is charged is counted exactly, resources included.
+LightGBM is the best of 42 fits: plain, and ten strengths each of its lazy and coupled penalties, at two sizes of trees.
+The prototype is planned acquisition in 140 lines with LightGBM as its engine. Scores are means over splits of the rows
+with standard errors; a table's last column says how many splits. Defaults of the planner and of CEGB's path were chosen
+while looking at these tables, their test scores included, which flatters both a little.
+"""
+
+
+@frozen(eq=False)
+class Summary:
+    """A side in the mean over tables.
+
+    Attributes
+    ----------
+    mean, error : float64 (budgets,)
+        Points above LightGBM, and the standard error over splits.
+    n_tables : int
+    saved : float
+        Share of the cost of all features saved within 1 % of the best score.
+    """
+
+    mean: np.ndarray
+    error: np.ndarray
+    n_tables: int
+    saved: float
 
 
 def main() -> None:
-    asked = _arguments()
-    common, results = shared_bench(), Results(asked.save)
-    tables, found = asked.tables or common.OPEN, {}
-    print("budgets:", "  ".join(f"{share:.0%}" for share in common.BUDGETS), "of the cost of all features\n")
-    for name in tables:
+    asked = _options()
+    results, found = Results(asked.save), dict[str, Figures]()
+    for name in asked.tables:
         for split in range(asked.splits):
             sides = measure_split(results, name, split, asked)
         found[name] = figures_of(results, name, sides)
-        _print_table(name, found[name])
+        print(f"\n{table_text(name, found[name], times=True)}\n\n{differences_text(found[name])}\n", flush=True)
     summary = summarize(found)
-    _print_summary(summary, len(tables))
+    if summary:
+        print(summary_text(summary))
     if asked.report and summary:
-        asked.report.write_text(report(found, summary, common.BUDGETS))
+        tables = [table_text(name, sides) for name, sides in found.items()]
+        asked.report.write_text("\n\n".join([OPENING.rstrip(), summary_text(summary), *tables]) + "\n")
     if asked.picture and summary:
-        scores = {name: SCORES[common.METRIC.get(name, "ndcg5")] for name in tables}
-        draw_tables(asked.picture, found, common.BUDGETS, list(PEERS), scores)
+        draw_tables(asked.picture, found)
 
 
-def _arguments() -> argparse.Namespace:
-    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    given.add_argument("tables", nargs="*")
-    given.add_argument("--splits", type=int, default=5)
-    given.add_argument("--algorithms", nargs="*", help="of costframe; all that are installed by default")
-    given.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
-    given.add_argument("--save", type=Path, help="a JSON file of all points, continued if it is there")
-    given.add_argument("--stored", action="store_true", help="measure nothing, show what the file holds")
-    given.add_argument("--keep", type=Path, help="a folder for what ours fitted, which choice.py reads")
-    given.add_argument("--picture", type=Path, help="where to draw the scores of each table: .png and .svg")
-    given.add_argument("--report", type=Path, help="where to write all figures, as Markdown")
-    asked = given.parse_args()
-    if unknown := set(asked.algorithms or ()) - set(cf.algorithms()):
-        given.error(f"no algorithm {', '.join(sorted(unknown))}; installed are {', '.join(cf.algorithms())}")
+def _options() -> argparse.Namespace:
+    asked = options(
+        __doc__,
+        STORED,
+        splits={"type": int, "default": 5},
+        algorithms={"nargs": "*", "help": "of costframe, or none; all that are installed by default"},
+        peers={"nargs": "*", "default": USUAL, "choices": list(PEERS)},
+        save={"type": Path, "help": "a JSON file of all points, continued if it is there"},
+        stored={"action": "store_true", "help": "measure nothing, show what the file holds"},
+        keep={"type": Path, "help": "a folder for what ours fitted, which choice.py reads"},
+        picture={"type": Path, "help": "where to draw the scores of each table: .png and .svg"},
+        report={"type": Path, "help": "where to write all figures, as Markdown"},
+    )
+    for name in asked.algorithms or ():
+        cf.estimator(name)  # refuses a name that is unknown
     return asked
 
 
@@ -87,10 +130,10 @@ class Results:
         self.path = path
         self.stored: dict[str, Any] = json.loads(path.read_text()) if path and path.exists() else {}
 
-    def split(self, table: Any, split: int) -> dict[str, Any]:
+    def split(self, data: Dataset, split: int) -> dict[str, Any]:
         """Return what is known of a split, beginning it with the constant."""
-        new = {"full_cost": full_cost(table), "constant": constant_point(table), "sides": {}}
-        found: dict[str, Any] = self.stored.setdefault(table.name, {}).setdefault(str(split), new)
+        new = {"full_cost": data.full_cost, "constant": measure_constant(data, SCORES[data.name]), "sides": {}}
+        found: dict[str, Any] = self.stored.setdefault(data.name, {}).setdefault(str(split), new)
         return found
 
     def write(self) -> None:
@@ -103,29 +146,28 @@ class Results:
 
 def measure_split(results: Results, name: str, split: int, asked: argparse.Namespace) -> list[str]:
     """Measure the sides of one split that are not known yet; return all that are asked for, ours first."""
-    table = load(name, split)
-    fitting = installed(table)
+    data = load(name, split)
+    fitting = check_algorithms(data.task, None, len(data.classes))
     algorithms = fitting if asked.algorithms is None else [one for one in asked.algorithms if one in fitting]
-    known = results.split(table, split)["sides"]
+    known = results.split(data, split)["sides"]
     for side in [*algorithms, *asked.peers]:
         if side in known or asked.stored:
             continue
-        begun = np.array([time.perf_counter(), time.process_time()])
         try:
-            points = measure(side, table, split, asked.keep)
+            with clock() as spent:
+                points = points_of(side, name, split, asked.keep)
         except Exception as error:  # noqa: BLE001 - a run of hours goes on without this side
             print(f"{name} {split}: no {side}: {type(error).__name__}: {error}", flush=True)
             continue
-        seconds, busy = (np.array([time.perf_counter(), time.process_time()]) - begun).tolist()
-        known[side] = {"points": points, "seconds": seconds, "busy": busy}
-        print(f"{name} {split}: {side}, {len(points)} points, {seconds:.0f} s, {busy:.0f} s busy", flush=True)
+        known[side] = {"points": points} | spent
+        print(f"{name} {split}: {side}, {len(points)} points, {_times(spent)}", flush=True)
         results.write()
     return [*algorithms, *asked.peers]
 
 
 def figures_of(results: Results, name: str, sides: list[str]) -> Figures:
     """Return the figures of each side on the splits that it is known on, and of the union of our algorithms."""
-    figures, found = shared_bench().figures, Figures()
+    found = Figures()
     for split, part in sorted((int(number), part) for number, part in results.stored[name].items()):
         known = [side for side in sides if side in part["sides"]]
         ours = [side for side in known if side not in PEERS]
@@ -141,10 +183,10 @@ def figures_of(results: Results, name: str, sides: list[str]) -> Figures:
 def differences(found: Figures, side: str) -> np.ndarray:
     """Return by how many points a side is above LightGBM, on the splits that both have: float64 (splits, budgets)."""
     both = [split for split in found[side] if split in found[REFERENCE]]
-    return 100 * np.subtract(*(by_budget([found[one][split] for split in both]) for one in (side, REFERENCE)))
+    return 100 * np.subtract(*(scores_at_budgets([found[one][split] for split in both]) for one in (side, REFERENCE)))
 
 
-def summarize(found: dict[str, Figures]) -> dict[str, Summary]:
+def summarize(found: Mapping[str, Figures]) -> dict[str, Summary]:
     """Return the mean over tables of each side that all tables with LightGBM have; errors are those over splits."""
     tables = [sides for sides in found.values() if REFERENCE in sides]
     out = {}
@@ -152,43 +194,67 @@ def summarize(found: dict[str, Figures]) -> dict[str, Summary]:
         own = [sides for sides in tables if side in sides and sides[side].keys() & sides[REFERENCE].keys()]
         moves = [differences(sides, side) for sides in own]
         mean = np.mean([move.mean(axis=0) for move in moves], axis=0)
-        error = np.sqrt(np.sum([error_of(move) ** 2 for move in moves], axis=0)) / len(moves)
+        error = np.sqrt(np.sum([standard_error(move) ** 2 for move in moves], axis=0)) / len(moves)
         saved = float(np.mean([np.mean([one["saving"] for one in sides[side].values()]) for sides in own]))
         out[side] = Summary(mean, error, len(own), saved)
     return out
 
 
-def _print_table(name: str, found: Figures) -> None:
-    print()
-    most = max(map(len, found.values()))
+def table_text(name: str, found: Figures, *, times: bool = False) -> str:
+    """Write the scores of a table at all budgets, with the seconds that they took if asked for."""
+    rows = []
     for side, by_split in found.items():
-        each = list(by_split.values())
-        means = {key: np.mean([one[key] for one in each]) for key in each[0] if key != "by_budget"}
-        cheap = f"within 1 %: {means['saving']:4.0%} saved @ {means['within1_test']:.4f}"
-        spent = f"{means['seconds']:.0f} s, {means['busy']:.0f} s busy"
-        fewer = "" if len(each) == most else f"  ({len(each)} of {most} splits)"
-        print(f"{name:8s} {side:11s} {_pairs(by_budget(each), '.4f')}  {cheap}  {spent}{fewer}")
-        if side != REFERENCE and by_split.keys() & found.get(REFERENCE, {}).keys():
-            print(f"{'':8s} {'- LightGBM':>11s} {_pairs(differences(found, side), '+.1f')}")
-    print(flush=True)
+        several = list(by_split.values())
+        spent = {key: float(np.mean([one[key] for one in several])) for key in ("seconds", "busy")}
+        rows.append([*budget_row(side, several), *([_times(spent)] if times else [])])
+    return f"## {name}\n\n{markdown([*HEAD, *(['time'] if times else [])], rows)}"
 
 
-def _print_summary(summary: dict[str, Summary], n_tables: int) -> None:
-    """Print means over tables; `2-50 %` is the mean over budgets from 2 to 50 % of the cost of all features."""
-    shares = np.array(shared_bench().BUDGETS)
-    middle = (shares >= 0.02) & (shares <= 0.5)
-    for side, one in summary.items():
-        where = "" if one.n_tables == n_tables else f"  ({one.n_tables} of {n_tables} tables)"
-        cells = "  ".join(f"{mean:+6.1f} ± {error:4.1f}" for mean, error in zip(one.mean, one.error, strict=True))
-        print(f"all tables {side:11s} {cells}  2-50 %: {one.mean[middle].mean():+.1f}  {one.saved:4.0%} saved{where}")
+def differences_text(found: Figures) -> str:
+    """Write by how many points each side is above LightGBM."""
+    rows = []
+    for side in found if REFERENCE in found else ():
+        if side != REFERENCE and found[side].keys() & found[REFERENCE].keys():
+            gained = differences(found, side)
+            rows.append([f"{side} - {REFERENCE}", *with_errors(gained.mean(axis=0), standard_error(gained), "+.1f")])
+    return markdown(["points", *HEAD[1:-3]], rows) if rows else ""
 
 
-def _pairs(values: np.ndarray, form: str) -> str:
-    """Write means over splits (rows) with standard errors."""
-    return "  ".join(
-        f"{mean:{form}}±{error:{form.replace('+', '')}}"
-        for mean, error in zip(values.mean(axis=0), error_of(values), strict=True)
-    )
+def summary_text(summary: Mapping[str, Summary]) -> str:
+    """Write means over tables."""
+    rows = [
+        [side, *with_errors(one.mean, one.error, "+.1f"), f"{one.saved:.0%}", str(one.n_tables)]
+        for side, one in summary.items()
+    ]
+    return f"## Over all tables, points above LightGBM\n\n{markdown([*HEAD[:-2], 'tables'], rows)}"
+
+
+def _times(spent: Mapping[str, float]) -> str:
+    return f"{spent['seconds']:.0f} s, {spent['busy']:.0f} s of processors"
+
+
+def draw_tables(path: Path, found: Mapping[str, Figures]) -> None:
+    """Write `path`.png and .svg: mean test score over splits against the budget, with its standard error."""
+    every = list(dict.fromkeys(side for sides in found.values() for side in sides))
+    ours, peers = ([side for side in every if (side in PEERS) == peer] for peer in (False, True))
+    looks = {side: (COLORS[at % len(COLORS)], DASHES[0]) for at, side in enumerate(ours)}
+    looks |= {side: (GREYS[at % len(GREYS)], DASHES[at + 1]) for at, side in enumerate(peers)}
+    place, subtitle = np.arange(len(BUDGETS)), "budgets are shares of the cost of all features"
+    with sheet(path, "Test score at equal budget", subtitle, 1 + len(found), columns=4) as panels:
+        for axes, (name, sides) in zip(panels, found.items(), strict=False):
+            for side, by_split in sides.items():
+                score = scores_at_budgets(by_split.values())
+                mean, error = score.mean(axis=0), np.nan_to_num(standard_error(score))
+                color, dashes = looks[side]
+                front = 2 + len(every) - every.index(side)
+                axes.plot(place, mean, color=color, ls=dashes, lw=1.5, marker="o", ms=2.5, zorder=front)
+                axes.fill_between(place, mean - error, mean + error, color=color, alpha=0.12, lw=0)
+            dress(axes, f"{name}, {SCORES[name]}", "", "")
+            axes.set_xticks(place, [f"{share:.0%}" for share in BUDGETS], fontsize=8)
+        legend = panels[len(found)]
+        legend.set_axis_off()
+        lines = [legend.plot([], [], color=color, ls=dashes, lw=1.5)[0] for color, dashes in looks.values()]
+        legend.legend(lines, list(looks), loc="center left", frameon=False, fontsize=10)
 
 
 if __name__ == "__main__":

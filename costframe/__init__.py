@@ -1,4 +1,4 @@
-"""Models that stay accurate while acquiring few features, and say exactly what a prediction costs."""
+"""Models that stay accurate while acquiring few features, with the exact cost of every prediction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What is public, and where it lives; each part loads when it is first used.
+# Public names and their modules; each module loads at the first use of its name.
 _HOME = {
     "Algorithm": "costframe.hooks",
     "Answer": "costframe.core.stages.stages",

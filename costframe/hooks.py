@@ -1,6 +1,6 @@
-"""The extension surface: all that a plugin can add to costframe.
+"""The hooks of plugins: algorithms, adopted models, sources and data sets.
 
-A plugin is a module named by an entry point of the group `costframe`, with functions of these names marked `hookimpl`.
+An entry point of the group `costframe` names a plugin's module, whose functions of these names are marked `hookimpl`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ hookimpl = pluggy.HookimplMarker("costframe")
 
 @frozen
 class Algorithm:
-    """A way to train predictors: data, and the estimator classes it has.
+    """An algorithm: its name, summary, reference, and estimator classes.
 
-    A classifier for two classes only says so by scikit-learn's tag, `classifier_tags.multi_class`.
+    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`.
     """
 
     name: str
@@ -39,17 +39,17 @@ class Algorithm:
 
 @hookspec
 def costframe_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
-    """Return the algorithms that this plugin brings."""
+    """Return the algorithms of this plugin."""
 
 
 @hookspec(firstresult=True)
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
-    """Turn a foreign model into a predictor, or return None if it is not this plugin's kind."""
+    """Return a predictor for a foreign model, or None if this plugin does not know its kind."""
 
 
 @hookspec
 def costframe_sources() -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
-    """Return makers of sources, by name."""
+    """Return functions that make sources, by name."""
 
 
 @hookspec

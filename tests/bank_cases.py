@@ -1,5 +1,7 @@
 """Rows, prices and a bank from other rows, for algorithms that weigh banks."""
 
+from functools import cache
+
 import numpy as np
 
 import costframe as cf
@@ -24,10 +26,11 @@ def table(seed, n):
     return X, y.astype(int)
 
 
+@cache
 def boosted(n_estimators=100, n=2000):
     """Trees on other rows than the tests'."""
     X, y = table(0, n)
     return cf.train_bank(
-        X, 2.0 * y - 1, n_estimators=n_estimators, learning_rate=0.3, column_share=0.25, max_depth=3,
+        X, 2.0 * y - 1, n_estimators=n_estimators, learning_rate=0.3, max_features=0.25, max_depth=3,
         feature_names=NAMES,
     )  # fmt: skip

@@ -82,7 +82,7 @@ def test_trained_banks_boost(engine, loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 4))
     y = {"squared": X[:, 0], "logistic": X[:, 0] > 0, "softmax": np.digitize(X[:, 0], [-0.5, 0.5])}[loss] * 1.0
-    settings = {"n_estimators": 20, "learning_rate": 0.3, "max_depth": 2, "column_share": 0.5}
+    settings = {"n_estimators": 20, "learning_rate": 0.3, "max_depth": 2, "max_features": 0.5}
     bank = cf.train_bank(X, y, engine=engine, loss=loss, random_state=1, **settings)
     assert np.array_equal(
         bank.outputs(X), cf.train_bank(X, y, engine=engine, loss=loss, random_state=1, **settings).outputs(X)
@@ -102,7 +102,7 @@ def test_trained_banks_boost(engine, loss):
         ({"engine": "magic"}, "engine: expected one of"),
         ({"loss": "hinge"}, "loss: expected one of"),
         ({"n_estimators": 0}, "n_estimators: "),
-        ({"column_share": 0.0}, "column_share: "),
+        ({"max_features": 0.0}, "max_features: "),
         ({"sample_weight": [-1.0] * 4}, "sample_weight: "),
         ({"loss": "logistic", "y": [0, 1, 2, 1]}, "y: expected 0 and 1"),
         ({"loss": "softmax", "y": [0, 0, 0, 0]}, "at least two classes"),

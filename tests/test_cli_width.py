@@ -10,7 +10,8 @@ from rich.console import Console
 
 from costframe.core.plugins.registry import TASKS
 from costframe.core.prices.costs import CostModel
-from costframe.frontier.points import Frontier, Point
+from costframe.frontier.frontier import Frontier
+from costframe.frontier.points import Point
 from costframe.frontier.points_table import EXPENDABLE, points_table
 from costframe.hooks import Algorithm
 from costframe.report.algorithms import algorithms_table

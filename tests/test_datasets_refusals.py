@@ -11,7 +11,7 @@ from dataset_cases import some_frame
 
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
-from costframe.core.wording import counted
+from costframe.core.wording import format_count
 from costframe.datasets import load, read_table
 from costframe.datasets.columns import read_columns, text_values
 
@@ -147,7 +147,7 @@ def test_bytes_that_are_text_are_text(table):
 
 
 def test_counting():
-    assert [counted(n, "value") for n in (0, 1, 2, 1234)] == ["0 values", "1 value", "2 values", "1,234 values"]
+    assert [format_count(n, "value") for n in (0, 1, 2, 1234)] == ["0 values", "1 value", "2 values", "1,234 values"]
 
 
 def test_a_target_of_one_value_counts_in_words(table):

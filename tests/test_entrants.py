@@ -10,7 +10,7 @@ import costframe as cf
 from costframe.core.errors import CostframeError, ParameterError, PluginError
 from costframe.core.plugins.registry import registry, two_classes_only
 from costframe.datasets import Dataset
-from costframe.frontier.entrants import check_algorithms, left_out
+from costframe.frontier.checks import check_algorithms, skipped_algorithms
 from costframe_cronus import CronusClassifier
 from costframe_miser import MiserClassifier, MiserRegressor
 
@@ -34,14 +34,14 @@ def test_three_classes_leave_it_out_unless_it_is_named():
     three = check_algorithms("classification", None, 3)
     assert {"miser", "reweighted"} <= set(three)
     assert "cronus" not in three
-    assert list(left_out("classification", 3)) == ["cronus"]
+    assert list(skipped_algorithms("classification", 3)) == ["cronus"]
     with pytest.raises(ParameterError, match="algorithm 'cronus': is for two classes, got 3"):
         check_algorithms("classification", ["miser", "cronus"], 3)
 
 
 def test_where_nothing_is_left_the_text_says_so(monkeypatch):
     only = {"cronus": registry().algorithm("cronus")}
-    monkeypatch.setattr("costframe.frontier.entrants.usable_algorithms", lambda: only)
+    monkeypatch.setattr("costframe.frontier.checks.usable_algorithms", lambda: only)
     with pytest.raises(PluginError, match="no installed algorithm takes 3 classes"):
         check_algorithms("classification", None, 3)
     with pytest.raises(PluginError, match="no installed algorithm has the task 'regression'"):
@@ -58,7 +58,7 @@ def rows():
 def few(monkeypatch):
     """Let two algorithms be installed: one for two classes, and one for any."""
     only = {name: registry().algorithm(name) for name in ("cronus", "miser")}
-    monkeypatch.setattr("costframe.frontier.entrants.usable_algorithms", lambda: only)
+    monkeypatch.setattr("costframe.frontier.checks.usable_algorithms", lambda: only)
 
 
 @pytest.mark.usefixtures("few")

@@ -12,7 +12,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
-from costframe.frontier.estimates import Estimate, less_chance, model_variance, on_rows, over_folds
+from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows
@@ -77,12 +77,12 @@ def test_folds_of_one_model_join_to_its_score_on_all_rows():
     given, rng = rows(100), np.random.default_rng(0)
     p = np.clip(given.y * 0.3 + rng.random(100) * 0.7, 0, 1)
     places = np.array_split(rng.permutation(100), 5)
-    each = [on_rows("accuracy", given.take(place), Binary, p[place]) for place in places]
-    joined = over_folds(each, places, 0.0)
+    each = [estimate_on_rows("accuracy", given.take(place), Binary, p[place]) for place in places]
+    joined = join_folds(each, places, 0.0)
     assert joined.score == pytest.approx(score_named("accuracy")(given.y, p, None, None))
     right = (p > 0.5) == given.y
     assert joined.error == pytest.approx(np.sqrt(np.var(right) / 100), rel=0.1)
-    assert over_folds(each, places, 0.01).error == pytest.approx(np.hypot(joined.error, np.sqrt(0.01 * 6 / 5)))
+    assert join_folds(each, places, 0.01).error == pytest.approx(np.hypot(joined.error, np.sqrt(0.01 * 6 / 5)))
 
 
 def test_the_variance_of_models_is_what_rows_do_not_explain():
@@ -106,22 +106,22 @@ def test_what_chance_adds_to_the_best_of_many_is_taken_off():
         found = [fitted(r.mean(), float(c), influence("accuracy", ones, r * 1.0)) for c, r in enumerate(right)]
         best = int(np.argmax([f.point.score for f in found]))
         seeming.append(found[best].point.score)
-        corrected.append(less_chance(found)[best].point.score)
+        corrected.append(correct_choice(found)[best].point.score)
     assert np.mean(seeming) > 0.76
     assert np.mean(corrected) == pytest.approx(0.7, abs=0.015)
 
 
 def test_one_model_is_not_chosen_by_chance_nor_is_what_cannot_be_compared():
     alone = fitted(0.7, 1.0, influence("accuracy", np.ones(50), np.arange(50) % 3 * 1.0))
-    assert less_chance([alone])[0].point == alone.point
+    assert correct_choice([alone])[0].point == alone.point
     unknown = fitted(0.7, 2.0, None)
-    assert [f.point for f in less_chance([alone, unknown])] == [alone.point, unknown.point]
+    assert [f.point for f in correct_choice([alone, unknown])] == [alone.point, unknown.point]
 
 
 def test_the_same_rows_give_the_same_corrections():
     rng = np.random.default_rng(0)
     found = [fitted(0.7, float(c), rng.normal(size=90) / 90) for c in range(9)]
-    assert [f.point for f in less_chance(found)] == [f.point for f in less_chance(found)]
+    assert [f.point for f in correct_choice(found)] == [f.point for f in correct_choice(found)]
 
 
 def test_folds_estimate_what_single_small_parts_overrate():
@@ -209,4 +209,4 @@ def test_a_path_that_estimates_itself_is_believed():
 def test_a_few_rows_are_all_drawn_now_and_then(n):
     rng = np.random.default_rng(0)
     found = [fitted(0.7 + 0.1 * c, float(c), rng.normal(size=n) / n) for c in range(3)]
-    assert np.isfinite([f.point.score for f in less_chance(found)]).all()
+    assert np.isfinite([f.point.score for f in correct_choice(found)]).all()

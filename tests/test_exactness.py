@@ -3,15 +3,17 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.cost.stage_visits import stage_costs
+from costframe.core.cost.soft import stage_costs
 from costframe.core.errors import CostframeError
 from costframe.core.learners.links import log_odds
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
+
+MORE = settings(max_examples=max(100, settings().max_examples))  # than of other properties, as this is the central law
 
 
 @st.composite
@@ -38,6 +40,7 @@ def inquire(tree, costs, row, acquisition):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@MORE
 @given(cases())
 def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
     tree, costs, X, acquisition = case
@@ -63,6 +66,7 @@ def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@MORE
 @given(cases())
 def test_the_stages_on_a_rows_way_add_up_to_its_cost(case):
     tree, costs, X, acquisition = case
@@ -92,6 +96,7 @@ def check_parts(report, costs, tree):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@MORE
 @given(cases(), st.sampled_from((None, 0.3, 20.0)))
 def test_soft_report_equals_the_sum_over_all_ways(case, steepness):
     tree, costs, X, acquisition = case
@@ -104,6 +109,7 @@ def test_soft_report_equals_the_sum_over_all_ways(case, steepness):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@MORE
 @given(cases(), st.data())
 def test_what_was_not_acquired_cannot_matter(case, data):
     tree, costs, X, acquisition = case
@@ -120,6 +126,7 @@ def test_what_was_not_acquired_cannot_matter(case, data):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@MORE
 @given(cases())
 def test_every_need_is_read_whatever_the_other_values_are(case):
     """Each feature asked for is acquired by the naive walk too, for any completion of what is not known yet."""
@@ -137,6 +144,7 @@ def test_every_need_is_read_whatever_the_other_values_are(case):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@MORE
 @given(cases())
 def test_one_row_many_rows_and_any_layout_give_the_same_bits(case):
     tree, _, X, _ = case
@@ -152,6 +160,7 @@ def test_one_row_many_rows_and_any_layout_give_the_same_bits(case):
         assert same_bits(together, tree.predict(X))
 
 
+@MORE
 @given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5), st.sampled_from(("hard", "soft")))
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 def test_a_weight_of_two_is_a_row_given_twice(case, weights, routing):

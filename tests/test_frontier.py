@@ -17,12 +17,12 @@ import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
+from costframe.frontier.choice import describe_useless_budget
 from costframe.frontier.estimates import difference_error
 from costframe.frontier.promises import FITS
 from costframe.frontier.refine import fill, refine
 from costframe.frontier.sweep import check_score, grid
 from costframe.frontier.trial import Fitted, silent
-from costframe.frontier.useful import nothing_useful
 from costframe.report.paid import payments
 
 
@@ -110,15 +110,15 @@ def test_a_constant_is_kept_only_where_nothing_affordable_is_better():
     frontier = Frontier((constant, weak, good, best), "roc_auc", "CAD", 100)
     assert frontier.within(12) is constant
     assert frontier.useful() is good
-    assert nothing_useful(frontier, frontier.within(12), 12.0) == (
+    assert describe_useless_budget(frontier, frontier.within(12), 12.0) == (
         "nothing within 12 CAD beats the constant by more than the error; the cheapest that does: miser, 25 CAD per "
         "row, roc_auc 0.7 \u00b1 0.02"
     )
     assert frontier.within(25) is good
-    assert nothing_useful(frontier, good, 25.0) is None
+    assert describe_useless_budget(frontier, good, 25.0) is None
     hopeless = Frontier((constant, weak), "roc_auc", "CAD", 100)
     assert hopeless.useful() is None
-    assert "nothing found at any cost does" in nothing_useful(hopeless, hopeless.recommended(), None)
+    assert "nothing found at any cost does" in describe_useless_budget(hopeless, hopeless.recommended(), None)
 
 
 def test_the_interval_knows_of_both_errors():
@@ -126,6 +126,12 @@ def test_the_interval_knows_of_both_errors():
     assert Frontier((one,), "r2", "unit", 1).interval(one) == pytest.approx((0.9 - 1.645 * 0.05, 0.9 + 1.645 * 0.05))
     sure = point(0.99, 1, score_error=0.03, test_error=0.04)
     assert Frontier((sure,), "roc_auc", "unit", 1).interval(sure) == pytest.approx((0.99 - 1.645 * 0.05, 1.0))
+
+
+def test_the_interval_allows_for_what_more_rows_may_teach():
+    folds = point(0.8, 1, score_error=0.03, test_error=0.04, rows_lacked=0.25)
+    low, high = Frontier((folds,), "r2", "unit", 1).interval(folds)
+    assert (low, high) == pytest.approx((0.8 - 1.645 * 0.05, 0.8 + 0.25 * 0.2 + 1.645 * 0.05))
 
 
 def test_choices_are_never_made_on_test():

@@ -15,7 +15,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError, PluginError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.choose import choose
+from costframe.frontier.choose import choose_points
 from costframe.frontier.promises import FITS
 
 FEW = {"n_estimators": 12}
@@ -47,7 +47,7 @@ def lost(front, chosen, budgets):
 @given(fronts(), st.integers(1, 8), st.one_of(st.none(), st.integers(0, 60)))
 def test_the_points_that_must_be_are_chosen(front, count, budget):
     plain = Place(30.0, -9.0, 0.0)
-    chosen = choose(front, plain, count, full_cost=40.0, budget=budget)
+    chosen = choose_points(front, plain, count, full_cost=40.0, budget=budget)
     assert len(chosen) == len(set(chosen)) <= count + (budget is not None)
     best = front[-1].score
     cheap = next(p for p in front if p.score >= best - 0.01 * abs(best))
@@ -66,14 +66,14 @@ def test_more_points_lose_less_until_nothing_is_lost(front):
     cheapest = min([0.01 * top, *(point.cost for point in front if point.cost > 0)])
     budgets = np.geomspace(cheapest, top, 200)  # those at which `choose` counts: a point between two of others is lost
     budgets = budgets[budgets >= front[0].cost]
-    losses = [lost(front, choose(front, front[-1], n, full_cost=40.0), budgets).sum() for n in range(3, 18)]
+    losses = [lost(front, choose_points(front, front[-1], n, full_cost=40.0), budgets).sum() for n in range(3, 18)]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_point_is_added_that_loses_least():
     front = [Place(0.0, 0.0), Place(1.0, 0.1), Place(2.0, 0.8), Place(20.0, 0.9), Place(40.0, 1.0)]
-    chosen = choose(front, front[-1], 3, full_cost=40.0)
+    chosen = choose_points(front, front[-1], 3, full_cost=40.0)
     assert [p.cost for p in chosen] == [40.0, 2.0, 0.0]
 
 

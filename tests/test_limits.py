@@ -6,7 +6,7 @@ import pickle
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
@@ -21,6 +21,7 @@ from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
 CAPS = (None, 0.0, 0.1, 1.0, 2.5, 3.6, 6.0, 1e6, 3e6)
+MORE = settings(max_examples=max(100, settings().max_examples))  # than of others: caps are kept to the cent
 QUIET = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 
 
@@ -45,6 +46,7 @@ def close(a, b):
 
 
 @QUIET
+@MORE
 @given(cases())
 def test_the_kernel_walks_as_the_walker_does(case):
     tree, costs, X, acquisition, (max_cost, unavailable) = case
@@ -58,6 +60,7 @@ def test_the_kernel_walks_as_the_walker_does(case):
 
 
 @QUIET
+@MORE
 @given(cases())
 def test_report_equals_inquiry_equals_counting_source_under_limits(case):
     tree, costs, X, acquisition, (max_cost, unavailable) = case

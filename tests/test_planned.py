@@ -22,7 +22,7 @@ from costframe.testing.strategies import cost_models, feature_names, planned_pre
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 
-FEWER = settings(max_examples=settings().max_examples // 3)  # a case is two banks and up to four stops: slow to draw
+FEWER = settings(max_examples=max(40, settings().max_examples // 3))  # two banks and up to four stops are slow to draw
 
 
 @st.composite

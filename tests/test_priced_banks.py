@@ -7,7 +7,7 @@ from bank_cases import COSTS, NAMES, table
 import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.training.data import Rows
-from costframe.trees.boosting.priced_banks import train_priced_bank
+from costframe.trees.boosting.banks import train_priced_bank
 
 PRICES = COSTS.select(NAMES)
 
@@ -58,7 +58,7 @@ def test_weights_count_rows():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_estimators", 0), ("learning_rate", 2.0), ("max_depth", 0), ("max_bins", 1), ("column_share", 0.0)],
+    [("n_estimators", 0), ("learning_rate", 2.0), ("max_depth", 0), ("max_bins", 1), ("max_features", 0.0)],
 )
 def test_settings_out_of_range(name, value):
     X, y = table(1, 50)

@@ -16,8 +16,8 @@ from costframe.core.errors import ParameterError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
+from costframe.frontier.choice import UselessBudgetWarning
 from costframe.frontier.promises import FITS, FITS_OF_BUDGET, Promises
-from costframe.frontier.useful import UselessBudgetWarning
 from costframe.sets.search import search_quickly
 from costframe.training.scoring import score_named
 
@@ -30,7 +30,13 @@ PRICES = {
 }
 COSTS = cf.CostModel.from_dict(PRICES)
 FEW, FEW_TREES = {"n_estimators": 15}, {"n_estimators": 15, "max_depth": 3}
-SETTINGS = {"adapt": {"n_estimators": 30}, "cegb": FEW, "miser": FEW, "planner": {"max_tries": 30, "n_sets": 6}}
+SETTINGS = {
+    "adapt": {"n_estimators": 30},
+    "cegb": FEW,
+    "cstc": FEW_TREES | {"inflation": 3.0, "ridge": 0.1},
+    "miser": FEW,
+    "planner": {"max_tries": 30, "n_sets": 6},
+}
 CLIFFS = ["cegb", "cronus", "cstc", "miser", "reweighted"]
 
 

@@ -6,14 +6,25 @@ from costframe.sets.archive import SetArchive
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.folds import TreeShape
 from costframe.trees.boosting.losses import loss_for
+from costframe.trees.settings import TreeSettings
+
+
+def boosted(leaves, rows, step, l2=1.0, n_rounds=500, patience=20):
+    return TreeSettings(
+        max_leaves=leaves,
+        min_samples_leaf=rows,
+        learning_rate=step,
+        l2_regularization=l2,
+        n_estimators=n_rounds,
+        n_iter_no_change=patience,
+    )
 
 
 def archive(X, y, prices):
     rows, fold = Rows(X, y, np.ones(len(y))), np.arange(len(y)) % 4
     data = BinMapper.fit(X).transform(X)
-    return SetArchive(data, rows, loss_for(2), fold, fold // 2, (0, 1), prices, TreeShape(8, 10, 0.2, 1.0, 20, None))
+    return SetArchive(data, rows, loss_for(2), fold, fold // 2, (0, 1), prices, boosted(8, 10, 0.2, 1.0, 20, None))
 
 
 def prices_of(cost, resource_cost=(), needs=None):

@@ -14,7 +14,7 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.planned import PlannedPredictor, Stop
 from costframe.core.stages.stages import Answer
 from costframe.report import stages_drawing
-from costframe.report.fitting_text import drawable, fitted, width_of, wrapped
+from costframe.report.fitting_text import cut_text, to_drawable, width_of, wrap_text
 
 NAMES = (
     "f$_1 {",
@@ -101,7 +101,7 @@ def test_pictures_are_whole_and_repeat(case):
 
 def drawn(monkeypatch, case):
     """Return the figure of a case."""
-    monkeypatch.setattr(stages_drawing, "both_files", lambda figure: figure)
+    monkeypatch.setattr(stages_drawing, "to_png_and_svg", lambda figure: figure)
     make, given = CASES[case]
     return cf.plot_stages(make(), **given)
 
@@ -175,7 +175,7 @@ def test_names_prices_traffic_and_costs_are_said():
 
 
 def test_lines_are_as_wide_as_the_share_of_rows(monkeypatch):
-    monkeypatch.setattr(stages_drawing, "both_files", lambda figure: figure)
+    monkeypatch.setattr(stages_drawing, "to_png_and_svg", lambda figure: figure)
     figure = cf.plot_stages(full(1), np.repeat([[1.0] * 5, [-1.0] * 5], [30, 10], axis=0))
     ways = [patch.get_linewidth() for patch in figure.axes[0].patches if type(patch).__name__ == "PathPatch"]
     assert ways[1] - 0.8 == pytest.approx(3 * (ways[0] - 0.8))  # above, then below
@@ -238,12 +238,12 @@ def test_refusals():
 
 def test_texts_fit_their_width():
     name = "feature_with_a_long_name_17"
-    short = fitted(name, 1.0, 8)
+    short = cut_text(name, 1.0, 8)
     assert width_of(short, 8) <= 1.0 < width_of(name, 8)
     assert re.fullmatch("feature.*….*_17", short)
-    assert fitted("short", 1.0, 8) == "short"
-    assert drawable("a\tb\u4e2d") == "a b\N{REPLACEMENT CHARACTER}"
-    lines = wrapped("some words that go on and on, over many lines", 1.0, 8)
+    assert cut_text("short", 1.0, 8) == "short"
+    assert to_drawable("a\tb\u4e2d") == "a b\N{REPLACEMENT CHARACTER}"
+    lines = wrap_text("some words that go on and on, over many lines", 1.0, 8)
     assert len(lines) > 2
     assert all(width_of(line, 8) <= 1.0 for line in lines)
     assert " ".join(lines) == "some words that go on and on, over many lines"

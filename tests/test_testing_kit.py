@@ -125,6 +125,19 @@ def test_an_error_inside_a_plugin_is_a_failure_and_says_where():
         check_algorithm(algorithm)
 
 
+def test_laws_that_compare_fits_are_not_for_algorithms_that_draw():
+    class Draws(broken_plugins.StumpsRegressor):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.non_deterministic = True
+            return tags
+
+    names = {check.law.name for check in checks(Algorithm("draws", "s", "r", regressor=Draws))}
+    sure = {law.name for law in laws().values() if law.compares_fits}
+    assert {"deterministic", "unit_of_prices_is_free", "threads_change_nothing"} <= sure
+    assert names == set(laws()) - sure
+
+
 def test_a_classifier_for_two_classes_is_not_checked_on_three():
     algorithm = broken("RefusesDarkly")
     assert {check.case.title for check in checks(algorithm)} == {"classifier-2"}
@@ -239,6 +252,13 @@ def test_code_in_the_tutorial_stands_in_the_example(file, block):
 
 def test_all_code_in_the_tutorial_names_its_file():
     assert len(QUOTED) == len(re.findall(r"^```(?:python|toml)", TUTORIAL, re.MULTILINE)) >= 5
+
+
+def test_the_example_imports_nothing_deeper_than_the_authors_page():
+    package = ROOT / "examples" / "costframe-stumps"
+    texts = [path.read_text(encoding="utf-8") for path in package.rglob("*.py")] + [TUTORIAL]
+    found = {name for text in texts for name in re.findall(r"(?:from|import) (costframe\.[\w.]+)", text)}
+    assert found == {"costframe.plugin", "costframe.testing"}
 
 
 def test_links_in_the_tutorial_lead_somewhere():

@@ -69,7 +69,7 @@ def test_two_threads_predict_at_once():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=600)
     assert all(np.array_equal(values, expected) for values in found)
 
 
@@ -85,8 +85,8 @@ def test_a_forked_child_predicts():
     queue = context.Queue()
     child = context.Process(target=_in_child, args=(queue,))
     child.start()
-    assert queue.get(timeout=60) == expected
-    child.join(timeout=60)
+    assert queue.get(timeout=600) == expected
+    child.join(timeout=600)
 
 
 def test_kernels_work_where_nothing_can_be_cached():

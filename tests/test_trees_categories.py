@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from costframe.core.learners.evaluate import tree_leaves
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.binning.category_bins import going_left
-from costframe.trees.growing.category_kernels import find_category_splits, partition_by_set
+from costframe.trees.binning.thresholds import going_left
+from costframe.trees.growing.category_kernels import find_category_splits
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.growing.histogram_kernels import add_rows
 from costframe.trees.growing.packing import pack
@@ -76,11 +76,11 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     packed = pack(np.array(g), np.array(h) if with_hessians else None)
     histogram = np.empty((1, 256, packed.words.shape[1]), np.int64)
     add_rows(bins, packed.words, np.arange(len(cells), dtype=np.int32), np.array([0]), histogram)
-    sums = packed.sums(np.arange(len(cells), dtype=np.int32))
+    total = np.append(packed.words.sum(axis=0), 0)[:2]
     gain, missing_left, left = np.empty(1), np.empty(1, bool), np.empty((1, 2), np.int64)
     left_bins = np.empty((1, 4), np.uint64)
     find_category_splits(
-        histogram, np.array([0]), np.array([n_bins]), np.array([0]), np.array([sums.word, sums.hessian_word]),
+        histogram, np.array([0]), np.array([n_bins]), np.array([0]), total,
         packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]),
         np.array([l2, min_rows, min_hessian]), np.array([low, high]), gain, missing_left, left, left_bins,
     )  # fmt: skip
@@ -127,19 +127,6 @@ def test_of_equally_frequent_categories_no_other_set_is_better(seed):
 
     best = max(gain(chosen) for size in range(1, 6) for chosen in combinations(range(6), size))
     assert (0.0 if found is None else found[0]) == pytest.approx(best, abs=1e-12)
-
-
-@given(seeds, st.integers(0, 40))
-def test_partition_by_a_set_is_stable(seed, m):
-    rng = np.random.default_rng(seed)
-    column, goes_left = rng.choice([0, 3, 64, 255], 50).astype(np.uint8), rng.random(256) < 0.5
-    rows = np.sort(rng.choice(50, m, replace=False)).astype(np.int32)
-    expected = [row for row in rows if goes_left[column[row]]]
-    others = [row for row in rows if not goes_left[column[row]]]
-    scratch = np.full(m, -1, np.int32)
-    assert partition_by_set(column, goes_left, rows, scratch) == len(expected)
-    assert rows[: len(expected)].tolist() == expected
-    assert scratch[: len(others)].tolist() == others
 
 
 # --- whole trees -------------------------------------------------------------------------------------------------

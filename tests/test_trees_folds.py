@@ -9,10 +9,22 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.boost import boost
-from costframe.trees.boosting.folds import TreeShape, boost_folds
+from costframe.trees.boosting.folds import boost_folds
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.many import regress_many
 from costframe.trees.growing.grow import grow_tree
+from costframe.trees.settings import TreeSettings
+
+
+def boosted(leaves, rows, step, l2=1.0, n_rounds=500, patience=20):
+    return TreeSettings(
+        max_leaves=leaves,
+        min_samples_leaf=rows,
+        learning_rate=step,
+        l2_regularization=l2,
+        n_estimators=n_rounds,
+        n_iter_no_change=patience,
+    )
 
 
 def drawn(n=400, classes=2, seed=0):
@@ -35,7 +47,7 @@ def test_trees_are_those_of_the_boosting_loop(classes, weighted):
     rows, data = drawn(classes=classes)
     if weighted:
         rows = Rows(rows.X, rows.y, np.random.default_rng(1).random(len(rows)) + 0.5)
-    loss, shape = loss_for(classes), TreeShape(8, 10, 0.1, 1.0, 5, None)
+    loss, shape = loss_for(classes), boosted(8, 10, 0.1, 1.0, 5, None)
     fitted = boost_folds(data, rows, loss, np.arange(len(rows)) % 4, shape)
 
     def grow(gradients, hessians):
@@ -58,11 +70,11 @@ def test_scores_are_those_of_the_ensemble_without_the_fold():
     even = np.concatenate([np.flatnonzero(rows.y == k)[:90] for k in (0, 1)])  # so all folds have the same constant
     rows, data = rows.take(even), data.take_rows(even)
     fold = np.arange(len(rows)) % 3
-    fitted = boost_folds(data, rows, loss_for(2), fold, TreeShape(8, 10, 0.2))
+    fitted = boost_folds(data, rows, loss_for(2), fold, boosted(8, 10, 0.2))
     assert 0 < fitted.n_rounds < 500
     for number in range(3):
         left, out = np.flatnonzero(fold != number), fold == number
-        shape = TreeShape(8, 10, 0.2, n_rounds=fitted.n_rounds, patience=None)
+        shape = boosted(8, 10, 0.2, n_rounds=fitted.n_rounds, patience=None)
         alone = boost_folds(data.take_rows(left), rows.take(left), loss_for(2), fold[left], shape)
         np.testing.assert_allclose(model_of(alone).decision_function(rows.X[out]), fitted.scores[out, 0], atol=1e-9)
     assert fitted.loss == pytest.approx(loss_for(2).mean(rows.y, fitted.scores))
@@ -70,7 +82,7 @@ def test_scores_are_those_of_the_ensemble_without_the_fold():
 
 def test_labels_of_a_fold_have_no_part_in_its_scores():
     rows, data = drawn()
-    fold, shape = np.arange(len(rows)) % 3, TreeShape(8, 10, 0.2, 1.0, 10, None)
+    fold, shape = np.arange(len(rows)) % 3, boosted(8, 10, 0.2, 1.0, 10, None)
     first = np.flatnonzero((fold == 0) & (rows.y == 0))[:5]
     second = np.flatnonzero((fold == 0) & (rows.y == 1))[:5]
     y = rows.y.copy()
@@ -85,8 +97,7 @@ def test_labels_of_a_fold_have_no_part_in_its_scores():
 def test_threads_change_nothing():
     rows, data = drawn()
     one, two = (
-        boost_folds(data, rows, loss_for(2), np.arange(len(rows)) % 3, TreeShape(8, 10, 0.2), n_threads=n)
-        for n in (1, 2)
+        boost_folds(data, rows, loss_for(2), np.arange(len(rows)) % 3, boosted(8, 10, 0.2), n_threads=n) for n in (1, 2)
     )
     assert np.array_equal(one.scores, two.scores)
 
@@ -96,7 +107,7 @@ def test_a_rare_class_is_not_overshot():
     X = random.normal(size=(4000, 1))
     y = (X[:, 0] > np.quantile(X[:, 0], 0.99)).astype(int)
     rows, data = Rows(X, y, np.ones(len(y))), BinMapper.fit(X).transform(X)
-    fitted = boost_folds(data, rows, loss_for(2), np.arange(len(y)) % 3, TreeShape(16, 20, 0.2))
+    fitted = boost_folds(data, rows, loss_for(2), np.arange(len(y)) % 3, boosted(16, 20, 0.2))
     assert fitted.n_rounds > 5
     assert fitted.loss < 0.01
 
@@ -106,11 +117,11 @@ def test_regressions_of_many_numbers_predict_each():
     x = np.nan_to_num(rows.X)
     targets = np.stack([x[:, 0], -2 * x[:, 0] + x[:, 1], np.abs(x[:, 2])], axis=1)
     fold = np.arange(len(rows)) % 2
-    found = regress_many(data, rows, targets, fold, TreeShape(8, 20, 0.2, 1.0, 60))
+    found = regress_many(data, rows, targets, fold, boosted(8, 20, 0.2, 1.0, 60))
     for t in range(3):
         assert np.corrcoef(found.predictions[:, t], targets[:, t])[0, 1] > 0.9
     changed = targets.copy()
     changed[np.flatnonzero(fold == 0)[:2]] += [[1.0], [-1.0]]  # the means stay
-    again = regress_many(data, rows, changed, fold, TreeShape(8, 20, 0.2, 1.0, 60), whole=False)
+    again = regress_many(data, rows, changed, fold, boosted(8, 20, 0.2, 1.0, 60), whole=False)
     assert np.allclose(found.predictions[fold == 0], again.predictions[fold == 0])
     assert not np.allclose(found.predictions[fold == 1], again.predictions[fold == 1])

@@ -88,7 +88,7 @@ def test_trees_are_the_naive_ones(
     rng = np.random.default_rng(seed)
     X = draw_data(rng, n, d)
     data = BinMapper.fit(X, max_bins=int(rng.integers(2, 8))).transform(X)
-    prices, slow_prices = draw_prices(rng, n, d) if priced else (NoPrices(d), naive.Free())
+    prices, slow_prices = draw_prices(rng, n, d) if priced else (NoPrices(), naive.Free())
     rows = rng.permutation(n)[: rng.integers(1, n + 1)] if part_of_rows else None
     features = rng.random(d) < 0.8
     for _ in range(3):  # trees of one ensemble share what is paid
@@ -108,12 +108,11 @@ def test_trees_are_the_naive_ones(
 
 @pytest.fixture
 def eager_threads(monkeypatch):
-    monkeypatch.setattr("costframe.trees.growing.search._CELLS_WORTH_THREADS", 0)
-    for module in ("partition", "finish"):
-        monkeypatch.setattr(f"costframe.trees.{module}._ROWS_WORTH_THREADS", 0)
-        monkeypatch.setattr(f"costframe.trees.{module}._ROWS_PER_PART", 101)
+    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.growing.grow._COLUMNS_PER_BLOCK", 3)
+    monkeypatch.setattr("costframe.trees.growing.finish._ROWS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.growing.finish._ROWS_PER_PART", 101)
     monkeypatch.setattr("costframe.trees.growing.packing._ROWS_PER_PART", 99)
-    monkeypatch.setattr("costframe.trees.growing.histogram._COLUMNS_PER_BLOCK", 3)
 
 
 def draw_table(n=1500, d=11):
@@ -130,8 +129,8 @@ def draw_table(n=1500, d=11):
 @pytest.mark.parametrize("shared_rows", [False, True])
 def test_the_same_bit_for_bit_with_any_number_of_threads(monkeypatch, growth, weighted, shared_rows):
     if shared_rows:
-        monkeypatch.setattr("costframe.trees.growing.search._CACHED", 0)
-        monkeypatch.setattr("costframe.trees.growing.search._ROWS_PER_THREAD", 50)
+        monkeypatch.setattr("costframe.trees.growing.grow._CACHED", 0)
+        monkeypatch.setattr("costframe.trees.growing.grow._ROWS_PER_THREAD", 50)
     X, y = draw_table()
     data = BinMapper.fit(X).transform(X)
     h = np.random.default_rng(0).random(len(y)).astype(np.float32) if weighted else None
@@ -154,6 +153,24 @@ def test_the_same_bit_for_bit_with_any_number_of_threads(monkeypatch, growth, we
     for tree in trees[1:]:
         for name in ("feature", "threshold", "missing_left", "left", "right", "outputs", "leaf_of_row"):
             assert np.array_equal(getattr(tree, name), getattr(trees[0], name))
+
+
+@pytest.mark.parametrize("growth", ["breadth", "best"])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_tree_grows_the_same_in_room_that_is_widened_on_the_way(monkeypatch, growth, n_threads):
+    X, y = draw_table()
+    settings = {"growth": growth, "min_samples_leaf": 3, "n_threads": n_threads}
+    trees = []
+    for leaves in (1000, 2, 1):
+        monkeypatch.setattr("costframe.trees.growing.room._LEAVES", leaves)
+        data = BinMapper.fit(X).transform(X)
+        prices = OncePrices(np.full(11, 0.01), split_price=1e-4)
+        trees.append([grow_tree(data, -y, prices=prices, **settings) for _ in range(2)])
+    assert trees[0][0].n_leaves > 100
+    for other in trees[1:]:
+        for tree, expected in zip(other, trees[0], strict=True):
+            for name in ("feature", "threshold", "missing_left", "left", "right", "outputs", "leaf_of_row"):
+                assert np.array_equal(getattr(tree, name), getattr(expected, name))
 
 
 def test_any_order_of_rows_gives_the_same_tree():

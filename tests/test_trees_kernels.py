@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError
-from costframe.trees.binning.distinct import few_values
-from costframe.trees.binning.distinct_kernels import collect_distinct
+from costframe.trees.binning.binning_kernels import collect_distinct
+from costframe.trees.binning.thresholds import few_values
 from costframe.trees.growing.histogram_kernels import add_rows
 from costframe.trees.growing.packing import pack
-from costframe.trees.growing.partition import RowSplit, part_rows
 from costframe.trees.growing.partition_kernels import add_outputs, label_rows, partition_rows, route_rows, sum_leaves
-from costframe.trees.growing.split_kernels import find_splits, search_pair, subtract
+from costframe.trees.growing.split_kernels import find_splits, subtract
 
 CELLS = [0, 1, 2, 5, 254, 255]
 rng_seeds = st.integers(0, 2**32 - 1)
@@ -62,7 +61,7 @@ def test_distinct_values_are_those_of_a_set(rows, limit, size):
     values, counts = np.empty((2, limit)), np.zeros(2, np.int64)
     collect_distinct(table, table.view(np.int64), values, counts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("costframe.trees.binning.distinct._ROWS_PER_PART", size)
+        patch.setattr("costframe.trees.binning.thresholds._ROWS_PER_PART", size)
         joined = [few_values(table, limit, n_threads=n) for n in (1, 3)]
     for column in range(2):
         expected = naive.distinct(table[:, column])
@@ -92,35 +91,17 @@ def test_a_sibling_is_the_parent_less_the_child(seed, k, words):
     assert np.array_equal(parent, expected)
 
 
-@given(rng_seeds, st.integers(0, 40), st.booleans())
-def test_partition_is_stable(seed, m, missing_left):
+@given(rng_seeds, st.integers(0, 40))
+def test_partition_is_stable(seed, m):
     rng = np.random.default_rng(seed)
-    bins = rng.choice(CELLS, (50, 2)).astype(np.uint8)
+    column, goes_left = rng.choice([0, 3, 64, 255], 50).astype(np.uint8), rng.random(256) < 0.5
     rows = np.sort(rng.permutation(50)[:m]).astype(np.int32)
-    bin_ = int(rng.choice(CELLS[:-1]))
-    left = [row for row in rows if naive.goes_left(bins[row, 1], bin_, missing_left)]
-    right = [row for row in rows if row not in left]
+    left = [row for row in rows if goes_left[column[row]]]
+    right = [row for row in rows if not goes_left[column[row]]]
     scratch = np.empty_like(rows)
-    assert partition_rows(np.ascontiguousarray(bins[:, 1]), bin_, missing_left, rows, scratch) == len(left)
+    assert partition_rows(column, goes_left, rows, scratch) == len(left)
     assert rows[: len(left)].tolist() == left
     assert scratch[: len(right)].tolist() == right
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_partition_by_parts_is_the_same(monkeypatch, n_threads):
-    monkeypatch.setattr("costframe.trees.growing.partition._ROWS_PER_PART", 7)
-    monkeypatch.setattr("costframe.trees.growing.partition._ROWS_WORTH_THREADS", 0)
-    rng = np.random.default_rng(0)
-    bins = rng.choice(CELLS, (100, 1)).astype(np.uint8)
-    rows = np.arange(100, dtype=np.int32)
-    scratch = np.empty_like(rows)
-    splits = [RowSplit(rows[at], scratch[at], 0, 2, True) for at in (slice(0, 50), slice(50, 51), slice(51, 100))]
-    counts = part_rows(bins.T.copy(), splits, n_threads=n_threads)
-    for split, count, at in zip(splits, counts, ((0, 50), (50, 51), (51, 100)), strict=True):
-        inside = range(*at)
-        left = [row for row in inside if naive.goes_left(bins[row, 0], 2, missing_left=True)]
-        assert count == len(left)
-        assert split.rows.tolist() == left + [row for row in inside if row not in left]
 
 
 @given(rng_seeds, st.booleans())
@@ -159,7 +140,10 @@ def test_routing_follows_the_tests(seed):
             to_left = naive.goes_left(bins[row, feature[node]], bin_[node], missing_left[node])
             node = left[node] if to_left else right[node]
         expected.append(node if leaf_of_row[row] < 0 else 9)
-    route_rows(bins, feature, bin_, missing_left, left, right, leaf_of_row)
+    goes_left = np.array(
+        [[naive.goes_left(c, bin_[node], missing_left[node]) for c in range(256)] for node in range(5)]
+    )
+    route_rows(bins, feature, goes_left, left, right, leaf_of_row)
     assert leaf_of_row.tolist() == expected
 
 
@@ -184,12 +168,12 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
     columns = np.arange(d)
     histogram = np.empty((d, size, packed.words.shape[1]), np.int64)
     add_rows(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
-    sums = packed.sums(np.arange(n, dtype=np.int32))
+    total = np.append(packed.words.sum(axis=0), 0)[:2]
     gain, bin_, missing_left, left = np.empty(d), np.empty(d, np.uint8), np.empty(d, bool), np.empty((d, 2), np.int64)
     find_splits(
-        histogram, n_bins, columns, np.array([sums.word, sums.hessian_word]), packed.count_bits,
+        histogram, n_bins, columns, total, packed.count_bits,
         np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
-        gain, bin_, missing_left, left,
+        np.zeros(0, np.int8), np.array([-np.inf, np.inf]), gain, bin_, missing_left, left,
     )  # fmt: skip
     for f in columns:
         expected = naive.best_split(
@@ -203,44 +187,39 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
             assert left[f].tolist()[: packed.words.shape[1]] == packed.words[inside].sum(axis=0).tolist()
 
 
-@given(
-    rng_seeds,
-    st.sampled_from([3, 60, 600]),
-    st.booleans(),
-    st.sampled_from([(0, 2), (2, 0), (-1, 1), (1, -1), (-1, -1)]),
-)
-def test_a_pair_is_searched_as_each_child_alone(seed, n, with_hessians, slots):
+@given(rng_seeds, st.integers(1, 300), st.booleans(), st.sampled_from([0.0, 1.0]), st.integers(1, 3))
+def test_bounds_at_infinity_and_no_signs_are_the_general_case_of_none(seed, n, with_hessians, l2, min_rows):
     rng = np.random.default_rng(seed)
-    n_bins, columns = np.array([200, 4, 1]), np.array([0, 2, 3])
-    bins = np.stack([rng.choice([*range(count), 255], n) for count in (200, 9, 4, 1)], axis=1).astype(np.uint8)
+    n_bins, columns = np.array([1, 4, 200]), np.arange(3)
+    bins = np.stack([rng.choice([*range(count), 255], n) for count in n_bins], axis=1).astype(np.uint8)
     packed = pack(rng.standard_normal(n), rng.random(n) if with_hessians else None)
-    rows, words = rng.permutation(n).astype(np.int32), packed.words.shape[1]
-    cut = int(rng.integers(0, n + 1))
-    histograms = [np.empty((3, 256, words), np.int64) for _ in range(3)]
-    for part, histogram in zip((rows[:cut], rows[cut:], rows), histograms, strict=True):
-        add_rows(bins, packed.words, np.sort(part), columns, histogram)
-    numbers = packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]), np.array([0.5, 2.0, 0.0])
-    sums = [packed.sums(part) for part in (rows[:cut], rows[cut:])]
-
-    def nothing(slots):
-        found = np.full((slots, 4), 7.0), np.full((slots, 4), 7, np.uint8), np.zeros((slots, 4), bool)
-        return *found, np.full((slots, 4, 2), 7, np.int64)
-
-    found, expected = nothing(3), nothing(3)
-    small, other, parent = histograms
-    for slot, total, histogram in zip(slots, sums, (small, other), strict=True):
-        if slot >= 0:
-            find_splits(histogram, n_bins, columns, np.array(total), *numbers, *(each[slot] for each in expected))
-    search_pair(small, parent, (*sums[0], *sums[1]), slots, n_bins, columns, *numbers, *found)
-    assert np.array_equal(parent, other)
-    for each, wanted in zip(found, expected, strict=True):
-        assert np.array_equal(each, wanted)
+    histogram = np.empty((3, 256, packed.words.shape[1]), np.int64)
+    add_rows(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
+    found = []
+    for signs in (np.zeros(0, np.int8), np.zeros(3, np.int8)):
+        out = np.empty(3), np.zeros(3, np.uint8), np.zeros(3, bool), np.zeros((3, 2), np.int64)
+        find_splits(
+            histogram, n_bins, columns, np.append(packed.words.sum(axis=0), 0)[:2], packed.count_bits,
+            np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, 0.0]), signs,
+            np.array([-np.inf, np.inf]), *out,
+        )  # fmt: skip
+        found.append(out)
+    for quick, general in zip(*found, strict=True):
+        assert np.array_equal(quick, general)
 
 
 def test_scores_take_the_outputs_of_leaves():
     scores = np.array([1.0, 2.0, 3.0])
     add_outputs(np.array([0.0, 4.0, 8.0]), np.array([2, 1, 2], np.int32), 0.5, scores)
     assert scores.tolist() == [5.0, 4.0, 7.0]
+
+
+def unpacked(packed, rows):
+    """Count, sum of gradients and sum of hessians of some rows, from the sums of their words."""
+    word, *hessian = (int(each) for each in packed.words[rows].sum(axis=0))
+    count = word & ((1 << packed.count_bits) - 1)
+    gradient = (word >> packed.count_bits) * packed.gradient_unit
+    return count, gradient, hessian[0] * packed.hessian_unit if hessian else float(count)
 
 
 @given(rng_seeds, st.integers(1, 50), st.sampled_from([1e-30, 1.0, 1e30]), st.booleans())
@@ -251,12 +230,10 @@ def test_packed_sums_are_sums(seed, n, size, with_hessians):
     packed = pack(g, h, n_threads=2)
     rows = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
     for inside in (np.arange(n, dtype=np.int32), rows):
-        sums = packed.sums(inside)
-        scale = np.abs(g.astype(float)).sum()
-        assert packed.count(sums) == len(g[inside])
-        assert packed.gradient(sums) == pytest.approx(g[inside].sum(dtype=float), rel=0, abs=1e-12 * scale)
-        expected = len(g[inside]) if h is None else h[inside].sum(dtype=float)
-        assert packed.hessian(sums) == pytest.approx(expected, rel=1e-12)
+        count, gradient, hessian = unpacked(packed, inside)
+        assert count == len(g[inside])
+        assert gradient == pytest.approx(g[inside].sum(), rel=0, abs=1e-12 * np.abs(g).sum())
+        assert hessian == pytest.approx(len(g[inside]) if h is None else h[inside].sum(), rel=1e-12)
 
 
 @given(st.lists(st.integers(-(2**10), 2**10), min_size=1, max_size=50))
@@ -270,19 +247,16 @@ def test_dyadic_gradients_are_packed_exactly(numbers):
 def test_the_largest_possible_sums_do_not_overflow():
     n = 1000
     packed = pack(np.full(n, -3.4e38), np.full(n, 3.4e38))
-    sums = packed.sums(np.arange(n, dtype=np.int32))
-    assert packed.count(sums) == n
-    assert packed.gradient(sums) == pytest.approx(-3.4e41, rel=1e-6)
-    assert packed.hessian(sums) == pytest.approx(3.4e41, rel=1e-6)
+    assert unpacked(packed, slice(None)) == (n, pytest.approx(-3.4e41, rel=1e-6), pytest.approx(3.4e41, rel=1e-6))
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150, 1e300, 4e307])
 def test_sums_of_any_size_are_packed(size):
     g, h = np.array([1.0, -1.0, 0.5]) * size, np.array([1.0, 0.25, 0.5]) * size
     packed = pack(g, h)
-    sums = packed.sums(np.array([0, 2], np.int32))
-    assert packed.gradient(sums) == pytest.approx(1.5 * size, rel=1e-4, abs=0)
-    assert packed.hessian(sums) == pytest.approx(1.5 * size, rel=1e-4, abs=0)
+    _, gradient, hessian = unpacked(packed, [0, 2])
+    assert gradient == pytest.approx(1.5 * size, rel=1e-4, abs=0)
+    assert hessian == pytest.approx(1.5 * size, rel=1e-4, abs=0)
 
 
 def test_the_bound_of_sums_is_tight():

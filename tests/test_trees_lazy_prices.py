@@ -68,13 +68,12 @@ def assert_same(grown, others):
 def test_one_two_and_three_threads_give_the_same_bits(monkeypatch, alone, shared_rows, growth):
     grown = alone if growth == "best" else grow(*draw_rows(), growth=growth)
     assert [tree.n_leaves > 5 for tree in grown[0]] == [True] * 4
-    monkeypatch.setattr("costframe.trees.growing.search._CELLS_WORTH_THREADS", 0)
-    for module in ("partition", "finish"):
-        monkeypatch.setattr(f"costframe.trees.{module}._ROWS_WORTH_THREADS", 0)
-        monkeypatch.setattr(f"costframe.trees.{module}._ROWS_PER_PART", 101)
+    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.growing.finish._ROWS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.growing.finish._ROWS_PER_PART", 101)
     if shared_rows:
-        monkeypatch.setattr("costframe.trees.growing.search._CACHED", 0)
-        monkeypatch.setattr("costframe.trees.growing.search._ROWS_PER_THREAD", 50)
+        monkeypatch.setattr("costframe.trees.growing.grow._CACHED", 0)
+        monkeypatch.setattr("costframe.trees.growing.grow._ROWS_PER_THREAD", 50)
     for n_threads in (2, 3):
         assert_same(grown, grow(*draw_rows(), n_threads=n_threads, growth=growth))
 

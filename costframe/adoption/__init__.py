@@ -1,4 +1,4 @@
-"""Takes over models trained elsewhere, exactly; one file per foreign library."""
+"""Adoption of models of other libraries, exactly; one file per library."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ XGBOOST_FILES = (".json", ".ubj")
 
 
 def adopt(model: Any, feature_names: Sequence[str] | None = None) -> Predictor:
-    """Turn a trained model of another library into a predictor that reaches the same leaf in every tree.
+    """Convert a trained model of another library to a predictor that reaches the same leaf in every tree.
 
     Parameters
     ----------
-    model : xgboost or scikit-learn tree model, an xgboost file (.json, .ubj), or what a plugin adopts
+    model : xgboost or scikit-learn tree model, an xgboost file (.json, .ubj), or a model that a plugin adopts
     feature_names : sequence of str, optional
-        Names of the columns, if the model does not know them or others are wanted.
+        Names of the columns, if the model has none or you want others.
 
     Raises
     ------
     AdoptionError
-        If nothing adopts the model, or it has parts that cannot be taken over exactly; they are named.
+        If no plugin adopts the model, or it has parts that cannot be adopted exactly, which the text names.
     """
     from costframe.core.plugins.registry import registry
 
@@ -64,7 +64,7 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
 
 
 def stage_tree(adopted: AdoptedTrees) -> StageTree:
-    """Make a predictor of one answer."""
+    """Return a predictor with one answer."""
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.stages.stages import Answer

@@ -1,4 +1,4 @@
-"""What every tree library's model becomes: trees, weights, intercept, link, names."""
+"""Adopted tree models of any library: trees, weights, intercept, link, names."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def _float64(values: object) -> NDArray[np.float64]:
 
 @frozen(eq=False)
 class AdoptedTrees:
-    """A foreign tree model in costframe's words, ready to become a bank and one answer.
+    """A foreign tree model, ready for a bank and one answer.
 
     Parameters
     ----------
     table : TreeTable
-        The original's trees in its own order; each row reaches the original's leaf in each of them.
+        The original's trees in its order; each row reaches the original's leaf in each of them.
     feature_names : tuple of str
         One name a column, in the original's column order.
     weights : float64 (sum of tree widths, K)
@@ -44,9 +44,9 @@ class AdoptedTrees:
     intercept : float64 (K,)
         Added to the scores.
     link : str
-        "identity", "sigmoid" or "softmax": what turns the scores into the original's prediction.
+        "identity", "sigmoid" or "softmax": from the scores to the original's prediction.
     classes : tuple or None
-        Class labels as Python scalars where the original knows them, ascending as in its probabilities.
+        Class labels as Python scalars if the original has them, ascending as in its probabilities.
     categories : mapping of str to tuple of str
         Labels of features whose categories are texts.
 
@@ -82,23 +82,23 @@ class AdoptedTrees:
 def choose_names(
     given: Sequence[str] | None, own: Sequence[str] | None, n_features: int, model: str
 ) -> tuple[str, ...]:
-    """Name the columns: the names given, else the model's own, else f0, f1, ...
+    """Return names of the columns: the given ones, else the model's own, else f0, f1, ...
 
     Parameters
     ----------
     given : sequence of str or None
-        Names that the caller wants, by position.
+        Names from the caller, by position.
     own : sequence of str or None
-        Names that the model carries.
+        Names from the model.
     n_features : int
         Columns that the model reads.
     model : str
-        What to call the model in an error.
+        Name of the model in errors.
 
     Raises
     ------
     AdoptionError
-        If their number differs from the model's, or a name comes twice; both sides are named.
+        If their number differs from the model's, or a name is repeated; the text names both sides.
     """
     if given is None and own is None:
         return tuple(f"f{column}" for column in range(n_features))
@@ -106,9 +106,9 @@ def choose_names(
         raise AdoptionError(f"{model}: feature_names must be a sequence of names, got the single text {given!r}")
     chosen = own if given is None else given
     names = () if chosen is None else tuple(str(name) for name in chosen)
-    theirs = f"{n_features} features" + (f" ({_shortened(own)})" if own is not None else "")
+    theirs = f"{n_features} features" + (f" ({_shorten(own)})" if own is not None else "")
     if len(names) != n_features:
-        raise AdoptionError(f"{model}: it has {theirs}, but got {len(names)} feature names ({_shortened(names)})")
+        raise AdoptionError(f"{model}: it has {theirs}, but got {len(names)} feature names ({_shorten(names)})")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise AdoptionError(
@@ -117,6 +117,6 @@ def choose_names(
     return names
 
 
-def _shortened(names: Sequence[str], most: int = 8) -> str:
+def _shorten(names: Sequence[str], most: int = 8) -> str:
     shown = [str(name) for name in names[:most]]
     return ", ".join(shown + ["..."] * (len(names) > most)) or "none"

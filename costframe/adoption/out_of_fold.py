@@ -8,7 +8,7 @@ import numpy as np
 
 from costframe.adoption.classifiers import predict_checked
 from costframe.core.errors import DataError
-from costframe.sets.dealing import deal
+from costframe.sets.dealing import deal_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def out_of_fold(rows: Rows, data: TrainingData, fit: Fit, parameter: str, count:
     DataError
         If a class has no rows in some fold's training part.
     """
-    fold = deal(rows, data, count)[1]
+    fold = deal_folds(rows, data, count)[1]
     found: NDArray[np.float64] | None = None
     for number in range(count):
         inside = fold == number

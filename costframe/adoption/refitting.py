@@ -1,4 +1,4 @@
-"""Foreign estimators in scikit-learn's manner: fitted on rows inside an algorithm, and asked about others."""
+"""Foreign estimators with scikit-learn's interface, fitted and evaluated inside an algorithm."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["CallableModel", "describe", "is_unfitted", "labels_for", "refit", "r
 
 @frozen(eq=False)
 class CallableModel:
-    """A fitted model as a function of rows, float64 (n, len(names)) to float64 (n,) or (n, K); a class, to be pickled.
+    """The outputs of a fitted model, float64 (n,) or (n, K), as a picklable function of rows, float64 (n, len(names)).
 
     Attributes
     ----------
     model : object
     names : tuple of str
-        Of its columns.
+        Columns of the model.
     method : "predict_proba" or "predict"
     """
 
@@ -39,13 +39,13 @@ class CallableModel:
     method: Literal["predict_proba", "predict"]
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return its outputs; a model that knows names is given a frame."""
+        """Return the model's outputs; a model with feature names gets a frame."""
         given = rows if getattr(self.model, "feature_names_in_", None) is None else _frame(rows, self.names)
         return np.asarray(getattr(self.model, self.method)(given), np.float64)
 
 
 def is_unfitted(model: Any) -> bool:
-    """Tell whether a model is an estimator of scikit-learn's kind that has not been fitted."""
+    """Return whether a model is a scikit-learn estimator that is not fitted."""
     if not (hasattr(model, "fit") and hasattr(model, "get_params")):
         return False
     try:
@@ -88,30 +88,30 @@ def refit(
     seed: int,
     framed: bool,
 ) -> Any:
-    """Fit a copy of an estimator on these columns of rows, under these labels; on a frame of pandas' if there may be.
+    """Fit a copy of an estimator on some columns of rows; with `framed`, on a pandas frame if pandas is installed.
 
     Parameters
     ----------
     model : estimator
     rows : Rows
     labels : (n,)
-        Of these rows.
+        Labels of the rows.
     names : tuple of str
-        The columns to give it.
+        Columns to fit on.
     data : TrainingData
-        Whose columns the rows have.
+        Data with the same columns as the rows.
     parameter : str
-        By which errors call the model.
+        Name of the model in errors.
     seed : int
-        For what is random in it, where that is not fixed.
+        Seed of its random states that the user has not fixed.
     framed : bool
 
     Raises
     ------
     ParameterError
-        If it takes no sample weights, and rows have some.
+        If it takes no sample weights, and the rows have weights.
     DataError
-        If it refuses the rows, or fails on them.
+        If its `fit` raises an error.
     """
     copy = clone(model)
     _seed(copy, seed)
@@ -122,7 +122,7 @@ def refit(
     X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], labels.copy(), rows.uneven_weight
     given = {}
     if weight is not None and has_fit_parameter(copy, "sample_weight"):
-        given = {"sample_weight": weight.copy()}  # copies, as strangers may write into what they are given
+        given = {"sample_weight": weight.copy()}  # copies, because foreign code may write to its arguments
     elif weight is not None:
         if rows.counts is None:
             raise ParameterError(
@@ -140,12 +140,12 @@ def refit(
 
 
 def describe(error: Exception) -> str:
-    """Say what a stranger's code raised: the text, where that alone tells."""
+    """Return the text of a foreign error, with its type where the text alone is unclear."""
     return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
 
 
 def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:
-    """Name the columns, for what picks some by name; where pandas is not installed there are no frames of its."""
+    """Return a pandas frame with named columns, or the array if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:
@@ -154,7 +154,7 @@ def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:
 
 
 def _seed(model: Any, seed: int) -> None:
-    """Fix what is random, where the user has not."""
+    """Set the random states that the user has not fixed."""
     parameters = model.get_params()
     unset = {
         name: seed

@@ -1,4 +1,4 @@
-"""The categorical columns of scikit-learn's histogram gradient boosting: its own order of columns, and its bit sets."""
+"""Categorical columns of scikit-learn's histogram gradient boosting: its order of columns, and its bit sets."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["ModelCategories"]
 
 @frozen(eq=False)
 class ModelCategories:
-    """What the model encodes before its trees read it.
+    """The encoding of columns before the model's trees read them.
 
     Attributes
     ----------
     column : int64 (d,)
-        The original column of each one that the trees read: they have the categorical ones first.
+        Original column of each column of the trees, which have the categorical ones first.
     values : tuple of float64
-        What X holds here for each code of each categorical column: a number, or the position of a label.
+        Value in X for each code of each categorical column: a number, or the position of a label.
     labels : mapping of str to tuple of str
-        Of the columns whose categories are texts.
+        Labels of the columns whose categories are texts.
     """
 
     column: NDArray[np.int64]
@@ -41,7 +41,7 @@ class ModelCategories:
         if categorical is None:
             return cls(np.arange(len(names)), (), {})
         column = np.argsort(~categorical, kind="stable")
-        encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - no public name holds it
+        encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - there is no public name
         values: list[NDArray[np.float64]] = []
         labels: dict[str, tuple[str, ...]] = {}
         for f, known in zip(column, encoder.categories_, strict=False):
@@ -58,13 +58,13 @@ class ModelCategories:
         return cls(column, tuple(values), labels)
 
     def against(self, predictor: Any, node: Any) -> NDArray[np.float64]:
-        """Return the categories that go against the missing way at a node: those of the left, or the known others."""
+        """Return the categories that go against a node's missing way: those of the left, or all other known ones."""
         values = self.values[node["feature_idx"]]
         left = _members(predictor.raw_left_cat_bitsets[node["bitset_idx"]], len(values))
         return np.sort(values[~left if node["missing_go_to_left"] else left])
 
 
 def _members(bits: NDArray[np.uint32], count: int) -> NDArray[np.bool_]:
-    """Bool (count,): which codes are in a set."""
+    """Return which codes are in a set: bool (count,)."""
     codes = np.arange(count)
     return np.asarray(bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1, np.bool_)

@@ -17,10 +17,10 @@ _LOG_LINKS = ("poisson", "gamma")
 
 
 def adopt_hist_boosting(model: Any, names: tuple[str, ...]) -> AdoptedTrees:
-    """Take over a fitted HistGradientBoostingClassifier or HistGradientBoostingRegressor.
+    """Adopt a fitted HistGradientBoostingClassifier or HistGradientBoostingRegressor.
 
-    It tests `x <= threshold` in float64, as trees here do, and its leaves already hold the learning rate. A category
-    that it never saw goes the missing way, as here.
+    Its tests are `x <= threshold` in float64 like those of `TreeTable`, its leaves include the learning rate, and an
+    unknown category goes the missing way in both.
 
     Raises
     ------
@@ -31,13 +31,13 @@ def adopt_hist_boosting(model: Any, names: tuple[str, ...]) -> AdoptedTrees:
     if model.loss in _LOG_LINKS:
         raise AdoptionError(f"{kind}: loss={model.loss!r} cannot be adopted, its logarithmic link is unsupported")
     categories = ModelCategories.of(model, names)
-    rounds = model._predictors  # noqa: SLF001 - no public name holds the trees
+    rounds = model._predictors  # noqa: SLF001 - there is no public name
     n_scores = model.n_trees_per_iteration_
     table = TreeTable.concatenate([_tree(predictor, categories) for predictors in rounds for predictor in predictors])
     classes = tuple(model.classes_.tolist()) if hasattr(model, "classes_") else None
     link = "identity" if classes is None else "sigmoid" if n_scores == 1 else "softmax"
     weights = np.tile(np.eye(n_scores), (len(rounds), 1))
-    baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - nor the constant
+    baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - there is no public name
     return AdoptedTrees(table, names, weights, baseline, link, classes, categories.labels)
 
 

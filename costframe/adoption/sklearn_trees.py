@@ -30,28 +30,28 @@ _RANDOM_STRATEGIES = ("stratified", "uniform")
 
 
 def is_sklearn_tree(model: object) -> bool:
-    """Whether the model is a tree model of scikit-learn that can be adopted, told without importing scikit-learn."""
+    """Return whether a model is a tree model of scikit-learn, without importing scikit-learn."""
     return _sklearn_class(model) in _SUPPORTED
 
 
 def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> AdoptedTrees:
-    """Take over a scikit-learn tree model exactly.
+    """Adopt a scikit-learn tree model exactly.
 
     Every row that the original accepts reaches the original's leaf in every tree, NaN and ties included. Single trees,
-    forests and GradientBoosting test `float32(x) <= threshold`; the thresholds here are the largest doubles that pass.
+    forests and GradientBoosting test `float32(x) <= threshold`; adopted thresholds are the largest doubles that pass.
 
     Parameters
     ----------
     model : a fitted decision tree, forest, GradientBoosting or HistGradientBoosting estimator
-        Classifying trees and forests become K class probabilities with the identity link; boosted classifiers become
-        scores with the sigmoid (two classes, K = 1) or softmax link; regressors keep the identity.
+        Trees and forests of classifiers become K class probabilities with the identity link; boosted classifiers
+        become scores with the sigmoid (two classes, K = 1) or softmax link; regressors have the identity link.
     feature_names : sequence of str, optional
-        Names by position. By default the names the model was fitted with, else f0, f1, ...
+        Names by position. By default the names from the model's fit, else f0, f1, ...
 
     Raises
     ------
     AdoptionError
-        If the class is not supported, the model is not fitted, or it holds what cannot be adopted exactly: several
+        If the class is not supported, the model is not fitted, or it has a part that cannot be adopted exactly: several
         outputs of a classifier, an `init` estimator that depends on the row, the exponential loss, a loss with a
         logarithmic link, categories that are neither all texts nor all numbers.
     """
@@ -75,7 +75,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
 
 
 def _sklearn_class(model: object) -> str | None:
-    """Name of the class itself, or of the nearest one it derives from, that scikit-learn has."""
+    """Return the name of the model's class in scikit-learn, or of its nearest base class there."""
     theirs = (base.__name__ for base in type(model).__mro__ if base.__module__.split(".")[0] == "sklearn")
     return next(theirs, None)
 
@@ -103,7 +103,7 @@ def _check_fitted(model: object) -> None:
 
 
 def _adopt_mean(model: Any, names: tuple[str, ...], forest: bool) -> AdoptedTrees:
-    """Read a tree, or the mean of a forest's trees: class fractions or regression values."""
+    """Adopt a tree, or the mean of a forest's trees: class fractions or regression values."""
     classes = None
     if hasattr(model, "classes_"):
         if model.n_outputs_ > 1:
@@ -120,7 +120,7 @@ def _adopt_mean(model: Any, names: tuple[str, ...], forest: bool) -> AdoptedTree
 
 
 def _adopt_boosting(model: Any, names: tuple[str, ...]) -> AdoptedTrees:
-    """GradientBoosting: `init` plus learning rate times the trees, round by round and within it score by score."""
+    """Adopt GradientBoosting: `init` plus learning rate times the trees, by round and by score within a round."""
     if model.loss == "exponential":
         raise AdoptionError(f"{type(model).__name__}: loss='exponential' cannot be adopted, its link is unsupported")
     table = TreeTable.concatenate([_tree(estimator.tree_) for estimator in model.estimators_.ravel()])
@@ -132,7 +132,7 @@ def _adopt_boosting(model: Any, names: tuple[str, ...]) -> AdoptedTrees:
 
 
 def _initial_scores(model: Any) -> NDArray[np.float64]:
-    """float64 (K,): what the trees start from; the same for all rows, so asked for a row of zeros."""
+    """Return the scores before the first tree, float64 (K,): the same for all rows, here for a row of zeros."""
     init = model.init_
     if not isinstance(init, str):
         kind = _sklearn_class(init)

@@ -1,7 +1,7 @@
-"""Float32 tests as float64 ones: the largest double that passes the original test.
+"""Conversion of float32 tests to float64 ones: the largest double that passes the original test.
 
 A float32 library rounds a value x to float32 (to nearest, ties to even) and compares the result with its threshold.
-Rounding is monotone, so the doubles that pass are all those up to some largest one, T, and `x <= T` is the same test on
+Rounding is monotone, so the doubles that pass are all doubles up to a largest one, T, and `x <= T` is the same test on
 float64.
 """
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["float32_at_most", "float32_less"]
 
 _BEYOND = 2.0**128
-"""What float32 would hold next after its largest number, had it one more exponent."""
+"""The next number after float32's largest one, if it had a larger exponent."""
 
 
 def float32_less(threshold: ArrayLike) -> NDArray[np.float64]:
-    """Turn `float32(x) < t`, the test of xgboost, into `x <= T`.
+    """Convert `float32(x) < t`, the test of xgboost, to `x <= T`.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def float32_less(threshold: ArrayLike) -> NDArray[np.float64]:
     """
     limit = np.asarray(threshold, np.float32)
     below = _neighbor(limit, -np.inf)
-    return np.where(limit > -np.inf, _last_rounding_to(below), np.nan)
+    return np.where(limit > -np.inf, _largest_rounding_to(below), np.nan)
 
 
 def float32_at_most(threshold: ArrayLike) -> NDArray[np.float64]:
-    """Turn `float32(x) <= t` with a double t, the test of scikit-learn's trees, into `x <= T`.
+    """Convert `float32(x) <= t` with a double t, the test of scikit-learn's trees, to `x <= T`.
 
     Parameters
     ----------
@@ -52,16 +52,16 @@ def float32_at_most(threshold: ArrayLike) -> NDArray[np.float64]:
         T, with `(x <= T) == (float32(x) <= t)` for every double x that is not NaN. NaN where no value passes.
     """
     limit = np.asarray(threshold, np.float64)
-    with np.errstate(over="ignore"):  # beyond the float32 range is infinity, as the original's cast has it
+    with np.errstate(over="ignore"):  # numbers beyond float32 become infinite, like the original's cast
         nearest = limit.astype(np.float32)
     largest = np.where(nearest > limit, _neighbor(nearest, -np.inf), nearest)
-    return np.where(np.isnan(limit), np.nan, _last_rounding_to(largest))
+    return np.where(np.isnan(limit), np.nan, _largest_rounding_to(largest))
 
 
-def _last_rounding_to(value: NDArray[np.float32]) -> NDArray[np.float64]:
-    """float64: the largest double whose float32 rounding is at most `value`."""
+def _largest_rounding_to(value: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the largest double whose float32 rounding is at most `value`: float64."""
     above = _neighbor(value, np.inf)
-    low, high = _finite(value), _finite(above)
+    low, high = _place_infinity(value), _place_infinity(above)
     middle = low + (high - low) / 2  # exact: float32 neighbors have room for one more bit in a double
     with np.errstate(over="ignore"):
         stays = middle.astype(np.float32) <= value  # the tie goes to the even neighbor
@@ -70,11 +70,11 @@ def _last_rounding_to(value: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _neighbor(value: NDArray[np.float32], toward: float) -> NDArray[np.float32]:
-    """float32: the next number in the direction given; beyond the largest is infinity, without a warning."""
+    """Return the next number in a direction, infinity after the largest one, without a warning: float32."""
     with np.errstate(over="ignore"):
         return np.nextafter(value, np.float32(toward))
 
 
-def _finite(value: NDArray[np.float32]) -> NDArray[np.float64]:
-    """float64: the values, with infinity where the rounding rule places it."""
+def _place_infinity(value: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the values, with infinity at its place in the rounding rule: float64."""
     return np.clip(value.astype(np.float64), -_BEYOND, _BEYOND)

@@ -29,12 +29,13 @@ def read_ubjson(data: bytes) -> Any:
     Returns
     -------
     dict, list, str, number, bool, None or ndarray
-        Typed arrays come as one-dimensional numpy arrays.
+        Typed arrays are one-dimensional numpy arrays.
 
     Raises
     ------
     ValueError
-        If the data is truncated, malformed, nested more than 64 deep, or goes on after the document; the byte is named.
+        If the data is truncated, malformed, nested more than 64 deep, or longer than the document; the text names the
+        byte.
     """
     reader = _Reader(data)
     document = reader.value(0)
@@ -44,7 +45,7 @@ def read_ubjson(data: bytes) -> Any:
 
 
 class _Reader:
-    """A position in the data; every method reads on from it."""
+    """A position in the data; every method reads from it and moves it."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

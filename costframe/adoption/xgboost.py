@@ -38,7 +38,7 @@ _LINKS = {
 
 
 def is_xgboost(model: object) -> bool:
-    """Whether the model is xgboost's, told without importing xgboost."""
+    """Return whether a model is xgboost's, without importing xgboost."""
     return any(
         base.__module__.split(".")[0] == "xgboost" and base.__name__ in {"Booster", "XGBModel"}
         for base in type(model).__mro__
@@ -46,25 +46,25 @@ def is_xgboost(model: object) -> bool:
 
 
 def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> AdoptedTrees:
-    """Take over an xgboost tree model exactly.
+    """Adopt an xgboost tree model exactly.
 
     Every row reaches the original's leaf in every tree: NaN, infinities and ties included. xgboost tests
-    `float32(x) < t`; the thresholds here are the largest doubles that pass. Scores are the original's margins, but
-    summed in float64.
+    `float32(x) < t`; adopted thresholds are the largest doubles that pass. Scores are the original's margins, summed in
+    float64.
 
     Parameters
     ----------
     model : xgboost.Booster or a scikit-learn wrapper (XGBClassifier, XGBRegressor, XGBRanker, XGBRF...)
-        With the gbtree or dart booster. A wrapper that stopped early is cut where its own predict cuts it; a Booster is
-        taken whole, as its own predict takes it.
+        With the gbtree or dart booster. As in their own predict, a wrapper that stopped early is cut at its best
+        iteration, and a Booster is not cut.
     feature_names : sequence of str, optional
         Names by position. By default the Booster's own, else f0, f1, ...
 
     Raises
     ------
     AdoptionError
-        If the model is not fitted, or holds what cannot be adopted exactly: the linear booster, categorical splits, an
-        objective whose link is none of identity, sigmoid and softmax, another missing value than NaN.
+        If the model is not fitted, or has a part that cannot be adopted exactly: the linear booster, categorical
+        splits, an objective with a link other than identity, sigmoid and softmax, a missing value other than NaN.
     """
     import xgboost
 
@@ -79,7 +79,7 @@ def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> 
 
 
 def _open(model: object) -> tuple[Any, int | None, tuple[object, ...] | None]:
-    """Find the Booster, the number of rounds to keep (None: all) and the class labels."""
+    """Return the Booster, the number of rounds to keep (None: all) and the class labels."""
     import xgboost
 
     if not is_xgboost(model):
@@ -175,7 +175,7 @@ def _tree(number: int, tree: Any, names: tuple[str, ...]) -> TreeTable:
 def _outputs(
     tree: Any, condition: NDArray[np.float32], right: NDArray[np.int32], leaf: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """float64 (nodes, K): what each leaf adds, as float32 holds it."""
+    """Return the output of each leaf in float32 precision: float64 (nodes, K)."""
     width = int(tree["tree_param"]["size_leaf_vector"])
     if width <= 1:
         return condition.astype(np.float64)[:, None]
@@ -187,7 +187,7 @@ def _outputs(
 
 
 def _order(number: int, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.int64]:
-    """int64: the nodes reachable from the root; the original's order where it is valid, else breadth first."""
+    """Return the nodes reachable from the root, in the original's order if it is valid, else breadth first: int64."""
     levels = [np.zeros(1, np.int64)]
     reached = 1
     while len(levels[-1]):
@@ -203,7 +203,7 @@ def _order(number: int, left: NDArray[np.int32], right: NDArray[np.int32]) -> ND
 
 
 def _weights(table: TreeTable, group: NDArray[np.int64], n_scores: int) -> NDArray[np.float64]:
-    """float64 (sum of widths, K): a tree with one output adds to its group's score, a wider one to all scores."""
+    """Return weights, float64 (sum of widths, K): a tree of one output adds to one score, a wider one to all."""
     if (table.width == 1).all():
         return np.eye(n_scores)[group]
     if (table.width != n_scores).any():
@@ -214,10 +214,11 @@ def _weights(table: TreeTable, group: NDArray[np.int64], n_scores: int) -> NDArr
 
 
 def _base_margin(document: Any, n_features: int) -> NDArray[np.float64]:
-    """float64 (K,): what xgboost adds to the trees, asked from xgboost.
+    """Return the margin that xgboost adds to the trees: float64 (K,).
 
-    How `base_score` becomes a margin differs between versions and objectives (a scalar or one number a class, with or
-    without the logit, in float32), so the model's first round is put to xgboost itself, all its outputs set to zero.
+    The conversion of `base_score` to a margin differs between versions and objectives (a scalar or one number for each
+    class, with or without the logit, in float32). So xgboost itself predicts with the model's first round, all outputs
+    set to zero.
     """
     import xgboost
 

@@ -1,4 +1,4 @@
-"""Model files of xgboost: opened with a clear error where they are broken."""
+"""Model files of xgboost, with clear errors for broken ones."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _ROOT_PARENTS = (-1, 2**31 - 1)
 def load_xgboost(path: str | PathLike[str]) -> Any:
     """Load a Booster from a `.json` or `.ubj` file.
 
-    xgboost follows the lengths and node numbers of a file unchecked, and a broken one ends the process. They are
-    checked here first.
+    xgboost does not check the lengths and node numbers in a file, and a broken one ends the process. So this function
+    checks them first.
 
     Parameters
     ----------
     path : path-like
-        What `save_model` of xgboost has written.
+        A file from xgboost's `save_model`.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def load_xgboost(path: str | PathLike[str]) -> Any:
     Raises
     ------
     AdoptionError
-        If there is no such file, it has another suffix, or it is truncated, altered or not an xgboost model.
+        If the file does not exist, has another suffix, is truncated or altered, or is not an xgboost model.
     """
     import xgboost
 
@@ -90,7 +90,7 @@ def _check(document: Any) -> None:
 
 
 def _check_version(version: Any, trees: Any) -> None:
-    """Refuse vector leaves of another version: their form has changed, and xgboost reads beyond the older one."""
+    """Refuse vector leaves of another version: their format has changed, and xgboost reads beyond an older one."""
     import xgboost
 
     wrote = ".".join(str(part) for part in list(version)[:2])

@@ -1,4 +1,4 @@
-"""All commands in one group."""
+"""The group of all commands, and `costframe algorithms` and `costframe datasets`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from costframe.cli.compare import compare
 from costframe.cli.cost import cost
 from costframe.cli.fit import fit
 from costframe.cli.group import CostframeGroup
-from costframe.cli.lists import algorithms, datasets
+from costframe.cli.messages import print_broken_plugins
+from costframe.core.plugins.registry import TASKS
 
-__all__ = ["costframe"]
+__all__ = ["algorithms", "costframe", "datasets"]
 
 EXAMPLES = """\b
 Examples:
@@ -25,7 +26,30 @@ Examples:
 @click.group("costframe", cls=CostframeGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="costframe", message="%(prog)s %(version)s")
 def costframe() -> None:
-    """Train models that stay accurate while acquiring few features, and say exactly what a prediction costs."""
+    """Train models that stay accurate while acquiring few features, with the exact cost of every prediction."""
+
+
+@click.command(short_help="List the installed algorithms.")
+def algorithms() -> None:
+    """List the installed algorithms, and plugins that cannot be loaded."""
+    from costframe.core.plugins.registry import algorithms as usable
+    from costframe.report.algorithms import algorithms_table
+    from costframe.report.terminal import output
+
+    console = output()
+    console.print(algorithms_table(usable(), TASKS, width=console.width))
+    print_broken_plugins()
+    console.finish()
+
+
+@click.command(short_help="List the named data sets.")
+def datasets() -> None:
+    """List the named data sets, and plugins that cannot be loaded."""
+    from costframe.datasets import names
+
+    for name in names():
+        click.echo(name)
+    print_broken_plugins()
 
 
 for command in (compare, fit, cost, algorithms, datasets):

@@ -1,4 +1,4 @@
-"""`costframe compare`: the main job."""
+"""`costframe compare`: a sweep of all algorithms, and the best model under a budget."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from costframe.cli.group import writing_done
+from costframe.cli.group import name_written_files
 from costframe.cli.inputs import check_fit, open_data, split_names
+from costframe.cli.messages import Failures, print_broken_plugins
 from costframe.cli.options import amount, folds_option, reading_options, target_path, text
 from costframe.cli.outputs import check_directory, write_into
-from costframe.cli.told import Failures, say_broken
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
     from costframe.report.terminal import Output
 
 __all__ = ["compare"]
@@ -31,23 +32,23 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Show what accuracy costs: the main job.")
+@click.command(epilog=EXAMPLES, short_help="Compare algorithms by score and cost: the main command.")
 @click.argument("data", required=False, type=text)
 @reading_options
-@click.option("--algorithms", metavar="A,B", type=text, help="Which to compare. [default: all that are installed]")
-@click.option("--budget", type=amount, metavar="B", help="Choose the best whose mean cost is at most B.")
+@click.option("--algorithms", metavar="A,B", type=text, help="Algorithms to compare. [default: all installed]")
+@click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
 @folds_option
 @click.option(
     "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
 )
 @click.option(
     "--points", type=click.IntRange(1), metavar="N",
-    help="Models of each algorithm, beside up to 3 within sets of features. "
-    "[default: at most 24 where one fit gives a whole path of them, else 12 fits]",
+    help="Number of models of each algorithm, beside at most 3 within sets of features. "
+    "[default: at most 24 if one fit gives a path of models, else 12 fits]",
 )  # fmt: skip
 @click.option(
     "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
-    help="Where points.csv, frontier.png and frontier.svg go.",
+    help="Directory for points.csv, frontier.png and frontier.svg.",
 )  # fmt: skip
 def compare(
     data: str | None,
@@ -64,17 +65,17 @@ def compare(
     folds: int | None,
     output: Path,
 ) -> None:
-    """Fit algorithms at many tradeoffs between loss and cost, and show what accuracy costs.
+    """Fit algorithms at many tradeoffs between loss and cost, and compare their scores and costs.
 
-    DATA is a CSV or Parquet file, or the name of a data set; without it, breast-cancer. Models are fitted on the rows
-    of train, chosen by estimates from rows that they did not see (of valid, or where these are few, of folds of train
-    and valid), and judged on test. The cheapest within one standard error of the best is recommended. Costs are exact:
-    what each row will be charged, on average.
+    DATA is a CSV or Parquet file, or the name of a data set; the default is breast-cancer. The command fits models on
+    train rows, chooses by estimates on held-out rows (valid, or folds of train and valid if valid is small), and scores
+    the choice on test rows. It recommends the cheapest model within one standard error of the best. Costs are exact:
+    the mean of the rows' charges.
     """
     from costframe.frontier import Frontier
-    from costframe.frontier.entrants import check_algorithms
+    from costframe.frontier.checks import check_algorithms
     from costframe.frontier.sweep import check_score
-    from costframe.report.progress import bar
+    from costframe.report.progress import show_progress
     from costframe.report.terminal import output as make_console
 
     wanted = split_names(algorithms)
@@ -83,38 +84,38 @@ def compare(
     dataset = open_data(data, costs, target, task, ignore, categorical, seed)
     check_algorithms(dataset.task, wanted, len(dataset.classes))
     score = check_score(dataset, score)
-    say_broken()
+    print_broken_plugins()
     console, failures = make_console(), Failures()
     _introduce(console, dataset)
-    with bar() as told:
+    with show_progress() as progress:
         frontier = Frontier.sweep(
-            dataset, wanted, points=points, score=score, budget=budget, folds=folds, progress=told, failed=failures
+            dataset, wanted, points=points, score=score, budget=budget, folds=folds, progress=progress, failed=failures
         )
-    failures.say()
+    failures.print()
     _report(console, dataset, frontier, budget, output)
 
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float | None, output: Path) -> None:
-    """Write the files, then show what is in them."""
-    from costframe.frontier.useful import nothing_useful
+    """Write the files, then show the results."""
+    from costframe.frontier.choice import describe_useless_budget
 
     chosen = frontier.recommended() if budget is None else frontier.within(budget)
     written = write_into(output, _render(frontier, chosen, dataset))
-    with writing_done(written):
+    with name_written_files(written):
         _show(console, dataset, frontier, chosen, budget)
-        if text := nothing_useful(frontier, chosen, budget):
+        if text := describe_useless_budget(frontier, chosen, budget):
             console.print(f"\n{text}", style="bold", markup=False)
         console.print(f"\nwrote {written}", soft_wrap=True, markup=False)
         console.finish()
 
 
 def _introduce(console: Output, dataset: Dataset) -> None:
-    from costframe.core.wording import counted
+    from costframe.core.wording import format_count
 
     rows = ", ".join(f"{len(dataset.part(part)):,} {part}" for part in ("train", "valid", "test"))
     kind = f"{len(dataset.classes)} classes" if dataset.classes else dataset.task
     console.print(
-        f"{dataset.name}: {kind}, {counted(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
+        f"{dataset.name}: {kind}, {format_count(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
         f"  all features cost {dataset.full_cost:,.6g} {dataset.costs.unit} per row",
         markup=False,
     )
@@ -127,20 +128,20 @@ def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, 
     from costframe.report.console import summary
 
     rests_on = _rests_on(frontier, dataset)
-    table, left_out = points_table(frontier, chosen, width=console.width)
+    table, omitted = points_table(frontier, chosen, width=console.width)
     console.print()
     console.print(table)
     legend = f"\nscore: {frontier.score_name}   cost: mean {frontier.unit} per row\n"
-    if "rounds" not in left_out:
+    if "rounds" not in omitted:
         legend += "rounds: mean trips to the sources per row\n"
-    legend += "* no other has a better score at no more cost   > chosen\n"
+    legend += "* no model has a better score at no higher cost   > chosen\n"
     legend += (
         f"score \u00b1: an estimate and its standard error, from {rests_on}. The test score\n"
         "rests on few rows too: 9 of 10 times it is within 1.645 x the root of the sum of\n"
         "squares of both errors."
     )
-    if left_out:
-        legend += f"\nin points.csv, too wide for here: {', '.join(left_out)}"
+    if omitted:
+        legend += f"\nin points.csv, too wide for here: {', '.join(omitted)}"
     console.print(legend, style="dim", markup=False)
     console.print()
     for label, point in _choices(frontier, chosen, budget).items():
@@ -149,7 +150,7 @@ def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, 
 
 
 def _rests_on(frontier: Frontier, dataset: Dataset) -> str:
-    """Say which rows the scores were estimated on."""
+    """Return a text that names the rows of the estimates."""
     valid = len(dataset.part("valid"))
     numbers = {len(moved) for moved in frontier.influences if moved is not None}
     if numbers == {valid}:
@@ -158,20 +159,22 @@ def _rests_on(frontier: Frontier, dataset: Dataset) -> str:
 
 
 def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point) -> None:
-    """Show what the chosen model pays for, beside the model of the same algorithm that knows no prices."""
+    """Show the payments of the chosen model, and of the same algorithm's model trained without prices."""
     from costframe.core.cost.expected import ExpectedCost
     from costframe.report.paid_table import paid_table
 
     rows = dataset.part("test").X
     compared = {"chosen": chosen}
     own = [point for point in frontier.points if point.algorithm == chosen.algorithm]
-    plain = next((point for point in own if point.tradeoff == 0), chosen)  # on a path, later ones know prices
+    plain = next(
+        (point for point in own if point.tradeoff == 0), chosen
+    )  # on a path, later models are trained with prices
     if plain != chosen:
         compared["tradeoff 0"] = plain
     exact = ExpectedCost(dataset.costs)
     reports = {label: exact.evaluate(frontier.model(point).predictor_, rows) for label, point in compared.items()}
     console.print(
-        "\n[bold]What test rows pay for[/]: their share, and the mean cost per row\n"
+        "\n[bold]Payments of test rows[/]: the share of rows that pay, and the mean cost per row\n"
         "[dim]a resource is paid once per row, with the first feature that needs it[/]\n"
     )
     console.print(paid_table(reports, dataset.costs, width=console.width))
@@ -180,14 +183,14 @@ def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Po
 def _choices(frontier: Frontier, chosen: Point, budget: float | None) -> dict[str, Point]:
     cheap, best = frontier.recommended(), frontier.best()
     if cheap == best:
-        choices = {"best, and recommended: none as good within the error is cheaper": best}
+        choices = {"best and recommended: no cheaper model is as good within the error": best}
     else:
-        choices = {"best": best, "recommended, the cheapest as good within the error": cheap}
+        choices = {"best": best, "recommended: the cheapest model as good within the error": cheap}
     return choices if budget is None else choices | {f"chosen within {budget:g} {frontier.unit} per row": chosen}
 
 
 def _render(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[str, bytes]:
-    pictures = frontier.plot(chosen=chosen, title=f"{dataset.name}: what accuracy costs")
+    pictures = frontier.plot(chosen=chosen, title=f"{dataset.name}: score and cost")
     return {
         "points.csv": frontier.to_csv().encode(),
         "frontier.png": pictures["png"],

@@ -1,4 +1,4 @@
-"""`costframe cost`: what predicting some rows costs, exactly."""
+"""`costframe cost`: the exact cost of predicting rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cost"]
 
-FOREIGN = (".json", ".ubj")  # xgboost's own; models of other libraries have no files that are safe to read
+FOREIGN = (".json", ".ubj")  # xgboost's; other libraries' files are not safe to read
 EXAMPLES = """\b
 Examples:
   costframe cost my.model breast-cancer --part test
@@ -29,21 +29,20 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Tell exactly what predictions cost.")
+@click.command(epilog=EXAMPLES, short_help="Report the exact cost of predictions.")
 @click.argument("model", type=text)
 @click.argument("data", type=text)
 @costs_option
-@click.option("--part", type=click.Choice(["train", "valid", "test"]), help="Only the rows of this part.")
+@click.option("--part", type=click.Choice(["train", "valid", "test"]), help="Use only the rows of this part.")
 @click.option(
     "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
     help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
 )  # fmt: skip
 def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str) -> None:
-    """Tell exactly what predicting the rows of DATA costs, and what they pay for.
+    """Report the exact cost of predicting the rows of DATA, and their payments.
 
-    MODEL is a file that `costframe fit` or `costframe.save` has written, or xgboost's own (.json or .ubj). DATA is a
-    CSV or Parquet file with a column for each feature of the model, or the name of a data set. Without --costs, the
-    prices that are in MODEL count.
+    MODEL is a file of `costframe fit` or `costframe.save`, or of xgboost (.json or .ubj). DATA is a CSV or Parquet file
+    with a column for each feature of the model, or the name of a data set. The default prices are those in MODEL.
     """
     from costframe.core.prices.costs import CostModel
 
@@ -69,26 +68,26 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
     try:
         booster = load_xgboost(path)
     except AdoptionError as error:
-        if isinstance(error.__cause__, (KeyError, TypeError, AttributeError)):  # sound JSON or UBJSON of something else
+        if isinstance(error.__cause__, (KeyError, TypeError, AttributeError)):  # valid JSON or UBJSON of another kind
             raise AdoptionError(f"{path}: is no model, neither one of costframe nor one of xgboost") from error
         raise
     if booster.feature_names is None and costs is not None and booster.num_features() == len(costs.names):
-        return adopt(booster, feature_names=costs.names)  # it was trained on an array, in the order of the prices
+        return adopt(booster, feature_names=costs.names)  # a model trained on an array, in the order of the prices
     return adopt(booster)
 
 
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
-    """Refuse prices that lack a feature of the model; further ones do no harm."""
+    """Refuse prices that lack a feature of the model; further prices are allowed."""
     from costframe.core.prices.costs_io import suggestion
-    from costframe.core.wording import listed
+    from costframe.core.wording import quote_names
 
     unpriced = [name for name in predictor.feature_names if name not in prices.names]
     if not unpriced:
         return
     unread = [name for name in prices.names if name not in predictor.feature_names]
     raise CostModelError(
-        f"{model} and {source} do not fit: features without a price: {listed(unpriced)}"
-        f"{suggestion(unpriced[0], unread)}; prices of no feature: {listed(unread) or 'none'}"
+        f"{model} and {source} do not fit: features without a price: {quote_names(unpriced)}"
+        f"{suggestion(unpriced[0], unread)}; prices of no feature: {quote_names(unread) or 'none'}"
     )
 
 
@@ -97,7 +96,7 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
         from costframe.datasets.tables import read_rows
 
         return read_rows(data, predictor.feature_names, part, categories=predictor.categories, reader=model)
-    from costframe.core.wording import listed
+    from costframe.core.wording import quote_names
     from costframe.datasets import load
 
     dataset = load(data)
@@ -106,32 +105,32 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
     for name, labels in predictor.categories.items():
         if dataset.categorical.get(name) != labels:
-            raise DataError(f"{data}: feature {name!r} has not the labels that {model} knows: {listed(labels)}")
+            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {quote_names(labels)}")
     X = dataset.X if part is None else dataset.part(part).X
     return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
 
 
 def _show(report: CostReport, costs: CostModel, part: str) -> None:
-    from costframe.core.wording import counted
+    from costframe.core.wording import format_count
+    from costframe.report.console import compare_cost
     from costframe.report.console import cost as shown
-    from costframe.report.console import saved
     from costframe.report.paid_table import paid_table
     from costframe.report.terminal import output
 
     console = output()
     full = costs.full_cost(report.feature_names)
-    compared = f", {saved(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
+    compared = f", {compare_cost(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
     least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
-    cost = "costs" if len(report.per_row) == 1 else "cost"
+    rows, cost = format_count(len(report.per_row), "row"), "costs" if len(report.per_row) == 1 else "cost"
     lines = [
-        f"{counted(len(report.per_row), 'row')} {cost} {report.mean:,.6g} {report.unit} per row on average{compared}",
+        f"{rows} {cost} {report.mean:,.6g} {report.unit} per row on average{compared}",
         f"  least {least}, median {median}, most {most}",
     ]
     if report.fixed:
         lines.append(f"  and {report.fixed:,.6g} {report.unit} once for the batch")
     if unused := len(set(costs.names) - set(report.feature_names)):
         verb, features = ("is", "feature") if unused == 1 else ("are", "features")
-        every = counted(len(costs.names), "price")
+        every = format_count(len(costs.names), "price")
         lines.append(f"  {unused:,} of {every} {verb} not used: the model has no such {features}")
     console.print("\n".join(lines), markup=False)
     console.print()

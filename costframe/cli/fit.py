@@ -1,4 +1,4 @@
-"""`costframe fit`: one model into one file."""
+"""`costframe fit`: training of one model, saved to a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from costframe.cli.group import writing_done
+from costframe.cli.group import name_written_files
 from costframe.cli.inputs import check_fit, check_one_of, open_data
 from costframe.cli.options import amount, folds_option, reading_options, target_path, text
 from costframe.cli.outputs import check_file
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
     from costframe.report.terminal import Output
 
 __all__ = ["fit"]
@@ -31,14 +32,14 @@ Examples:
 @click.command(epilog=EXAMPLES, short_help="Fit one algorithm, and save the model.")
 @click.argument("data", type=text)
 @reading_options
-@click.option("--algorithm", required=True, metavar="NAME", type=text, help="As `costframe algorithms` lists them.")
+@click.option("--algorithm", required=True, metavar="NAME", type=text, help="A name from `costframe algorithms`.")
 @click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
-@click.option("--budget", type=amount, metavar="B", help="Search for the best whose mean cost is at most B.")
+@click.option("--budget", type=amount, metavar="B", help="Search for the best model whose mean cost is at most B.")
 @folds_option
 @click.option(
     "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
 )
-@click.option("--output", required=True, metavar="MODEL", type=target_path, help="The file to write the model to.")
+@click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
 def fit(
     data: str,
     costs: str | None,
@@ -56,14 +57,14 @@ def fit(
 ) -> None:
     """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
 
-    The valid rows stop the training. Within the budget, the cheapest is chosen that is within one standard error of the
-    best, by estimates as of `costframe compare`; score and cost are then told for test. The file holds the prices too;
+    The valid rows stop the training. With a budget, the command chooses the cheapest model within one standard error of
+    the best, by the estimates of `costframe compare`, and prints its score and cost on test. The file holds the prices;
     `costframe.load` reads it.
     """
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
-    from costframe.frontier.entrants import check_algorithms
-    from costframe.report.progress import bar
+    from costframe.frontier.checks import check_algorithms
+    from costframe.report.progress import show_progress
     from costframe.report.terminal import output as make_console
 
     check_one_of(tradeoff, budget)
@@ -74,12 +75,12 @@ def fit(
     console = make_console()
     for note in dataset.notes:
         console.print(note, style="dim", markup=False)
-    with bar() as told:
+    with show_progress() as progress:
         tradeoffs = None if tradeoff is None else [tradeoff]
         if tradeoff is not None and folds is None:
-            folds = 0  # nothing is chosen
+            folds = 0  # there is no choice to estimate
         frontier = Frontier.sweep(
-            dataset, [algorithm], tradeoffs, score=score, budget=budget, folds=folds, progress=told
+            dataset, [algorithm], tradeoffs, score=score, budget=budget, folds=folds, progress=progress
         )
     point = frontier.points[0] if budget is None else frontier.within(budget)
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
@@ -89,15 +90,18 @@ def fit(
 def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
-    from costframe.core.wording import counted
-    from costframe.frontier.useful import nothing_useful
+    from costframe.core.wording import format_count
+    from costframe.frontier.choice import describe_useless_budget
     from costframe.report.console import summary
 
-    with writing_done(str(output)):
+    with name_written_files(str(output)):
         console.print(summary("fitted", point, frontier))
-        features, learners = counted(len(dataset.feature_names), "feature"), counted(point.n_learners, "learner")
+        features, learners = (
+            format_count(len(dataset.feature_names), "feature"),
+            format_count(point.n_learners, "learner"),
+        )
         console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
-        if budget is not None and (text := nothing_useful(frontier, point, budget)):
+        if budget is not None and (text := describe_useless_budget(frontier, point, budget)):
             console.print(text, style="bold", markup=False)
         console.print(f"wrote {output}", soft_wrap=True, markup=False)
         console.finish()

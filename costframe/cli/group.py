@@ -1,4 +1,4 @@
-"""How a command ends: 0, or 2 with one line on the error stream, or 130 when interrupted, or 141 without a reader."""
+"""Ends of commands: status 0, 2 with one line on the error stream, 130 for an interrupt, 141 without a reader."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from costframe.cli import INTERRUPTED
-from costframe.cli.told import say, show_traceback
+from costframe.cli.exits import INTERRUPTED
+from costframe.cli.messages import print_error, show_traceback
 from costframe.core.errors import CostframeError
-from costframe.report.streams import let_go
+from costframe.report.streams import abandon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["CostframeGroup", "writing_done"]
+__all__ = ["CostframeGroup", "name_written_files"]
 
 REFUSED, READER_GONE = 2, 141
 
 
 class CostframeGroup(click.Group):
-    """A group of commands whose users' errors are one clear line each."""
+    """A group of commands that reports each error of a user in one line."""
 
     def main(
         self,
@@ -32,27 +32,27 @@ class CostframeGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> NoReturn:
-        """Run a command and end the process, whatever `standalone_mode` says."""
+        """Run a command and end the process, for any `standalone_mode`."""
         del standalone_mode
-        with _ending():
+        with _exit_on_error():
             status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
-        """Read the arguments; end before click does, which knows other ends."""
-        with _ending():
+        """Read the arguments; end the process before click, which has other exit statuses."""
+        with _exit_on_error():
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; end before click does."""
-        with _ending():
+        """Run the command; end the process before click does."""
+        with _exit_on_error():
             return super().invoke(ctx)
 
 
 @contextlib.contextmanager
-def writing_done(written: str) -> Iterator[None]:
-    """Let an interrupt from here on tell what is written already."""
+def name_written_files(written: str) -> Iterator[None]:
+    """Make the message of an interrupt name the files already written."""
     try:
         yield
     except KeyboardInterrupt:
@@ -60,12 +60,12 @@ def writing_done(written: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ending() -> Iterator[None]:
-    """End the process on whatever a user or a machine does, with one line."""
+def _exit_on_error() -> Iterator[None]:
+    """End the process with one line on errors of the user or the machine."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError as error:
-        with _ending():
+        with _exit_on_error():
             click.echo(error.format_message())
             sys.stdout.flush()
         sys.exit(0)
@@ -77,12 +77,12 @@ def _ending() -> Iterator[None]:
     except CostframeError as error:
         show_traceback(error)
         _end(f"error: {error}", REFUSED)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        let_go(sys.stdout)
+    except BrokenPipeError:  # the reader of the output has gone
+        abandon(sys.stdout)
         sys.exit(READER_GONE)
     except OSError as error:
-        let_go(sys.stdout)
-        _end(f"error: {_shown(error)}", REFUSED)
+        abandon(sys.stdout)
+        _end(f"error: {_error_text(error)}", REFUSED)
     except MemoryError:
         _end("error: not enough memory for this table", REFUSED)
     except (click.Abort, KeyboardInterrupt):
@@ -90,10 +90,10 @@ def _ending() -> Iterator[None]:
 
 
 def _end(text: str, status: int) -> NoReturn:
-    say(text)
+    print_error(text)
     sys.exit(status)
 
 
-def _shown(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason

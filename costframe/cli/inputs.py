@@ -1,4 +1,4 @@
-"""What commands are given, and what it stands for."""
+"""Arguments of commands, and the data sets, algorithms and scores they name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_DATA = "breast-cancer"
 
 
 def is_file(data: str) -> bool:
-    """Tell whether DATA is meant as a file, rather than as the name of a data set."""
+    """Return whether DATA is a file rather than the name of a data set."""
     return Path(data).exists() or Path(data).suffix.lower() in {".csv", ".parquet"} or len(Path(data).parts) > 1
 
 
@@ -32,7 +32,7 @@ def open_data(
     categorical: tuple[str, ...],
     seed: int,
 ) -> Dataset:
-    """Return the data set that DATA and its options stand for."""
+    """Return the data set for DATA and its options."""
     from costframe.datasets import load, names, read_table
 
     name = data if data is not None else DEFAULT_DATA
@@ -66,9 +66,9 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
-    """Refuse, before a table is read, an algorithm or score that there is not, or an algorithm without the task."""
+    """Refuse unknown algorithms and scores, and algorithms without the task, before reading a table."""
     from costframe.core.plugins.registry import registry
-    from costframe.frontier.entrants import check_algorithms
+    from costframe.frontier.checks import check_algorithms
     from costframe.training.scoring import score_named
 
     for name in algorithms or ():
@@ -80,6 +80,6 @@ def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | N
 
 
 def check_one_of(tradeoff: float | None, budget: float | None) -> None:
-    """Refuse both or neither."""
+    """Refuse both --tradeoff and --budget, or neither."""
     if (tradeoff is None) == (budget is None):
         raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")

@@ -1,4 +1,4 @@
-"""Kinds of values that options and arguments take, checked before any work."""
+"""Options of several commands, and checks of their values before any work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text(value: str) -> str:
 
 
 def target_path(value: str) -> Path:
-    """Return the path of what is to be written."""
+    """Return the path of a file or directory to write."""
     return Path(text(value))
 
 
@@ -41,39 +41,39 @@ costs_option = click.option(
     "--costs",
     metavar="FILE",
     type=text,
-    help="Prices of features and resources, TOML or JSON. [default: one for every feature]",
+    help="Prices of features and resources, TOML or JSON. [default: price 1 for every feature]",
 )
 
 
 folds_option = click.option(
     "--folds", type=click.IntRange(0), metavar="N",
-    help="Estimate scores on N folds of train and valid, each fit once more for each; 0: on valid alone. [default: 5 "
-    "where valid has fewer than 1,000 rows, else 0]",
+    help="Estimate scores on N folds of train and valid, with a further fit for each; 0 uses valid alone. [default: 5 "
+    "if valid has fewer than 1,000 rows, else 0]",
 )  # fmt: skip
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how DATA is read."""
+    """Add the options for reading DATA."""
     for option in reversed([
         costs_option,
-        click.option("--target", metavar="COL", type=text, help="The column to predict, where DATA is a file."),
+        click.option("--target", metavar="COL", type=text, help="Column to predict, if DATA is a file."),
         click.option(
             "--task",
             type=click.Choice(["classification", "regression", "ranking"]),
-            help="By default told by the target: text, truth values and few whole numbers are classes; a column qid "
-            "makes a ranking; all else is regression.",
+            help="By default chosen by the target: text, truth values and few whole numbers are classes; a column qid "
+            "makes a ranking; everything else is regression.",
         ),
         click.option(
-            "--ignore", metavar="COL", type=text, multiple=True, help="A column to leave out; may be repeated."
+            "--ignore", metavar="COL", type=text, multiple=True, help="Column to leave out; may be repeated."
         ),
         click.option(
             "--categorical", metavar="COL", type=text, multiple=True,
-            help="A feature to split by categories, texts or numbers; may be repeated. Those that a Parquet file "
-            "stores as categories need not be named.",
+            help="Feature to split by categories, texts or numbers; may be repeated. Categories of a Parquet file are "
+            "found without it.",
         ),
         click.option(
             "--seed", type=click.IntRange(0), default=0, show_default=True,
-            help="Splits the rows, unless a column split says train, valid or test.",
+            help="Seed for splitting the rows, unless a column split holds train, valid or test.",
         ),
     ]):  # fmt: skip
         command = option(command)

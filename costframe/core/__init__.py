@@ -1,1 +1,1 @@
-"""What every algorithm shares: prices, learners, stages, predictors, inquiries and exact costs."""
+"""The core that all algorithms share: prices, learners, stages, predictors, inquiries and exact costs."""

@@ -1,4 +1,4 @@
-"""Refuse settings that are no numbers in their range, by name."""
+"""Checks of settings, which refuse a wrong value by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_flag", "check_number", "resolve"]
 def check_number(
     name: str, value: Any, *, low: float = 0.0, strict: bool = False, high: float = np.inf, whole: bool = False
 ) -> Any:
-    """Return the setting if it is a number in its range, or refuse it by name."""
+    """Return a setting that is a number in its range, or refuse it by name."""
     kind = "a whole number" if whole else "a number"
     right = isinstance(value, int | np.integer) if whole else isinstance(value, int | float | np.integer | np.floating)
     above = f"> {low}" if strict else f">= {low}"
@@ -35,12 +35,12 @@ def _is_finite(value: Any) -> bool:
 
 
 def resolve(name: str, value: Any, default: Any, **limits: Any) -> Any:
-    """Return the algorithm's default for None, else the value if it is in its range; limits as for `check_number`."""
+    """Return the default for None, else the value after `check_number`, which takes the `limits`."""
     return default if value is None else check_number(name, value, **limits)
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return the setting if it is true or false, or refuse it by name."""
+    """Return a setting that is True or False, or refuse it by name."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name}: expected True or False, got {value!r}")
     return bool(value)

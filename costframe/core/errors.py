@@ -1,4 +1,4 @@
-"""What costframe raises: one root, one leaf per thing that can be wrong."""
+"""Errors of costframe: one root, and one class for each kind of input."""
 
 __all__ = [
     "AdoptionError",
@@ -16,11 +16,11 @@ __all__ = [
 
 
 class CostframeError(ValueError):
-    """Anything costframe refuses; the text names the thing, what was expected and what came."""
+    """An input that costframe refuses; the text names it, the expected value and the given one."""
 
 
 class CostModelError(CostframeError):
-    """A price table that makes no sense, or does not fit the features at hand."""
+    """An invalid price table, or one that does not fit the features."""
 
 
 class BankError(CostframeError):
@@ -32,19 +32,19 @@ class StageError(CostframeError):
 
 
 class InquiryError(CostframeError):
-    """A step of an inquiry that it did not ask for."""
+    """A call that an inquiry does not expect."""
 
 
 class DataError(CostframeError):
-    """A table of rows that does not fit what reads it."""
+    """A table of rows that does not fit its reader."""
 
 
 class DataTypeError(DataError, TypeError):
-    """A cell of a kind that cannot be a number."""
+    """A cell whose type cannot be a number."""
 
 
 class ParameterError(CostframeError):
-    """A setting with a value that is not allowed, or that would have no effect."""
+    """A setting with a forbidden value, or without effect."""
 
 
 class AdoptionError(CostframeError):
@@ -52,8 +52,8 @@ class AdoptionError(CostframeError):
 
 
 class StorageError(CostframeError):
-    """A saved file that is truncated, altered, newer than this version, or not ours."""
+    """A saved file that is truncated, altered, newer than this version, or not a costframe model."""
 
 
 class PluginError(CostframeError):
-    """A plugin that is broken, clashes with another, or is asked for what it does not have."""
+    """A plugin that is broken, clashes with another, or lacks the requested entry."""

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and only over files."""
+"""Writing of files, whole or not at all, and only over regular files."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _KINDS = {
 
 
 class TargetError(OSError):
-    """What is at the place to write to is no file; `strerror` says what it is, `filename` is the place."""
+    """A path to write to that is not a regular file; `strerror` says what it is, `filename` is the path."""
 
 
 def check_target(path: Path) -> Path:
-    """Return where `path` leads, links followed; nothing or a regular file is there.
+    """Return `path` with links resolved, if it is free or a regular file.
 
     Raises
     ------
     TargetError
-        If a directory, pipe, device, socket, or a link to nothing is there: a rename would take its place.
+        If it is a directory, pipe, device, socket, or a link to nothing, which a rename would replace.
     OSError
-        If that cannot be found out.
+        If the system refuses the query.
     """
-    with _naming(path):
+    with _name_errors(path):
         target = Path(os.path.realpath(path))  # a link stays a link
         try:
             mode = target.stat().st_mode
@@ -54,32 +54,32 @@ def check_target(path: Path) -> Path:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step; until then, and after any interruption, the old file stands.
+    """Replace the file at `path` by `content` in one step; after an interruption, the old file is still there.
 
     Raises
     ------
     OSError
-        If it cannot be written; `filename` is `path`. It is a `TargetError` if no file is there but something else.
+        If it cannot be written; `filename` is `path`. A `TargetError` if `path` is not a regular file.
     """
     write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write several files; none of them takes its place before all are whole on the disk. Errors as above."""
+    """Write several files, and replace the old ones once all are whole on the disk; errors as `write_atomically`."""
     staged: list[tuple[Path, Path, Path]] = []
     try:
         for path, content in contents.items():
             target = check_target(path)
             temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")  # a rename is atomic within a file system
             staged.append((path, target, temporary))
-            with _naming(path):
+            with _name_errors(path):
                 _stage(content, temporary, target)
         for path, target, temporary in staged:
-            with _naming(path):
+            with _name_errors(path):
                 temporary.replace(target)
     except BaseException:
         for _, _, temporary in staged:
-            with contextlib.suppress(OSError):  # the first error is the one to tell
+            with contextlib.suppress(OSError):  # the first error matters
                 temporary.unlink(missing_ok=True)
         raise
 
@@ -94,8 +94,8 @@ def _stage(content: bytes, temporary: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Let errors name `path`, not the file beside it."""
+def _name_errors(path: Path) -> Iterator[None]:
+    """Make errors name `path` instead of the temporary file."""
     try:
         yield
     except OSError as error:

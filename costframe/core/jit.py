@@ -1,8 +1,8 @@
-"""The policy of every compiled kernel, in one place.
+"""The compilation policy of all kernels.
 
 Kernels are serial functions over arrays and scalars that release the interpreter lock; `threads.py` runs several at
-once. They compile on first call, are cached on disk where a directory can be written, and keep IEEE semantics (NaN
-means something here, and sums must not be reordered).
+once. They compile on first call, are cached on disk where a directory can be written, and keep IEEE semantics: NaN
+means a missing value, and sums must keep their order.
 """
 
 from collections.abc import Callable
@@ -22,15 +22,15 @@ def kernel(function: F) -> F:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
     try:
         compiled: F = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba found no directory that it could cache in
+    except RuntimeError:  # numba found no directory for its cache
         compiled = numba.njit(**options)(function)
     return compiled
 
 
 def kernel_using(*modules: ModuleType) -> Callable[[F], F]:
-    """Return the decorator of kernels that call those of other modules: a cached one is compiled again if these change.
+    """Return the decorator of kernels that call kernels of other modules, and compile again if these modules change.
 
-    The cache by itself looks at the file of the kernel alone, which has the others compiled into it.
+    Numba's cache looks at the kernel's own file only, although it compiles the others into the kernel.
     """
     files = [Path(module.__file__).stat() for module in modules if module.__file__]
     stamps = tuple((file.st_mtime, file.st_size) for file in files)
@@ -39,7 +39,7 @@ def kernel_using(*modules: ModuleType) -> Callable[[F], F]:
         compiled = kernel(function)
         cached = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
         if cached is not None:
-            cached._source_stamp = (cached._source_stamp, stamps)  # noqa: SLF001 - numba has no other door
+            cached._source_stamp = (cached._source_stamp, stamps)  # noqa: SLF001 - numba has no public access
         return compiled
 
     return compile_

@@ -1,8 +1,8 @@
 """Threads for kernels that release the interpreter lock.
 
-Python threads rather than numba's parallel loops: its thread pools spin while a neighbour wants the core, abort on
-concurrent entry or after a fork, and compile slowly. Work is cut into parts by the caller in a way that does not depend
-on the number of threads, so results do not either.
+Python threads rather than numba's parallel loops: its thread pools spin while other processes need the core, abort on
+concurrent entry or after a fork, and compile slowly. The caller cuts work into the same parts for any number of
+threads, so results do not depend on that number.
 """
 
 import os
@@ -28,7 +28,7 @@ os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """Turn `n_jobs` (None or negative: as many as this process may use) into a number of threads, at least one."""
+    """Return the number of threads for `n_jobs`; None or a negative number means all cores of this process."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise ParameterError(f"n_jobs: expected a whole number other than 0, or None, got {n_jobs!r}")
     if n_jobs is not None and n_jobs > 0:
@@ -38,9 +38,9 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 
 def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int) -> list[B]:
-    """Apply `function` to every part and return the results in order; the caller's thread takes a share of the work.
+    """Apply `function` to every part and return the results in order; the caller's thread works too.
 
-    An exception in any part is raised after the parts that already run have ended.
+    An exception in one part is raised when all running parts have ended.
     """
     work = list(parts)
     if n_threads <= 1 or len(work) <= 1:
@@ -56,7 +56,7 @@ def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int)
     try:
         drain()
     finally:
-        # A helper that never got a thread has nothing left to do; waiting for it could wait for ourselves.
+        # A helper without a thread has no work left, and waiting for it could be a deadlock.
         started = [helper for helper in helpers if not helper.cancel()]
         errors = [error for error in (helper.exception() for helper in started) if error is not None]
     if errors:
@@ -71,7 +71,7 @@ def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None)
 
 
 def _submit(function: Callable[[], None], size: int, count: int) -> list[Future[None]]:
-    """Call `function` on up to `count` threads of a pool; on none that is busy, which would keep what it refers to."""
+    """Call `function` on at most `count` idle threads of a pool; a queued call would keep its references alive."""
     with _lock:
         if size not in _pools:
             _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="costframe"), Semaphore(size)

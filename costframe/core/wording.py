@@ -1,4 +1,4 @@
-"""How texts for people list and count things."""
+"""Counts and lists of names in texts for people."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["counted", "listed"]
-
-_MOST_LISTED = 4
+__all__ = ["format_count", "quote_names"]
 
 
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a number of things: 1 value, 2 values."""
+def format_count(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: 1 value, 2 values."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names as an error text quotes them, the first few of them."""
+def quote_names(names: Iterable[str], most: int = 4) -> str:
+    """Return at most `most` names as an error text quotes them."""
     every = [repr(name) for name in names]
-    more = len(every) - _MOST_LISTED
-    return ", ".join(every[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Tables of rows with their prices: built-in, from plugins, and from files."""
+"""Data sets: tables of rows with prices, built in, from plugins, and from files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def load(name: str) -> Dataset:
 
 
 def names() -> list[str]:
-    """Return the names of the data sets that are built in or come with plugins, sorted."""
+    """Return the sorted names of the data sets, built in and from plugins."""
     from costframe.core.plugins.registry import registry
 
     return sorted(registry().datasets)
@@ -83,7 +83,7 @@ def _breast_cancer() -> Dataset:
 
 
 def __getattr__(name: str) -> object:
-    if name == "read_table":  # loads pyarrow, which the start of a command need not wait for
+    if name == "read_table":  # it loads pyarrow, too slow for the start of a command
         from costframe.datasets.tables import read_table
 
         return read_table

@@ -10,7 +10,7 @@ from costframe.datasets.dataset import Dataset
 __all__ = ["breast_cancer"]
 
 # Minutes of a pathologist's time to measure a sample's nuclei. The prices are ours, for illustration: reading off a
-# size is quick, tracing concavities is not. Compactness is perimeter^2 / area - 1, so it comes with these two.
+# size is quick, tracing concavities is not. Compactness is perimeter^2 / area - 1, so it needs these two only.
 _MINUTES: dict[str, float | tuple[float, tuple[str, ...]]] = {
     "radius": 2.0,
     "texture": 3.0,
@@ -28,8 +28,8 @@ _MINUTES: dict[str, float | tuple[float, tuple[str, ...]]] = {
 def breast_cancer() -> Dataset:
     """Return 569 samples of breast tissue, malignant or benign, with thirty features of ten cell measurements.
 
-    The table is scikit-learn's copy of the UCI data set. Each measurement is a resource, from which its mean, standard
-    error and worst value follow at no further cost. The prices are illustrative: minutes of a pathologist's time.
+    The table is scikit-learn's copy of the UCI data set. Each measurement is a resource, whose mean, standard error and
+    worst value have no further cost. The prices are illustrative: minutes of a pathologist's time.
     Rows are split by seed 0, 60/20/20.
     """
     from sklearn.datasets import load_breast_cancer
@@ -52,5 +52,5 @@ def _costs(names: tuple[str, ...]) -> CostModel:
 
 
 def _measurement(feature: str) -> str:
-    """Name the measurement that a feature such as "mean radius" or "radius error" is a summary of."""
+    """Return the measurement of a feature such as "mean radius" or "radius error"."""
     return feature.removeprefix("mean ").removeprefix("worst ").removesuffix(" error")

@@ -1,4 +1,4 @@
-"""Synthetic-1 of the paper on adaptive approximation: a border that is simple but for the middle of the plane."""
+"""Synthetic-1 of the paper on adaptive approximation: a border that is simple except in the middle of the plane."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def make_coast(
     shares: Sequence[float] = (0.4, 0.45, 0.15),
     random_state: int | None = 0,
 ) -> Dataset:
-    """Draw the like of Synthetic-1 of Nan and Saligrama (NIPS 2017, section 5): only the middle needs a strong model.
+    """Draw a table like Synthetic-1 of Nan and Saligrama (NIPS 2017, section 5): only the middle needs a strong model.
 
     A winding coast, x = cos(pi y), parts the sea in the west, label -1, from the land in the east, label 1. Three
     strips are uniform in x and in y from -2 to 2: open sea, x from -2 to -1; the coast, x from -1 to 1, where bays
     and headlands lie between each other; inner land, x from 1 to 2. Then each row is moved by .1 along x, away from
-    the border. The features x and y cost 1 each. The paper gives but a picture, and no costs; the figures are ours.
+    the border. The features x and y cost 1 each. The paper has a picture only; the numbers and costs are ours.
 
     At the default shares an RBF-SVM (C = 10) is right for more than 99 % of the rows, logistic regression for 88 %.
-    Beyond the coast, |x| > 1.1, the sign of x is the label. So these keep the accuracy of the SVM, from x alone
-    wherever they do not ask it:
+    Beyond the coast, |x| > 1.1, the sign of x is the label. So these gates keep the accuracy of the SVM, and answer
+    from x alone where they do not use it:
 
     - A gate that sends it the coast, 45 % of the rows, pays 1.45 on average.
     - A linear gate, which sends it all but the open sea, 60 % of the rows, pays 1.6.
@@ -48,13 +48,13 @@ def make_coast(
     Parameters
     ----------
     n_rows : int
-        Rows to train on; at least one, as in the other parts.
+        Training rows; at least one, as in the other parts.
     n_valid, n_test : int, optional
-        Rows of the other parts; None takes as many as there are to train on. No part depends on the size of another.
+        Rows of the other parts; None means `n_rows`. No part depends on the size of another.
     shares : sequence of float (3,)
         Probability that a row is of the sea, the coast, the land; positive, summing to one.
     random_state : int or None
-        The same seed gives the same bytes; None draws other rows each time.
+        Equal seeds give equal bytes; None draws other rows each time.
 
     Returns
     -------
@@ -64,9 +64,9 @@ def make_coast(
     Raises
     ------
     ParameterError
-        If a number of rows, the shares or the seed is none.
+        If a number of rows, the shares or the seed are invalid.
     DataError
-        If so few rows were drawn to train on that a class has none there.
+        If a class has no training row.
     """
     chances = check_shares(shares, 3, _EXPECTED)
 

@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files, read whole and checked one by one."""
+"""Reading of CSV and Parquet files, and checks of their columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError
-from costframe.core.wording import counted
+from costframe.core.wording import format_count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,18 +19,18 @@ __all__ = [
     "as_categories",
     "as_numbers",
     "as_target",
-    "decoded",
+    "decode_column",
     "is_categorical",
     "missing_values",
     "read_columns",
     "text_values",
 ]
 
-_BEGIN = 4096  # bytes of a file that tell its encoding
+_BEGIN = 4096  # bytes of a file that show its encoding
 
 
 def read_columns(file: Path) -> dict[str, Any]:
-    """Read a .csv or .parquet file into columns by name, in order; whatever goes wrong is one line that names the file.
+    """Read a .csv or .parquet file into columns by name, in order; every error is one line that names the file.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def read_columns(file: Path) -> dict[str, Any]:
     if file.is_dir():
         raise DataError(f"{file}: expected a file, got a directory")
     table = _read_with_pyarrow(file, suffix)
-    # An index that pandas wrote beside the columns is none of them.
+    # An index that pandas wrote is not a column.
     names = [name for name in _names(table, file) if not re.fullmatch(r"__index_level_\d+__", name)]
     for place, name in enumerate(names):
         if not name.strip():
@@ -61,7 +61,7 @@ def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
 
 
 def is_categorical(column: Any) -> bool:
-    """Whether a column is stored as categories: of a dictionary type."""
+    """Return whether a column is stored as categories, in a dictionary type."""
     import pyarrow as pa
 
     return bool(pa.types.is_dictionary(column.type))
@@ -72,12 +72,12 @@ def as_categories(
 ) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     """Return a feature's categories as numbers, float64, missing ones as NaN, and their labels.
 
-    Texts become their positions among `labels`, by default their own in alphabetical order; a text that is none of
-    these is missing. Numbers stay what they are, and have no labels.
+    Texts become their positions among `labels`, by default their own in alphabetical order; an unknown text is
+    missing. Numbers are unchanged, and have no labels.
     """
     import pyarrow as pa
 
-    column = decoded(column, f"column {name!r}")
+    column = decode_column(column, f"column {name!r}")
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         if labels is not None:
             raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {_kind(column.type)}")
@@ -89,11 +89,11 @@ def as_categories(
 
 
 def as_target(column: Any, name: str) -> NDArray[Any]:
-    """Return the target column: numbers as int64 or float64, booleans and texts as they are; none may be missing."""
+    """Return the target column: numbers as int64 or float64, booleans and texts unchanged; refuse missing values."""
     import pyarrow as pa
 
     where = f"target {name!r}"
-    column = decoded(column, where)
+    column = decode_column(column, where)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return _texts(column, where)
     if pa.types.is_boolean(column.type):
@@ -107,12 +107,12 @@ def as_target(column: Any, name: str) -> NDArray[Any]:
 
 
 def text_values(column: Any, name: str) -> NDArray[Any]:
-    """Return a column of texts, none missing, as str."""
-    return _texts(decoded(column, f"column {name!r}"), f"column {name!r}")
+    """Return a column of texts as str; refuse missing values."""
+    return _texts(decode_column(column, f"column {name!r}"), f"column {name!r}")
 
 
-def decoded(column: Any, where: str) -> Any:
-    """Return a column with its categories as their values, and bytes as the texts that they are in UTF-8."""
+def decode_column(column: Any, where: str) -> Any:
+    """Return a column with its categories as values, and its bytes as texts in UTF-8."""
     import pyarrow as pa
 
     kind = column.type
@@ -127,14 +127,14 @@ def decoded(column: Any, where: str) -> Any:
 
 
 def missing_values(count: int) -> str:
-    """Say how many values are missing."""
-    return f"{counted(count, 'value')} {'is' if count == 1 else 'are'} missing"
+    """Return a text with the number of missing values."""
+    return f"{format_count(count, 'value')} {'is' if count == 1 else 'are'} missing"
 
 
 def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
     import pyarrow as pa
 
-    column = decoded(column, where)
+    column = decode_column(column, where)
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
@@ -156,7 +156,7 @@ def _read_with_pyarrow(file: Path, suffix: str) -> Any:
     from pyarrow import csv, parquet
 
     try:
-        with file.open("rb") as opened:  # whose error is plainer
+        with file.open("rb") as opened:  # Python's error is clearer
             begin = opened.read(_BEGIN)
         if suffix == ".parquet":
             return parquet.ParquetFile(file).read()
@@ -172,12 +172,12 @@ def _read_with_pyarrow(file: Path, suffix: str) -> Any:
         reason = error.strerror or "not a whole Parquet file"
         raise DataError(f"{file}: cannot be read: {reason}") from error
     except (pa.ArrowException, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise DataError(f"{file}: cannot be read: {said:.200}") from error
+        reason = " ".join(str(error).split())
+        raise DataError(f"{file}: cannot be read: {reason:.200}") from error
 
 
 def _refuse_wide(begin: bytes, file: Path) -> None:
-    """Refuse encodings of two or four bytes a letter: they begin with a mark, or have zeros among the letters."""
+    """Refuse encodings of two or four bytes a letter, which begin with a mark or have zeros between letters."""
     if begin.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in begin:
         raise DataError(f"{file}: expected text in UTF-8, got UTF-16 or what is no text")
 
@@ -195,7 +195,7 @@ def _refuse_missing(count: int, where: str) -> None:
 
 
 def _kind(kind: Any) -> str:
-    """Name a type of column as a person would."""
+    """Return a plain name for the type of a column."""
     import pyarrow as pa
 
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -208,7 +208,7 @@ def _kind(kind: Any) -> str:
 
 
 def _example(column: Any) -> str:
-    """Show the first value, of texts the first that is no number, as it is written."""
+    """Return the first value as text, of a column of texts the first one that is not a number."""
     values = [value for value in column.to_pylist() if value is not None]
     if not values:
         return "a missing value"

@@ -1,4 +1,4 @@
-"""A table of rows with a target, prices, and a split into train, valid and test."""
+"""Data sets: tables with a target, prices, and a split into train, valid and test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from costframe.core.errors import CostModelError, DataError
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
-from costframe.core.wording import listed
+from costframe.core.wording import quote_names
 from costframe.datasets.splits import PARTS, split_rows
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["TASKS", "Dataset", "Rows", "ordered", "source_of"]
+__all__ = ["TASKS", "Dataset", "Rows", "order_prices", "source_of"]
 
 TASKS = ("classification", "regression", "ranking")
 
@@ -47,7 +47,7 @@ class Rows:
 
 @frozen(eq=False)
 class Dataset:
-    """A table of n rows and d features, with what the features cost.
+    """A table of n rows and d features, with the prices of the features.
 
     Attributes
     ----------
@@ -58,26 +58,25 @@ class Dataset:
         Class labels, values, or grades of relevance.
     feature_names : tuple of str (d,)
     costs : CostModel
-        A price for each feature and no others, in the order of the columns.
+        Prices of exactly the features, in the order of the columns.
     task : {"classification", "regression", "ranking"}
     split : str (n,)
         "train", "valid" or "test" for each row; each has rows, and train has every class.
     qid : int64 (n,) or None
         The query of each row, ascending; for rankings.
     classes : tuple
-        The class labels in ascending order; empty for other tasks.
+        Class labels in ascending order; empty for other tasks.
     categorical : mapping of str to tuple of str or None
-        The features whose values are categories, each with the labels that the numbers in X stand for, None where these
-        are the categories themselves.
+        Categorical features, each with the labels of the numbers in X, or None if the numbers are the categories.
     notes : tuple of str
-        What was inferred or chosen by costframe, for a person to read.
+        Texts about the choices that costframe made.
     perfect_cost : float or None
-        The least expected cost per row of a model that never errs, in the cost model's unit, where theory tells it.
+        Least expected cost per row of a model without errors, in the cost model's unit, if theory gives it.
 
     Raises
     ------
     DataError
-        If the parts do not fit together; prices that do not fit the features are a `CostModelError`.
+        If the parts do not fit together; a `CostModelError` if the prices do not fit the features.
     """
 
     name: str
@@ -105,7 +104,7 @@ class Dataset:
         if self.costs.names != self.feature_names:
             raise CostModelError(f"prices {self.costs.names} are not those of the columns, in their order")
         if unknown := [name for name in self.categorical if name not in self.feature_names]:
-            raise DataError(f"categorical: {unknown[0]!r} is no column; these are {listed(self.feature_names)}")
+            raise DataError(f"categorical: {unknown[0]!r} is no column; these are {quote_names(self.feature_names)}")
         self._check_parts()
 
     @classmethod
@@ -125,25 +124,26 @@ class Dataset:
         notes: Sequence[str] = (),
         perfect_cost: float | None = None,
     ) -> Dataset:
-        """Make a data set of arrays.
+        """Make a data set from arrays.
 
         Parameters
         ----------
         X : array-like (n, d)
         y : array-like (n,)
-        costs : CostModel, or what makes one
+        costs : CostModel, or anything `CostModel.of` accepts
             None prices every feature at one.
         feature_names : sequence of str (d,), optional
             x0, x1, ... by default.
         split : array-like of str (n,), optional
-            "train", "valid" and "test"; by default rows are split 60/20/20 by seed: classes evenly, queries whole.
+            "train", "valid" and "test"; by default a split 60/20/20 by seed, with equal shares of classes and whole
+            queries.
         qid : array-like (n,), optional
-            The query of each row, of any type; rankings need it. Rows are put in the order of the queries.
+            Query of each row, of any type; rankings need it. Rows are sorted by query.
         task : {"classification", "regression", "ranking"}
         name : str
         seed : int
         categorical : mapping of str to tuple of str or None, optional
-            Features whose values are categories, with their labels; none by default.
+            Categorical features, with their labels; empty by default.
         notes : sequence of str
         perfect_cost : float, optional
         """
@@ -151,15 +151,15 @@ class Dataset:
         names = tuple(feature_names if feature_names is not None else (f"x{i}" for i in range(rows.shape[1])))
         queries = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
         if split is None:
-            parts, said = split_rows(labels if task == "classification" else None, queries, len(labels), seed)
+            parts, remarks = split_rows(labels if task == "classification" else None, queries, len(labels), seed)
         else:
-            parts, said = np.asarray(split, np.str_), []
+            parts, remarks = np.asarray(split, np.str_), []
         if queries is not None and len(queries) == len(labels):
             order = np.argsort(queries, kind="stable")
             rows, labels, parts, queries = rows[order], labels[order], parts[order], queries[order]
         classes = tuple(np.unique(labels).tolist()) if task == "classification" else ()
-        model = ordered(CostModel.of(costs, names), names)
-        said = [*notes, *said]
+        model = order_prices(CostModel.of(costs, names), names)
+        remarks = [*notes, *remarks]
         return cls(
             name,
             rows,
@@ -171,7 +171,7 @@ class Dataset:
             queries,
             classes,
             categorical or {},
-            tuple(said),
+            tuple(remarks),
             perfect_cost,
         )
 
@@ -183,19 +183,19 @@ class Dataset:
         return Rows(self.X[chosen], self.y[chosen], None if self.qid is None else self.qid[chosen])
 
     def with_costs(self, costs: object) -> Dataset:
-        """Return the same rows with other prices, those of exactly the same features; the perfect cost is forgotten."""
+        """Return the same rows with other prices of exactly the same features, without the perfect cost."""
         prices = CostModel.of(costs, self.feature_names)
         given = source_of(costs, "the prices given")
-        model = ordered(prices, self.feature_names, table=self.name, source=given)
+        model = order_prices(prices, self.feature_names, table=self.name, source=given)
         return evolve(self, costs=model, perfect_cost=None)
 
     @property
     def full_cost(self) -> float:
-        """What one row pays that acquires every feature, in the cost model's unit."""
+        """Price of all features for one row, in the cost model's unit."""
         return self.costs.full_cost(self.feature_names)
 
     def codes(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Return what scores compare predictions with: int64 positions of labels in `classes`, or the values."""
+        """Return the labels for scores: int64 positions in `classes`, or the values of other tasks."""
         if self.task != "classification":
             return np.asarray(y, np.float64)
         return np.searchsorted(np.asarray(self.classes), y).astype(np.int64)
@@ -214,7 +214,7 @@ class Dataset:
             raise DataError(f"class {min(absent)!r} has no row in 'train'")
 
 
-def ordered(
+def order_prices(
     costs: CostModel,
     names: Sequence[str],
     *,
@@ -229,27 +229,27 @@ def ordered(
     costs : CostModel
     names : sequence of str
     table, source : str
-        What an error text calls the table and the prices: their files, where they have any.
+        Names of the table and the prices in error texts: their files, if they have any.
     others : mapping of str to str, optional
-        Columns that are no features, and what they are.
+        Columns that are not features, with a text for each.
     """
     unpriced = [name for name in names if name not in set(costs.names)]
     absent = [name for name in costs.names if name not in set(names)]
     if unpriced or absent:
-        said = [
+        parts = [
             f"columns without a price: {_side(unpriced, absent)}",
             f"prices without a column: {_side(absent, unpriced)}",
         ]
-        said += [f"{name!r} is {what}" for name, what in (others or {}).items() if name in absent]
-        raise CostModelError(f"{table} and {source} do not fit: {'; '.join(said)}")
+        parts += [f"{name!r} is {what}" for name, what in (others or {}).items() if name in absent]
+        raise CostModelError(f"{table} and {source} do not fit: {'; '.join(parts)}")
     price = {feature.name: feature for feature in costs.features}
     return evolve(costs, features=tuple(price[name] for name in names))
 
 
 def source_of(costs: object, otherwise: str) -> str:
-    """Return what to call prices: the file they come from, if any."""
+    """Return a name for prices: their file, if they have one."""
     return os.fsdecode(costs) if isinstance(costs, str | os.PathLike) else otherwise
 
 
 def _side(lone: Sequence[str], other: Sequence[str]) -> str:
-    return f"{listed(lone)}{suggestion(lone[0], other)}" if lone else "none"
+    return f"{quote_names(lone)}{suggestion(lone[0], other)}" if lone else "none"

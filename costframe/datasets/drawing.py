@@ -1,4 +1,4 @@
-"""What synthetic data sets share: arguments checked, and parts drawn each from a seed of its own."""
+"""Shared parts of synthetic data sets: checks of arguments, and parts drawn from separate seeds."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ def draw_parts(
     *,
     perfect_cost: float | None = None,
 ) -> Dataset:
-    """Draw train, valid and test, none of which depends on the size of another.
+    """Draw train, valid and test; no part depends on the size of another.
 
     Parameters
     ----------
     draw : callable
         (n, rng) -> X (n, d), y (n,).
     prices : mapping of str to float
-        The d features in the order of X's columns.
+        Prices of the d features, in the order of X's columns.
     sizes : tuple of int or None
-        n_rows, n_valid and n_test, as they were given; None is n_rows.
+        n_rows, n_valid and n_test; None means n_rows.
     random_state : int or None
         None draws other rows each time.
     task, name : str
-        Of the data set.
+        Task and name of the data set.
     perfect_cost : float, optional
-        Of the data set, where it is known.
+        Perfect cost of the data set, if it is known.
 
     Raises
     ------
     ParameterError
-        If a number of rows or the seed is none.
+        If a number of rows or the seed is invalid.
     """
     given = dict(zip(("n_rows", "n_valid", "n_test"), sizes, strict=True))
     counts = [int(check_number(part, sizes[0] if n is None else n, low=1, whole=True)) for part, n in given.items()]
@@ -71,7 +71,7 @@ def draw_parts(
 
 
 def check_numbers(name: str, given: Any, n: int, expected: str) -> NDArray[np.float64]:
-    """Return n finite numbers; ParameterError says what was expected in place of anything else."""
+    """Return n finite numbers; refuse any other value with a ParameterError that names the `expected` one."""
     try:
         values = np.array(given, np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Synthetic-2 of the paper on adaptive approximation: half of the rows need but one of two features."""
+"""Synthetic-2 of the paper on adaptive approximation: half of the rows need only one of two features."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def make_islands(
     """Draw Synthetic-2 of Nan and Saligrama (NIPS 2017, section 5): four clusters in the plane, two classes.
 
     Clusters 1 to 4 are normal around (0, 1.9), (1, 1.9), (1, .9) and (1, 0), with standard deviation .1 in both
-    features, x and y, which cost 1 each; their labels are -1, 1, -1, 1. The figures are ours, the paper gives but a
-    picture.
+    features, x and y, which cost 1 each; their labels are -1, 1, -1, 1. The numbers are ours; the paper has a picture
+    only.
 
     With shares p1 to p4, each of these errs (almost) never:
 
     - A model that reads both features pays 2.
-    - A gate on y that sends clusters 1 and 2 to it, and answers clusters 3 and 4 by y alone, pays 1 + p1 + p2: the
-      best, 1.5 at equal shares.
+    - A gate on y that sends clusters 1 and 2 to that model, and answers clusters 3 and 4 by y alone, pays 1 + p1 + p2:
+      the best, 1.5 at equal shares.
     - A gate on x, the feature that l1-regularized logistic regression chooses when clusters 1 and 2 have more rows,
       answers cluster 1 alone by x and pays 2 - p1: 1.75 at equal shares.
 
     Parameters
     ----------
     n_rows : int
-        Rows to train on; at least one, as in the other parts.
+        Training rows; at least one, as in the other parts.
     n_valid, n_test : int, optional
-        Rows of the other parts; None takes as many as there are to train on. No part depends on the size of another.
+        Rows of the other parts; None means `n_rows`. No part depends on the size of another.
     shares : sequence of float (4,)
         Probability that a row is of cluster 1, 2, 3, 4; positive, summing to one.
     random_state : int or None
-        The same seed gives the same bytes; None draws other rows each time.
+        Equal seeds give equal bytes; None draws other rows each time.
 
     Returns
     -------
@@ -64,9 +64,9 @@ def make_islands(
     Raises
     ------
     ParameterError
-        If a number of rows, the shares or the seed is none.
+        If a number of rows, the shares or the seed are invalid.
     DataError
-        If so few rows were drawn to train on that a class has none there.
+        If a class has no training row.
     """
     chances = check_shares(shares, 4, _EXPECTED)
 

@@ -1,4 +1,4 @@
-"""Rows where single features tell nothing and two together tell all: a trap for methods that look one step ahead."""
+"""Rows whose label needs two features together: a trap for methods that look one step ahead."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def make_parity(
     n_noise: int = 6,
     random_state: int | None = 0,
 ) -> Dataset:
-    """Draw a classification where the label is the exclusive or of two signs, among cheaper signs that are noise.
+    """Draw a classification whose label is the exclusive or of two signs, among cheaper signs that are noise.
 
     All features are -1 or 1 with probability 1/2, independent of each other. The label is 1 where sign_a and sign_b
     differ, else 0. The feature sign_a costs 2, sign_b costs 3, and each of noise_0, noise_1, ... costs 1.
 
-    A set of features that lacks sign_a or sign_b says nothing about the label; both together give it exactly. So
-    a perfect model pays 5 per row (`perfect_cost`), and any model that pays less than that for a row guesses it.
+    A set of features without sign_a or sign_b is independent of the label; both together give it exactly. So a perfect
+    model pays 5 per row (`perfect_cost`), and a model that pays less for a row guesses its label.
 
     Parameters
     ----------
     n_rows : int
-        Rows to train on; at least one, as in the other parts.
+        Training rows; at least one, as in the other parts.
     n_valid, n_test : int, optional
-        Rows of the other parts; None takes as many as there are to train on. No part depends on the size of another.
+        Rows of the other parts; None means `n_rows`. No part depends on the size of another.
     n_noise : int
-        Noise features, none or more.
+        Number of noise features, zero or more.
     random_state : int or None
-        The same seed gives the same bytes; None draws other rows each time.
+        Equal seeds give equal bytes; None draws other rows each time.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def make_parity(
     ParameterError
         If a number of rows or features, or the seed, is not a whole number in its range.
     DataError
-        If so few rows were drawn to train on that a class has none there.
+        If a class has no training row.
     """
     n_features = len(_PRICES) + int(check_number("n_noise", n_noise, low=0, whole=True))
     prices = _PRICES | {f"noise_{i}": _NOISE_PRICE for i in range(n_features - len(_PRICES))}

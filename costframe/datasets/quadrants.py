@@ -1,4 +1,4 @@
-"""Synthetic rows of the paper on trees of classifiers: two cheap signs tell which expensive feature is the label."""
+"""Synthetic rows of the paper on trees of classifiers: two cheap signs select the expensive feature with the label."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def make_quadrants(
     y_pm, y_mp and y_mm cost 10 each; the first letter is the sign of x, the second that of z, p for plus and m for
     minus. Each is drawn from the normal distribution of its quadrant's mean and variance 1, in all rows, and the label
     is that of the row's own quadrant. So both signs and one expensive feature give the label exactly; the other three
-    say nothing about it.
+    are independent of it.
 
     Parameters
     ----------
     n_rows : int
-        Rows to train on; at least one, as in the other parts.
+        Training rows; at least one, as in the other parts.
     n_valid, n_test : int, optional
-        Rows of the other parts; None takes as many as there are to train on. No part depends on the size of another.
+        Rows of the other parts; None means `n_rows`. No part depends on the size of another.
     means : sequence of float (4,)
         Mean label of the quadrants pp, pm, mp, mm.
     random_state : int or None
-        The same seed gives the same bytes; None draws other rows each time.
+        Equal seeds give equal bytes; None draws other rows each time.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def make_quadrants(
     Raises
     ------
     ParameterError
-        If a number of rows, a mean or the seed is none.
+        If a number of rows, a mean or the seed is invalid.
     """
     centers = check_numbers("means", means, 4, "four finite numbers, for the quadrants pp, pm, mp, mm")
 

@@ -1,4 +1,4 @@
-"""Rows where a cheap feature tells which dear block matters: a trap for methods that look one step ahead."""
+"""Rows with a cheap feature that selects an expensive block: a trap for methods that look one step ahead."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ def make_selector(
     block_size: int = 1,
     random_state: int | None = 0,
 ) -> Dataset:
-    """Draw a classification where a cheap feature that says nothing about the label tells where the label stands.
+    """Draw a classification with a cheap feature, independent of the label, that selects the block with the label.
 
     The feature selector is the number of a block, 0 to len(prices) - 1, each with the same probability; it costs 1.
     Block b has the features block{b}_0, block{b}_1, ... They are -1 or 1 with probability 1/2, independent of each
     other and of the selector, and each costs prices[b]. The label is the number whose binary digits, the lowest first,
-    are the features of the selected block, where -1 stands for 0; so it is 0 or 1 for blocks of one feature.
+    are the features of the selected block, with -1 for 0; so it is 0 or 1 for blocks of one feature.
 
-    The selector alone says nothing about the label, and a block that may not be the selected one says little. But the
-    selector and its block give it exactly, so a perfect model pays 1 + block_size * mean(prices) per row
+    The selector alone is independent of the label, and a block that may not be the selected one says little about it.
+    But the selector and its block give the label exactly, so a perfect model pays 1 + block_size * mean(prices) per row
     (`perfect_cost`): 11 of 41 by default, 19.75 of 76 at the prices 5, 10, 20, 40 (data set `selector-unequal`).
     It is akin to CUBE-NM of AFABench (arXiv 2508.14734), without noise; `make_quadrants` is a regression of this kind.
 
     Parameters
     ----------
     n_rows : int
-        Rows to train on; at least one, as in the other parts.
+        Training rows; at least one, as in the other parts.
     n_valid, n_test : int, optional
-        Rows of the other parts; None takes as many as there are to train on. No part depends on the size of another.
+        Rows of the other parts; None means `n_rows`. No part depends on the size of another.
     prices : sequence of float (blocks,)
-        What each feature of a block costs, for two or more blocks; not less than the selector.
+        Price of each feature of a block, for two or more blocks; at least the selector's.
     block_size : int
         Features of a block, 1 to 8; there are 2**block_size classes.
     random_state : int or None
-        The same seed gives the same bytes; None draws other rows each time.
+        Equal seeds give equal bytes; None draws other rows each time.
 
     Returns
     -------
@@ -65,9 +65,9 @@ def make_selector(
     Raises
     ------
     ParameterError
-        If a number of rows or features, the prices or the seed are not what is expected.
+        If a number of rows or features, the prices or the seed are invalid.
     DataError
-        If so few rows were drawn to train on that a class has none there.
+        If a class has no training row.
     """
     by_block = _check_prices(prices)
     size = int(check_number("block_size", block_size, low=1, high=8, whole=True))

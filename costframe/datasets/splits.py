@@ -1,4 +1,4 @@
-"""Which rows train, which choose, and which test: by seed, classes evenly, queries whole."""
+"""Splits of rows into train, valid and test: by seed, with equal shares of classes and whole queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["PARTS", "obey_split", "split_rows"]
 
 PARTS = ("train", "valid", "test")
 
-# Dealt out in turn to the shuffled rows of each class: 60/20/20, and a class's first row always trains.
+# Parts of the shuffled rows of each class, in turn: 60/20/20, and a class's first row is in train.
 _TURNS = np.array(["train", "valid", "train", "test", "train"])
 
 
@@ -27,7 +27,7 @@ def split_rows(
     Parameters
     ----------
     classes : (n,) or None
-        Labels whose shares shall be the same in each part.
+        Labels, with equal shares in each part.
     queries : int64 (n,) or None
         Rows of one query stay together.
     n : int
@@ -37,18 +37,18 @@ def split_rows(
     -------
     split : str (n,)
     notes : list of str
-        What was done, for a person to read.
+        Texts about the split.
     """
     rng = np.random.default_rng(seed)
     if queries is not None:
-        return _deal(None, int(queries.max(initial=-1)) + 1, rng)[queries], [_said("queries", seed)]
-    return _deal(classes, n, rng), [_said("rows" if classes is None else "the rows of each class", seed)]
+        return _deal(None, int(queries.max(initial=-1)) + 1, rng)[queries], [_note("queries", seed)]
+    return _deal(classes, n, rng), [_note("rows" if classes is None else "the rows of each class", seed)]
 
 
 def obey_split(
     split: NDArray[np.str_], classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, seed: int
 ) -> tuple[NDArray[np.str_], list[str]]:
-    """Check a split that came with the rows, str (n,); a missing valid or test is dealt from train by seed."""
+    """Check a given split, str (n,); take a missing valid or test part from train by seed."""
     unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
     if unknown:
         raise DataError(f"column 'split': expected {', '.join(PARTS)}, got {unknown[0]!r}")
@@ -83,7 +83,7 @@ def _take_from_train(
 
 
 def _deal(classes: NDArray[Any] | None, n: int, rng: np.random.Generator, turns: NDArray[np.str_] = _TURNS) -> Any:
-    """Deal parts to n things in turn, in random order, beginning anew with each class: str (n,)."""
+    """Deal parts to n items in turn, in random order, class by class: str (n,)."""
     order = rng.permutation(n)
     codes = np.zeros(n, np.int64) if classes is None else np.unique(classes, return_inverse=True)[1]
     order = order[np.argsort(codes[order], kind="stable")]
@@ -93,5 +93,5 @@ def _deal(classes: NDArray[Any] | None, n: int, rng: np.random.Generator, turns:
     return split
 
 
-def _said(what: str, seed: int) -> str:
+def _note(what: str, seed: int) -> str:
     return f"no split column: {what} are split 60/20/20 into train, valid and test by seed {seed}"

@@ -1,4 +1,4 @@
-"""CSV and Parquet files as data sets."""
+"""Reading of CSV and Parquet files as data sets."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from attrs import frozen
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
-from costframe.core.wording import counted, listed
+from costframe.core.wording import format_count, quote_names
 from costframe.datasets.columns import (
     as_categories,
     as_numbers,
     as_target,
-    decoded,
+    decode_column,
     is_categorical,
     missing_values,
     read_columns,
     text_values,
 )
-from costframe.datasets.dataset import TASKS, Dataset, ordered, source_of
+from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
 from costframe.datasets.splits import obey_split
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ def read_table(
     categorical: Iterable[str] = (),
     seed: int = 0,
 ) -> Dataset:
-    """Read a CSV or Parquet file.
+    """Read a CSV or Parquet file as a data set.
 
     Parameters
     ----------
     path : str or path
-        Ends in .csv or .parquet. Every column is a feature, but for the target, ``split`` (train, valid or test) and
+        Ends in .csv or .parquet. Every column is a feature, except the target, ``split`` (train, valid or test) and
         ``qid`` (the query of a row: the table is a ranking).
     target : str
         The column to predict; no value may be missing.
-    costs : CostModel, or what makes one
-        A price for each feature, and no others; None prices every feature at one.
+    costs : CostModel, or anything `CostModel.of` accepts
+        Prices of exactly the features; None prices every feature at one.
     task : {"classification", "regression", "ranking"}, optional
         By default: ranking with a ``qid`` column, else classification if the target is text, true or false, or at most
         20 different whole numbers, else regression.
@@ -69,12 +69,12 @@ def read_table(
     categorical : iterable of str
         Features to split by categories, texts or numbers, beside those that a Parquet file stores as categories.
     seed : int
-        For what the file does not split itself.
+        Seed of the split, if the file has no column for it.
 
     Raises
     ------
     DataError
-        If the file cannot be read or its columns make no data set; the text names the file and the column.
+        If the file cannot be read or its columns do not form a data set; the text names the file and the column.
     CostModelError
         If a feature has no price, or a priced feature is not in the file; the text names both files.
     """
@@ -82,13 +82,13 @@ def read_table(
     prices = CostModel.load(costs) if isinstance(costs, str | os.PathLike) else costs
     how = _Reading(file.name, target, task, tuple(ignore), tuple(categorical), seed)
     table = read_columns(file)
-    with _about(file):
+    with _name_file(file):
         features = _features(table, how)
         model = CostModel.of(prices, features)
     others = {target: "the target"} | dict.fromkeys(how.ignore, "ignored")
-    model = ordered(model, features, table=str(file), source=source_of(costs, "its prices"), others=others)
+    model = order_prices(model, features, table=str(file), source=source_of(costs, "its prices"), others=others)
     notes = [] if costs is not None else ["no prices given: every feature costs one unit"]
-    with _about(file):
+    with _name_file(file):
         return _dataset(table, how, model, notes)
 
 
@@ -108,10 +108,12 @@ def read_rows(
     table = read_columns(file)
     missing = [name for name in feature_names if name not in table]
     if missing:
-        raise DataError(f"{file}: no column {listed(missing)}, which {reader} reads; the table has {listed(table)}")
+        raise DataError(
+            f"{file}: no column {quote_names(missing)}, which {reader} reads; the table has {quote_names(table)}"
+        )
     if part is not None and SPLIT not in table:
         raise DataError(f"{file}: no column {SPLIT!r} to find the part {part!r} in")
-    with _about(file):
+    with _name_file(file):
         known = categories or {}
         rows = np.column_stack([
             as_categories(table[name], name, known[name])[0] if name in known else as_numbers(table[name], name)
@@ -124,8 +126,8 @@ def read_rows(
 
 
 @contextlib.contextmanager
-def _about(file: Path) -> Iterator[None]:
-    """Let errors name the file."""
+def _name_file(file: Path) -> Iterator[None]:
+    """Add the file's name to errors."""
     try:
         yield
     except (CostModelError, DataError) as error:
@@ -134,7 +136,7 @@ def _about(file: Path) -> Iterator[None]:
 
 @frozen
 class _Reading:
-    """How a table is to be read; see `read_table`."""
+    """Settings for reading a table; see `read_table`."""
 
     name: str
     target: str
@@ -149,16 +151,16 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
     qid = _queries(table) if QID in table and QID not in how.ignore else None
     y = as_target(table[how.target], how.target)
     task, reason = _task(y, how, qid)
-    y = _as_task_wants(y, task, how.target, qid)
+    y = _convert_target(y, task, how.target, qid)
     notes = notes + reason
     classes, queries = (y if task == "classification" else None), (qid if task == "ranking" else None)
     split = None
     if SPLIT in table and SPLIT not in how.ignore:
-        split, said = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
-        notes = notes + said
+        split, remarks = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
+        notes = notes + remarks
     X, categorical = _values(table, features, how)
     if categorical:
-        notes = [*notes, f"split by categories: {listed(categorical)}"]
+        notes = [*notes, f"split by categories: {quote_names(categorical)}"]
     return Dataset.from_arrays(
         X,
         y,
@@ -177,7 +179,7 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
 def _values(
     table: dict[str, Any], features: tuple[str, ...], how: _Reading
 ) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...] | None]]:
-    """Return float64 (n, d), and the labels of the features that are split by categories."""
+    """Return the features, float64 (n, d), and the labels of the categorical ones."""
     columns: list[NDArray[np.float64]] = []
     categorical: dict[str, tuple[str, ...] | None] = {}
     for name in features:
@@ -193,7 +195,7 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
     for name in (how.target, *how.ignore, *how.categorical):
         if name not in table:
             what = "target column" if name == how.target else "column"
-            raise DataError(f"no {what} {name!r}{suggestion(name, table)}; the columns are {listed(table)}")
+            raise DataError(f"no {what} {name!r}{suggestion(name, table)}; the columns are {quote_names(table)}")
     if how.target in {SPLIT, QID}:
         raise DataError(f"the column {how.target!r} has a meaning of its own and cannot be the target")
     if how.target in how.ignore:
@@ -207,15 +209,15 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
 
 
 def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
-    """Return a number for the query of each row: int64 (n,)."""
+    """Return the number of each row's query: int64 (n,)."""
     if table[QID].null_count:
         raise DataError(f"column {QID!r}: {missing_values(table[QID].null_count)}")
-    values = np.asarray(decoded(table[QID], f"column {QID!r}").to_numpy(zero_copy_only=False))
+    values = np.asarray(decode_column(table[QID], f"column {QID!r}").to_numpy(zero_copy_only=False))
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def _task(y: NDArray[Any], how: _Reading, qid: NDArray[np.int64] | None) -> tuple[str, list[str]]:
-    """Return the task given, or infer it and say why."""
+    """Return the task, given or inferred, and notes with the reason."""
     if how.task is not None:
         if how.task not in TASKS:
             raise ParameterError(f"task: expected one of {', '.join(TASKS)}, got {how.task!r}")
@@ -225,10 +227,10 @@ def _task(y: NDArray[Any], how: _Reading, qid: NDArray[np.int64] | None) -> tupl
     distinct, numeric, whole = len(np.unique(y)), _numeric(y), _whole(y)
     task = "classification" if not numeric or (whole and distinct <= MOST_CLASSES) else "regression"
     kind = "different value" if not numeric else "different whole number" if whole else "different number"
-    return task, [f"task: {task}, for {how.target!r} has {counted(distinct, kind)}"]
+    return task, [f"task: {task}, for {how.target!r} has {format_count(distinct, kind)}"]
 
 
-def _as_task_wants(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int64] | None) -> NDArray[Any]:
+def _convert_target(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int64] | None) -> NDArray[Any]:
     if task == "classification":
         if _numeric(y) and not _whole(y):
             raise DataError(f"target {target!r}: classes are texts or whole numbers, got {y[y != np.floor(y)][0]:g}")

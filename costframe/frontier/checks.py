@@ -1,4 +1,4 @@
-"""Refusals of settings that a sweep and a search share, before anything is fitted."""
+"""Checks of the settings of sweeps and searches before the first fit: amounts, scores, algorithms."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import math
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, PluginError
+from costframe.core.plugins.registry import TASKS, estimator, registry, two_classes_only
+from costframe.core.plugins.registry import algorithms as usable_algorithms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["check_amounts", "check_fits", "check_searched", "check_share"]
+__all__ = ["check_algorithms", "check_amounts", "check_fits", "check_searched", "check_share", "skipped_algorithms"]
 
 
 def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
-    """Refuse a budget or tradeoffs that are no numbers >= 0, and tradeoffs that are none."""
+    """Refuse a budget or tradeoffs that are not numbers >= 0, and an empty list of tradeoffs."""
     if budget is not None and not (_is_number(budget) and budget >= 0):
         raise ParameterError(f"budget: expected a number >= 0, got {budget!r}")
     if tradeoffs is None:
@@ -30,13 +32,13 @@ def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> No
 
 
 def check_share(name: str, value: Any) -> None:
-    """Refuse what is no share of rows that leaves some on both sides."""
+    """Refuse a share of rows that is not a number between 0 and 1."""
     if not (_is_number(value) and 0 < value < 1):
         raise ParameterError(f"{name}: expected a number between 0 and 1, got {value!r}")
 
 
 def check_fits(parameter: str, score: str, task: str, n_classes: int) -> None:
-    """Refuse a score that a task, of so many classes, does not have."""
+    """Refuse a score that a task with `n_classes` classes does not have."""
     fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[task]
     if n_classes == 2:
         fitting += ("average_precision",)
@@ -46,7 +48,7 @@ def check_fits(parameter: str, score: str, task: str, n_classes: int) -> None:
 
 
 def check_searched(estimator: Any) -> None:
-    """Refuse what is no estimator whose tradeoff can be searched."""
+    """Refuse an object that is not an estimator with a tradeoff."""
     expected = "estimator: expected one of costframe's, with a tradeoff"
     if isinstance(estimator, type):
         raise ParameterError(f"{expected}, got the class {estimator.__name__}; call it")
@@ -58,3 +60,52 @@ def check_searched(estimator: Any) -> None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0) -> list[str]:
+    """Return the algorithms to fit, by default all of the task; refuse unknown ones and those of other tasks.
+
+    Parameters
+    ----------
+    task : {"classification", "regression", "ranking"}
+    wanted : iterable of str or None
+        Names.
+    n_classes : int
+        Number of classes; 0 if it is unknown, or the task has no classes.
+    """
+    if isinstance(wanted, str):
+        wanted = [wanted]
+    if wanted is None:
+        unfit = skipped_algorithms(task, n_classes)
+        names = [name for name in _with_task(task) if name not in unfit]
+        if not names and unfit:
+            raise PluginError(f"no installed algorithm takes {n_classes} classes")
+        if not names:
+            raise PluginError(f"no installed algorithm has the task {task!r}")
+        return names
+    names = list(dict.fromkeys(wanted))
+    if not names:
+        raise ParameterError("algorithms: expected at least one name, got none")
+    for name in names:
+        if getattr(registry().algorithm(name), TASKS[task]) is None:
+            estimator(name, task)  # its error names the algorithm's tasks
+    unfit = skipped_algorithms(task, n_classes)
+    for name in names:
+        if name in unfit:
+            raise ParameterError(f"algorithm {name!r}: {unfit[name]}")
+    return names
+
+
+def skipped_algorithms(task: str, n_classes: int) -> dict[str, ParameterError]:
+    """Return errors of the task's algorithms for two classes only, by name, if there are more classes."""
+    if task != "classification" or n_classes <= 2:
+        return {}
+    return {
+        name: ParameterError(f"is for two classes, got {n_classes}")
+        for name in _with_task(task)
+        if two_classes_only(usable_algorithms()[name].classifier)
+    }
+
+
+def _with_task(task: str) -> list[str]:
+    return [name for name, one in usable_algorithms().items() if getattr(one, TASKS[task]) is not None]

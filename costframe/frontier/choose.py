@@ -1,4 +1,4 @@
-"""Few points of many: those that lose least, whatever the budget."""
+"""Choice of a few points of a path, with little loss at any budget."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ if TYPE_CHECKING:
 
     from costframe.frontier.paths import PathPoint
 
-__all__ = ["choose"]
+__all__ = ["choose_points"]
 
-_BUDGETS = 200  # at which what is lost is added up, spaced by the logarithm of cost
-_LEAST_SHARE = 0.01  # of the full cost; budgets begin here, or at the cheapest point that costs anything
-_NOTHING = 1e-9  # of the spread of scores; less is not worth a point
+_BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
+_LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
+_NOTHING = 1e-9  # least improvement of a further point, as a share of the spread of scores
 
 
-def choose(
+def choose_points(
     front: Sequence[PathPoint], plain: PathPoint, count: int, *, full_cost: float, budget: float | None = None
 ) -> list[PathPoint]:
-    """Choose at most `count` points: the model that knows no prices, and a frontier's by descending cost.
+    """Choose at most `count` points: the model trained without prices, and points of a frontier by descending cost.
 
-    The best, the cheapest within 1 % of it, the plain one and the cheapest are always among them, in this order if
-    there is no place for all. The others are added one by one, each time the one that most reduces what is lost in
-    score against the whole frontier at the same budget, added up over budgets. The best within `budget` comes in any
-    case, if need be beyond `count`.
+    It always chooses the best point, the cheapest within 1 % of it, the plain one and the cheapest one, in this order
+    if `count` is small. It adds the others one by one: each time the point that most reduces the loss in score against
+    the whole frontier, summed over budgets. It adds the best point within `budget` even beyond `count`.
 
     Parameters
     ----------
     front : sequence of PathPoint
-        Not dominated, by ascending cost.
+        Non-dominated points by ascending cost.
     plain : PathPoint
-        Comes first, be it dominated or not.
+        The model trained without prices, the first of the result.
     count : int
     full_cost : float
-        What a row pays for all features.
+        Price of all features for one row.
     budget : float, optional
     """
     cost, score = (np.array([getattr(point, name) for point in front]) for name in ("cost", "score"))
@@ -47,7 +46,7 @@ def choose(
     own = next((place for place, point in enumerate(front) if same_point(point, plain)), -1)
     kept = list(dict.fromkeys([last, good, own, 0]))[:count]
     budgets = _budgets(cost, full_cost)
-    kept += _greedily(_reached(cost, score, budgets), kept, count - len(kept), np.ptp(score))
+    kept += _choose_greedily(_affordable_gain(cost, score, budgets), kept, count - len(kept), np.ptp(score))
     affordable = np.flatnonzero(cost <= (-np.inf if budget is None else budget))
     if len(affordable):
         kept.append(int(affordable[-1]))
@@ -56,7 +55,7 @@ def choose(
 
 
 def same_point(a: PathPoint, b: PathPoint) -> bool:
-    """Say whether two points of one path are the same model; other attributes may be arrays, without one truth."""
+    """Return whether two points of one path are the same model; `==` would fail on attributes that are arrays."""
     return a is b or all(getattr(a, name) == getattr(b, name) for name in ("tradeoff", "n_rounds", "cost", "score"))
 
 
@@ -65,15 +64,15 @@ def _budgets(cost: NDArray[np.float64], full_cost: float) -> NDArray[np.float64]
     return np.geomspace(cost[cost > 0].min(initial=_LEAST_SHARE * top), top, _BUDGETS) if top > 0 else np.zeros(1)
 
 
-def _reached(
+def _affordable_gain(
     cost: NDArray[np.float64], score: NDArray[np.float64], budgets: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """float64 (points, budgets): the score of each point above the cheapest's where it is affordable, else 0."""
+    """Return each point's score above the cheapest one's if the budget allows it, else 0: float64 (points, budgets)."""
     return np.where(cost[:, np.newaxis] <= budgets, (score - score[0])[:, np.newaxis], 0.0)
 
 
-def _greedily(reached: NDArray[np.float64], kept: Sequence[int], count: int, spread: float) -> list[int]:
-    """Return up to `count` further places, each that which adds most to what the kept ones reach."""
+def _choose_greedily(reached: NDArray[np.float64], kept: Sequence[int], count: int, spread: float) -> list[int]:
+    """Return at most `count` further places, each with the largest addition to the gain of the kept ones."""
     added: list[int] = []
     now = reached[[place for place in kept if place >= 0]].max(axis=0, initial=0.0)
     while len(added) < count:

@@ -1,7 +1,8 @@
-"""Estimates of scores from rows that the model did not see, their standard errors, and what chance adds to the best.
+"""Estimates of scores on held-out rows, their standard errors, and the correction for the choice of the best.
 
-An estimate comes from the validation rows (`on_rows`), from folds of all rows that are not test rows (`over_folds`), or
-from the algorithm itself. What each row adds to an estimate is kept, so that two are compared on the same rows.
+An estimate comes from the validation rows (`estimate_on_rows`), from folds of all rows that are not test rows
+(`join_folds`), or from the algorithm itself. It keeps the influence of each row, to compare two estimates on the same
+rows.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Estimate",
-    "between",
+    "correct_choice",
+    "correct_choice_of_algorithm",
     "difference_error",
-    "less_chance",
-    "less_chance_of_union",
+    "estimate_on_rows",
+    "join_folds",
+    "mix_estimates",
     "model_variance",
-    "on_rows",
-    "over_folds",
 ]
 
-DRAWS = 200  # bootstrap samples; what chance adds is a mean over them
+DRAWS = 200  # bootstrap samples
 
 
 @frozen(eq=False)
 class Estimate:
-    """A score, and how far it may be off.
+    """An estimated score with its standard error.
 
     Attributes
     ----------
@@ -48,16 +49,19 @@ class Estimate:
     error : float
         Standard error.
     influence : float64 (n,) or None
-        How far each row moves the score; the last rows are those of valid.
+        Influence of each row on the score; the last rows are those of valid.
+    rows_lacked : float
+        Share of the final model's training rows that the models of the estimate did not have.
     """
 
     score: float
     error: float
     influence: NDArray[np.float64] | None = field(default=None, repr=False)
+    rows_lacked: float = 0.0
 
 
-def on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
-    """Score predictions of rows that the model did not see; refuse rows on which there is no such score."""
+def estimate_on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
+    """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
     y = rows.codes(model)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
     if math.isnan(score):
@@ -66,30 +70,29 @@ def on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64])
     return Estimate(float(score), standard_error(moved), moved)
 
 
-def between(one: Estimate, other: Estimate, share: float) -> Estimate:
-    """Estimate a draw between two models on the same rows, of which the other is taken in such a share of draws."""
-    assert one.influence is not None  # noqa: S101 - both come from `on_rows`
+def mix_estimates(one: Estimate, other: Estimate, share: float) -> Estimate:
+    """Estimate the score of a random choice between two models that takes the other one with probability `share`."""
+    assert one.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
     assert other.influence is not None  # noqa: S101
     moved = (1 - share) * one.influence + share * other.influence
     return Estimate((1 - share) * one.score + share * other.score, standard_error(moved), moved)
 
 
 def model_variance(folds: Sequence[Estimate]) -> float:
-    """Return how much more the scores of folds vary than their rows explain; it may come out below zero."""
+    """Return the variance of the scores of folds beyond that of their rows; it may be negative."""
     return float(np.var([fold.score for fold in folds], ddof=1) - np.mean([fold.error**2 for fold in folds]))
 
 
-def over_folds(folds: Sequence[Estimate], places: Sequence[NDArray[np.int64]], variance: float) -> Estimate:
-    """Join estimates of the same kind of model, each from a fold of rows that it did not see.
+def join_folds(folds: Sequence[Estimate], places: Sequence[NDArray[np.int64]], variance: float) -> Estimate:
+    """Join estimates of the same kind of model, each from the rows of one held-out fold.
 
     Parameters
     ----------
     folds : sequence of Estimate
     places : sequence of int64 (rows of the fold,)
-        Where the rows of each fold stand among all.
+        Positions of the rows of each fold among all rows.
     variance : float
-        Variance of the true scores of models that are trained alike on other rows: the model that is kept differs from
-        those of the folds by as much.
+        Variance of the true scores of models trained in the same way on other rows, as the final model is.
     """
     share = np.array([len(place) for place in places]) / sum(len(place) for place in places)
     moved = np.zeros(sum(len(place) for place in places))
@@ -103,53 +106,53 @@ def over_folds(folds: Sequence[Estimate], places: Sequence[NDArray[np.int64]], v
 def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """Return the standard error of the difference of two scores, from the influences of their rows.
 
-    Of two that rest on different rows, the shorter's are the last of the longer's.
+    If one has fewer rows, its rows are the last ones of the other.
     """
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     shared = longer[len(longer) - len(shorter) :] @ shorter
     return math.sqrt(max(float(one @ one + other @ other - 2 * shared), 0.0))
 
 
-def less_chance(found: Sequence[Fitted]) -> list[Fitted]:
-    """Take off what chance adds to the score of the best at each cost, which is chosen by the rows that judge it.
+def correct_choice(found: Sequence[Fitted]) -> list[Fitted]:
+    """Subtract the optimism of the best score at each cost, which comes from choosing on the rows that estimate it.
 
-    Rows are drawn again with replacement many times. The model that is best on the rows drawn, among those of no higher
-    cost, is judged on the rows that were not drawn; how much less its score is there, on average, is what chance adds
-    (the bootstrap bias-corrected choice of Tsamardinos et al., 2018, by influences instead of scores). Only models
-    whose influences are known, and rest on the same rows, are corrected.
+    It draws rows with replacement many times. Among models of no higher cost, the best one on the rows drawn is scored
+    on the rows not drawn; the mean decrease of its score is the optimism (the bootstrap bias-corrected choice of
+    Tsamardinos et al., 2018, with influences instead of scores). It corrects only models with influences on the same
+    rows.
     """
-    return [_lowered(each, amount) for each, amount in zip(found, _excess(found).tolist(), strict=True)]
+    return [_lower(each, amount) for each, amount in zip(found, _optimism_by_cost(found).tolist(), strict=True)]
 
 
-def less_chance_of_union(found: Sequence[Fitted]) -> list[Fitted]:
-    """Take off what chance adds to the best of several algorithms more than to the best of each, as `less_chance`."""
-    more = _excess(found)
+def correct_choice_of_algorithm(found: Sequence[Fitted]) -> list[Fitted]:
+    """Subtract the further optimism of the choice between several algorithms, like `correct_choice`."""
+    more = _optimism_by_cost(found)
     for name in {each.point.algorithm for each in found}:
         places = [place for place, each in enumerate(found) if each.point.algorithm == name]
-        more[places] -= _excess([found[place] for place in places])
-    return [_lowered(each, max(amount, 0.0)) for each, amount in zip(found, more.tolist(), strict=True)]
+        more[places] -= _optimism_by_cost([found[place] for place in places])
+    return [_lower(each, max(amount, 0.0)) for each, amount in zip(found, more.tolist(), strict=True)]
 
 
-def _lowered(fitted: Fitted, amount: float) -> Fitted:
+def _lower(fitted: Fitted, amount: float) -> Fitted:
     return evolve(fitted, point=evolve(fitted.point, score=fitted.point.score - float(amount)))
 
 
-def _excess(found: Sequence[Fitted]) -> NDArray[np.float64]:
-    """float64 (found,): what chance adds to the best at the cost of each; 0 where influences are not known."""
+def _optimism_by_cost(found: Sequence[Fitted]) -> NDArray[np.float64]:
+    """Return the optimism of the best at the cost of each model, 0 without influences: float64 (found,)."""
     excess = np.zeros(len(found))
     known = {place: each.influence for place, each in enumerate(found) if each.influence is not None}
     for length in sorted({len(moved) for moved in known.values()}):
         alike = [place for place, moved in known.items() if len(moved) == length]
         alike.sort(key=lambda place: (found[place].point.cost, -found[place].point.score))
         scores = np.array([found[place].point.score for place in alike])
-        excess[alike] = _added_by_chance(scores, np.stack([known[place] for place in alike]))
+        excess[alike] = _optimism(scores, np.stack([known[place] for place in alike]))
     return excess
 
 
-def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
-    """float64 (models,): by how much each scores too high if it was chosen as the best of all up to some cost.
+def _optimism(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+    """Return the optimism of each model's score if it was chosen as the best up to some cost: float64 (models,).
 
-    That is counted up to the highest cost at which the best is the same as at its own.
+    The choice reaches up to the highest cost at which the best model is the same as at its own cost.
 
     Parameters
     ----------
@@ -158,7 +161,7 @@ def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], se
     moved : float64 (models, rows)
     seed : int
     """
-    units = moved.any(axis=0)  # of a query only the first row
+    units = moved.any(axis=0)  # only the first row of a query
     n, rng = int(units.sum()), np.random.default_rng(seed)
     if n < 2 or len(scores) < 2:
         return np.zeros(len(scores))
@@ -166,10 +169,10 @@ def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], se
     for _ in range(DRAWS):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n)
         absent = drawn == 0
-        if absent.any():  # of a few rows, all may be drawn
+        if absent.any():  # with few rows, a draw may have all
             sums.append(((drawn - 1.0) @ each, (absent * (n / absent.sum())) @ each))
     inside, outside = scores + np.stack(sums, axis=1)
-    outside += scores - outside.mean(axis=0)  # what a model that is fixed loses or gains by the luck of the draws
+    outside += scores - outside.mean(axis=0)  # removes the chance of the draws for a fixed model
     judged = np.take_along_axis(outside, _leaders(inside), axis=1).mean(axis=0)
     excess = np.maximum(np.maximum.accumulate(scores) - judged, 0.0)
     leader = _leaders(scores[np.newaxis])[0]
@@ -177,6 +180,6 @@ def _added_by_chance(scores: NDArray[np.float64], moved: NDArray[np.float64], se
 
 
 def _leaders(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """int64 (draws, models): the place of the best of this and all models before it."""
+    """Return the place of the best of each model and all before it: int64 (draws, models)."""
     best = np.maximum.accumulate(scores, axis=1)
     return np.maximum.accumulate(np.where(scores >= best, np.arange(scores.shape[1]), 0), axis=1)

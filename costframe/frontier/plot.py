@@ -1,4 +1,4 @@
-"""The frontier as a picture."""
+"""Picture of a frontier."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.frontier.points import not_dominated
-from costframe.report.pictures import COLORS, INK, PALE, STYLE, both_files
+from costframe.frontier.points import keep_non_dominated
+from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_png_and_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
 
 __all__ = ["plot_frontier"]
 
@@ -25,14 +26,14 @@ SCORE_NAMES = {
     "r2": "R²",
     "ndcg@5": "NDCG@5",
 }
-LOG_SPAN = 100  # costs that span more than this factor are drawn on a logarithmic scale
+LOG_SPAN = 100  # costs that span more than this factor have a logarithmic scale
 
 
 def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str | None = None) -> dict[str, bytes]:
-    """Draw score against mean cost per row, on test rows where there are any; return "png" and "svg".
+    """Draw score against mean cost per row, on test rows if there are any; return "png" and "svg".
 
-    Of each algorithm, the points that none dominates by estimate are joined, and bars show one standard error. The same
-    points give the same bytes.
+    Lines join the points of each algorithm that are non-dominated by estimate; bars show one standard error. Equal
+    points give equal bytes.
     """
     from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -44,18 +45,18 @@ def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str
         axes = figure.add_subplot()
         drawing = _Drawing(axes, frontier)
         rows = drawing.draw(chosen)
-        drawing.title(title or "What accuracy costs", pad=9 + 15 * rows)
-        return both_files(figure)
+        drawing.title(title or "Score and cost", pad=9 + 15 * rows)
+        return to_png_and_svg(figure)
 
 
 class _Drawing:
-    """One picture in the making."""
+    """One picture under construction."""
 
     def __init__(self, axes: Axes, frontier: Frontier) -> None:
         self.axes, self.frontier = axes, frontier
         tested = frontier.points[0].test_score is not None
         self.part, self.prefix = ("test", "test_") if tested else ("valid", "")
-        # A constant is so much worse that drawing it would squeeze all others.
+        # A much worse constant would squeeze all other points.
         self.constants = [point for point in frontier.points if point.n_features == 0]
         self.points = [point for point in frontier.points if point.n_features > 0] or self.constants
 
@@ -81,7 +82,7 @@ class _Drawing:
 
     def _algorithm(self, algorithm: str, color: str, marker: str) -> None:
         points = [point for point in self.points if point.algorithm == algorithm]
-        joined = not_dominated(points)
+        joined = keep_non_dominated(points)
         style: dict[str, Any] = {"color": color, "clip_on": False}
         for point in points:
             if point.tradeoff == 0:
@@ -119,14 +120,14 @@ class _Drawing:
         self.axes.set_title(text, loc="left", fontsize=12, fontweight="bold", pad=pad, parse_math=False)
         if self.constants and self.constants is not self.points:
             cost, score = self.at(self.constants[0])
-            said = f"not shown: a constant, {score:.4f} at {cost:g}"
-            self.axes.set_title(said, loc="right", fontsize=8.5, color="#666666", pad=pad)
+            note = f"not shown: a constant, {score:.4f} at {cost:g}"
+            self.axes.set_title(note, loc="right", fontsize=8.5, color="#666666", pad=pad)
 
     def _scales(self) -> None:
         costs = np.array([self.at(point)[0] for point in self.points] + [self.frontier.full_cost])
         positive = costs[costs > 0]
         if len(positive) and positive.max() > LOG_SPAN * positive.min():
-            # Linear from nothing to the least cost, so that models that pay nothing have their place.
+            # Linear below the least cost, for models of cost zero.
             least = 10.0 ** math.floor(math.log10(positive.min()))
             self.axes.set_xscale("symlog", linthresh=least, linscale=0.5)
             self.axes.set_xlim(-0.15 * least, positive.max() * 1.6)

@@ -1,32 +1,15 @@
-"""Scores and exact costs of fitted models, and those worth having."""
+"""Scores and exact costs of fitted models, and the non-dominated ones."""
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from attrs import field, frozen
-
-from costframe.core.errors import ParameterError
-from costframe.core.files import write_together
-from costframe.frontier.estimates import difference_error
-from costframe.frontier.selection import beating_constant, best_first, cheapest_as_good
+from attrs import frozen
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from costframe.core.errors import CostframeError
-    from costframe.datasets import Dataset
-    from costframe.frontier.trial import Progress
-
-__all__ = ["Frontier", "Point", "not_dominated"]
-
-NINE_OF_TEN = 1.645  # standard errors, both ways
+__all__ = ["Point", "keep_non_dominated"]
 
 
 @frozen
@@ -37,28 +20,31 @@ class Point:
     ----------
     algorithm : str
     tradeoff : float
-        Loss accepted per unit of cost per row; 0 is the model that knows no prices. On a path, where the tradeoff falls
-        while the model grows, that of its last round, and the first point of an algorithm knows no prices. Points
-        within sets of features, which come after it, have 0 as well.
+        Loss accepted per unit of cost per row; 0 for the model trained without prices. On a path, where the tradeoff
+        falls while the model grows, the tradeoff of the last round; the first point of an algorithm is trained without
+        prices. Points within sets of features, at the end, have 0 too.
     score : float
-        An estimate for rows that were not seen; higher is better. See `Frontier.sweep` for what it rests on.
+        Estimate on held-out rows; higher is better. See `Frontier.sweep` for the method.
     score_error : float
         Its standard error.
     cost : float
-        Exact mean cost per row of valid, in the cost model's unit, or the algorithm's own estimate; once-per-batch
-        prices are not in it.
+        Exact mean cost per row of valid, in the cost model's unit, or the algorithm's own estimate, without
+        once-per-batch prices.
     test_score, test_error, test_cost : float or None
-        The score on test, its standard error, and the exact mean cost there; None where there are no test rows.
+        Score on test, its standard error, and the exact mean cost there; None without test rows.
     fixed : float
-        Once-per-batch prices paid on test (on valid where there are no test rows).
+        Once-per-batch prices paid on test (on valid without test rows).
     n_features : int
         Features that the model reads.
     n_learners : int
         Weak learners that it evaluates, over all stages.
     rounds : float
-        Mean trips to the sources that a row takes, over a few of the test (else valid) rows.
+        Mean number of trips to the sources for a row, over a few of the test (else valid) rows.
     seconds : float
         Time to fit; on a path, an equal share of the time of all its points.
+    rows_lacked : float
+        Share of the model's training rows that the models behind `score` did not have; 0 if `score` is of the model
+        itself.
     """
 
     algorithm: str
@@ -74,210 +60,10 @@ class Point:
     n_learners: int
     rounds: float
     seconds: float
+    rows_lacked: float = 0.0
 
 
-@frozen(eq=False)
-class Frontier:
-    """Fitted models, and which of them are worth having. Whatever is chosen is chosen by estimates, never on test.
-
-    Attributes
-    ----------
-    points : tuple of Point
-    score_name : str
-        As in `costframe.training.scoring.SCORES`.
-    unit : str
-        What costs count.
-    full_cost : float
-        What one row pays that acquires every feature.
-    models : tuple
-        The fitted estimator of each point; may be empty.
-    influences : tuple of float64 (rows,) or None
-        How far each row moves the score of each point (`costframe.training.influence`); may be empty.
-    """
-
-    points: tuple[Point, ...]
-    score_name: str
-    unit: str
-    full_cost: float
-    models: tuple[Any, ...] = field(default=(), repr=False)
-    influences: tuple[NDArray[np.float64] | None, ...] = field(default=(), repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        if not self.points:
-            raise ParameterError("points: expected at least one point, got none")
-        for name, given in (("models", self.models), ("influences", self.influences)):
-            if given and len(given) != len(self.points):
-                raise ParameterError(f"{name}: expected {len(self.points)}, one a point, got {len(given)}")
-
-    @classmethod
-    def sweep(
-        cls,
-        data: Dataset | str,
-        algorithms: Iterable[str] | None = None,
-        tradeoffs: Sequence[float] | None = None,
-        *,
-        points: int | None = None,
-        score: str | None = None,
-        budget: float | None = None,
-        folds: int | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
-        failed: Callable[[str, CostframeError], None] | None = None,
-    ) -> Frontier:
-        """Fit algorithms at many tradeoffs, and estimate their scores on rows that they did not see.
-
-        Models are fitted on train. Scores are estimated on valid, less what chance adds to the best; where valid is
-        small, on folds of train and valid, for each of which all is fitted once more; docs/choosing.md says how.
-
-        Parameters
-        ----------
-        data : Dataset, or the name of one
-            Fits see train; early stopping and choices see valid.
-        algorithms : iterable of str, optional
-            All that have the data's task, and take as many classes, by default.
-        tradeoffs : sequence of float, optional
-            Where given, each is a fit. By default an algorithm that has `fit_path` gives all its models in one fit, and
-            points are chosen of those that none on the path dominates; others are fitted at 0 and at a geometric grid
-            in units of (loss of the best constant) / (cost of all features), so that it covers the frontier whatever
-            the scales of losses and prices.
-        points : int, optional
-            Where no tradeoffs are given: of a path at most so many, 24 by default, chosen so that little is lost at any
-            budget, the model that knows no prices first; else how many tradeoffs, 12 by default. Up to three within
-            sets of features are added where these promise more; docs/choosing.md says when.
-        score : str, optional
-            By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
-        budget : float, optional
-            Adds the best point of a path within this mean cost per row on valid, or fits that come close to it from
-            below.
-        folds : int, optional
-            How many folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
-            queries) and each class has 5 rows, else 0.
-        parameters : mapping, optional
-            Further parameters of every estimator.
-        progress : callable, optional
-            Is told `(done, total, text)` before and after each fit.
-        failed : callable, optional
-            Is told `(algorithm, error)` of an algorithm that cannot be fitted, and the others go on; also of those that
-            were not named and are for two classes only, where there are more. Without it, the first such error is
-            raised.
-
-        Raises
-        ------
-        CostframeError
-            What is wrong with the arguments, or what an algorithm says that it refuses.
-        PluginError
-            If an algorithm raises anything else; the text names it and its plugin, the cause is what it raised.
-        """
-        from costframe.frontier.sweep import sweep
-
-        return sweep(
-            data,
-            algorithms,
-            tradeoffs,
-            points=points,
-            score=score,
-            budget=budget,
-            folds=folds,
-            parameters=parameters or {},
-            progress=progress,
-            failed=failed,
-        )
-
-    def non_dominated(self) -> tuple[Point, ...]:
-        """Return the points such that no other has a higher score at no more cost; by ascending cost."""
-        return not_dominated(self.points)
-
-    def best(self) -> Point:
-        """Return the point with the best score; of several, the cheapest."""
-        return max(self.points, key=best_first)
-
-    def recommended(self) -> Point:
-        """Return the cheapest point whose score is within one standard error of the best."""
-        return cheapest_as_good(self, self.points)
-
-    def within(self, budget: float) -> Point:
-        """Return the cheapest point within one standard error of the best that costs at most `budget` per row.
-
-        Raises
-        ------
-        ParameterError
-            If all cost more; the text names the cheapest.
-        """
-        affordable = [point for point in self.points if point.cost <= budget]
-        if not affordable:
-            least = min(self.points, key=lambda point: point.cost)
-            raise ParameterError(
-                f"budget: no model costs at most {budget:g} {self.unit} per row; the cheapest found costs "
-                f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
-            )
-        return cheapest_as_good(self, affordable)
-
-    def useful(self) -> Point | None:
-        """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
-        return min(beating_constant(self, self.points), key=lambda point: (point.cost, -point.score), default=None)
-
-    def difference_error(self, one: Point, other: Point) -> float:
-        """Return the standard error of the difference of two scores; where rows are unknown, the better one's error."""
-        first, second = (self.influences[self.points.index(p)] if self.influences else None for p in (one, other))
-        if first is None or second is None:
-            return max(one, other, key=best_first).score_error
-        return difference_error(first, second)
-
-    def interval(self, point: Point) -> tuple[float, float]:
-        """Return where the score on test should be in nine of ten cases; without test rows, on very many rows.
-
-        It is score +- 1.645 * sqrt(score_error^2 + test_error^2), and ends at 1, which no score is above.
-        """
-        margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
-        return point.score - margin, min(point.score + margin, 1.0)
-
-    def model(self, point: Point) -> Any:
-        """Return the fitted estimator of a point."""
-        if not self.models or point not in self.points:
-            raise ParameterError("point: expected one of this frontier's, fitted by it")
-        return self.models[self.points.index(point)]
-
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the points as CSV, floats to the last bit, and write it to `path` if given, wholly or not at all."""
-        from costframe.frontier.points_csv import points_csv
-
-        text = points_csv(self)
-        if path is not None:
-            write_together({Path(path): text.encode()})
-        return text
-
-    def plot(
-        self,
-        path_png: str | os.PathLike[str] | None = None,
-        path_svg: str | os.PathLike[str] | None = None,
-        *,
-        chosen: Point | None = None,
-        title: str | None = None,
-    ) -> dict[str, bytes]:
-        """Draw test score against mean cost per row; the same points give the same bytes.
-
-        Parameters
-        ----------
-        path_png, path_svg : path, optional
-            Where to write it, wholly or not at all.
-        chosen : Point, optional
-            Is marked.
-        title : str, optional
-
-        Returns
-        -------
-        dict
-            The picture as "png" and "svg".
-        """
-        from costframe.frontier.plot import plot_frontier
-
-        pictures = plot_frontier(self, chosen=chosen, title=title)
-        wanted = ((path_png, pictures["png"]), (path_svg, pictures["svg"]))
-        write_together({Path(path): picture for path, picture in wanted if path is not None})
-        return pictures
-
-
-def not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
+def keep_non_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
     """Return the points such that no other has a higher score at no more cost; by ascending cost."""
     chosen: list[Point] = []
     for point in sorted(points, key=lambda point: (point.cost, -point.score)):

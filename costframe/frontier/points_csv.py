@@ -1,4 +1,4 @@
-"""The points of a frontier as CSV."""
+"""Points of a frontier as CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 from costframe.frontier.points import Point
 
 if TYPE_CHECKING:
-    from costframe.frontier.points import Frontier
+    from costframe.frontier.frontier import Frontier
 
 __all__ = ["points_csv"]
 

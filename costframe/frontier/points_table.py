@@ -1,4 +1,4 @@
-"""All points of a frontier as a table."""
+"""Table of all points of a frontier."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from rich import box
 from rich.table import Table
 
 from costframe.report.console import cost, with_error
-from costframe.report.terminal import narrowed
+from costframe.report.terminal import narrow_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
 
 __all__ = ["points_table"]
 
-# Score and cost on test stay however narrow it is.
+# A narrow table keeps score and cost on test.
 COLUMNS: dict[str, Callable[[Point], str]] = {
     "tradeoff": lambda point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
     "score": lambda point: with_error(point.score, point.score_error),
@@ -32,7 +33,7 @@ EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
 
 
 def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:
-    """Return all points as a table that fits, and the columns left out for it; those worth having are bold."""
+    """Return a table of all points that fits the width, non-dominated ones in bold, and the columns left out."""
     points, good = _in_order(frontier), frontier.non_dominated()
 
     def make(without: frozenset[str]) -> Table:
@@ -52,7 +53,7 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
             table.add_row(marks, point.algorithm, *cells, style="bold" if point in good else "")
         return table
 
-    table, without = narrowed(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
+    table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
     return table, [name for name in COLUMNS if name in without]
 
 

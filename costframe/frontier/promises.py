@@ -1,4 +1,4 @@
-"""Fits within sets of features that promise more than an algorithm's own models: no budget falls into a gap of them."""
+"""Fits within promising feature sets, which fill gaps of cost between an algorithm's own models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import define, evolve, field, frozen
 from costframe.core.learners.links import apply_link
 from costframe.core.threads import thread_count
 from costframe.sets.search import search_quickly
-from costframe.sets.spread import spread
+from costframe.sets.spread import choose_spread
 from costframe.training.estimator import CostAwareEstimator
 from costframe.training.influence import influence, standard_error
 from costframe.training.scoring import score_named
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FITS", "Promises", "fit_promising"]
 
-_SETS = 12  # of the archive's front, with nothing and everything
-FITS, FITS_OF_BUDGET = 3, 2  # further fits of an algorithm, at most
-_ERRORS = 2.0  # that promises are above what was reached on other rows
-_CLEARLY = 0.03  # of what the best point gains over the constant: promises of less are not worth a fit
+_SETS = 12  # sets of the archive's front, with the empty set and all features
+FITS, FITS_OF_BUDGET = 3, 2  # most further fits of an algorithm
+_ERRORS = 2.0  # least standard errors of a promise above the algorithm's scores
+_CLEARLY = 0.03  # least gain of a promise, as a share of the best point's gain over the constant
 
 
 @frozen
 class Promise:
-    """A set of features, its cost per row, and the score of quick fits on it with its standard error."""
+    """A set of features with its cost per row, and the score and standard error of a quick fit on it."""
 
     columns: tuple[int, ...]
     cost: float
@@ -38,12 +38,12 @@ class Promise:
 
 @define(eq=False)
 class Promises:
-    """What sets of features promise on a table; searched once, when it is first asked for."""
+    """Promising feature sets of a table, searched once, at the first use."""
 
     _found: tuple[Promise, ...] | None = field(default=None, init=False)
 
     def of(self, model: CostAwareEstimator, trial: Trial) -> tuple[Promise, ...]:
-        """Return sets by ascending cost, nothing first, without everything; none if there is nothing to search."""
+        """Return sets by ascending cost, the empty set first, without the set of all features; () without a search."""
         if self._found is None:
             self._found = tuple(_search(model, trial))
         return self._found
@@ -57,11 +57,11 @@ def _search(model: CostAwareEstimator, trial: Trial) -> list[Promise]:
         return []
     found, judge, y = [], score_named(trial.score), archive.rows.y
     weight, qid = archive.rows.uneven_weight, archive.rows.qid
-    for features in (each for each in spread(archive, _SETS) if len(each) < len(data.feature_names)):
+    for features in (each for each in choose_spread(archive, _SETS) if len(each) < len(data.feature_names)):
         values = apply_link(archive.loss.link, archive.scores(features))
         predictions = values[:, 0] if values.shape[1] == 1 else values
         score = float(judge(y, predictions, weight, qid))
-        if not math.isfinite(score):  # a class may have no row among those that are searched on
+        if not math.isfinite(score):  # the searched rows may lack a class
             return []
         error = standard_error(influence(trial.score, y, predictions, weight, qid))
         found.append(Promise(tuple(sorted(features)), archive.prices.of_set(features), score, error))
@@ -73,25 +73,25 @@ def fit_promising(
     found: list[Fitted],
     front: list[tuple[float, float]],
     budget: float | None,
-    told: Progress,
+    progress: Progress,
     *,
     repeat: bool,
 ) -> list[Fitted]:
-    """Fit an algorithm within sets that promise clearly more than all that it reached at their cost or less.
+    """Fit an algorithm within sets that promise clearly more than its own models of no higher cost.
 
-    A set is used as if all other columns were constant, at tradeoff 0: it is bought whole. One that searches sets
-    itself, or is no `CostAwareEstimator`, is left alone.
+    It trains at tradeoff 0 as if all other columns were constant, so that rows buy the whole set. It skips algorithms
+    that search sets themselves, and those that are not a `CostAwareEstimator`.
 
     Parameters
     ----------
     trial : Trial
     found : list of Fitted
-        The algorithm's own.
+        The algorithm's own fits.
     front : list of (float, float)
-        Cost and score of further models that it has.
+        Cost and score of its further models.
     budget : float or None
-        Only sets within it are tried, until one is better than all that was reached within it.
-    told : callable
+        Largest cost of a set to try; the first set that improves on all models within it ends the trials.
+    progress : callable
     repeat : bool
         Whether fits are repeated on the trial's folds.
     """
@@ -121,12 +121,12 @@ def fit_promising(
         best = max(left, key=lambda each: each.score - own(each.cost))
         promises.remove(best)
         what = f"{trial.algorithm} within {len(best.columns)} of the features"
-        told(len(added), len(added) + 1, what)
+        progress(len(added), len(added) + 1, what)
         added.append(_within(trial, best.columns, repeat=repeat).fit(0.0))
         point = added[-1].point
-        told(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
+        progress(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
         kept = point.score - own(best.cost) > clearly
-        if kept == (budget is not None):  # the budget buys something, or the algorithm does not keep what is promised
+        if kept == (budget is not None):  # the budget has a better model, or promises do not come true
             break
         reached.append((best.cost, point.score))
     return sorted(added, key=lambda fitted: -fitted.point.cost)

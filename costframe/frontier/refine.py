@@ -1,4 +1,4 @@
-"""Further fits whose cost comes close to a budget."""
+"""Further fits with a cost close to a budget."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["REFINEMENTS", "fill", "refine"]
 
 EXTENSIONS, REFINEMENTS = 8, 5
-CLOSE, APART = 1.1, 1.3  # tradeoffs within such a factor give much the same model: not worth a fit
+CLOSE, APART = 1.1, 1.3  # tradeoffs within this factor give similar models
 
 
-def fill(trial: Trial, found: Sequence[Fitted], points: int, told: Progress) -> list[Fitted]:
-    """Fit until there are `points`, each time between the neighbors in tradeoff whose costs on valid differ most."""
+def fill(trial: Trial, found: Sequence[Fitted], points: int, progress: Progress) -> list[Fitted]:
+    """Fit until there are `points`, each time between the neighboring tradeoffs whose costs on valid differ most."""
     every = sorted(found, key=lambda fitted: fitted.point.tradeoff)
     while len(every) < points:
         gaps = [
@@ -32,20 +32,20 @@ def fill(trial: Trial, found: Sequence[Fitted], points: int, told: Progress) -> 
             break
         place = max(gaps)[1]
         middle = math.sqrt(every[place].point.tradeoff * every[place + 1].point.tradeoff)
-        every.insert(place + 1, fit_at(trial, middle, told, len(every), points))
+        every.insert(place + 1, fit_at(trial, middle, progress, len(every), points))
     return every
 
 
-def refine(trial: Trial, tried: Sequence[Fitted], budget: float, told: Progress) -> list[Fitted]:
-    """Fit at further tradeoffs, whose costs on valid come close to a budget from below.
+def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progress) -> list[Fitted]:
+    """Fit at further tradeoffs, so that costs on valid approach a budget from below.
 
-    A bisection on the logarithm of the tradeoff, between the largest that is too dear and the smallest above it that is
-    not; where all are too dear, larger ones are tried first.
+    It is a bisection on the logarithm of the tradeoff, between the largest that exceeds the budget and the smallest
+    above it that does not; if all exceed the budget, it tries larger ones first.
     """
     found: list[Fitted] = []
 
     def attempt(tradeoff: float) -> Fitted:
-        found.append(fit_at(trial, tradeoff, told, len(found), max(REFINEMENTS, len(found) + 1)))
+        found.append(fit_at(trial, tradeoff, progress, len(found), max(REFINEMENTS, len(found) + 1)))
         return found[-1]
 
     known = sorted(tried, key=lambda fitted: fitted.point.tradeoff)

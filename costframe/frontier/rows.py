@@ -1,4 +1,4 @@
-"""Rows that a trial fits or measures, in whatever form they were given."""
+"""Rows of a trial, in the user's form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Rows"]
 
 @frozen(eq=False)
 class Rows:
-    """Rows that a trial fits or measures: X (n, d), y (n,), and weights and queries or None."""
+    """Rows of a trial: X (n, d), y (n,), and weights and queries or None."""
 
     X: Any
     y: Any
@@ -29,7 +29,7 @@ class Rows:
 
     @classmethod
     def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "") -> Rows:
-        """Take rows; refuse those without a label each, and other numbers of labels, weights or queries."""
+        """Make rows; refuse another number of labels, weights or queries than rows."""
         if y is None:
             raise DataError(f"y{suffix}: expected one label a row, got None")
         try:
@@ -49,7 +49,7 @@ class Rows:
         return cls(X, y, weight, qid)
 
     def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[Rows, Rows]:
-        """Split into rows to train on and such a share (of the queries of a ranking) to choose by."""
+        """Split into training rows and a held-out share of rows, or of the queries of a ranking."""
         from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
         from sklearn.utils import check_random_state
 
@@ -67,7 +67,7 @@ class Rows:
         return self.take(parts[0]), self.take(parts[1])
 
     def codes(self, model: Any) -> NDArray[Any]:
-        """Return what scores compare predictions with."""
+        """Return the labels, as class codes for a classifier, that scores compare predictions with."""
         classes = getattr(model, "classes_", None)
         return np.asarray(self.y, np.float64) if classes is None else np.searchsorted(classes, np.asarray(self.y))
 
@@ -78,8 +78,8 @@ class Rows:
         given = (self.X, self.y, self.weight, self.qid)
         return Rows(*(None if each is None else _safe_indexing(each, chosen) for each in given))
 
-    def followed_by(self, other: Rows) -> Rows:
-        """Append other rows, whose X is of the same kind; weights are ones where only the others have some."""
+    def append(self, other: Rows) -> Rows:
+        """Append other rows with X of the same type; if only one part has weights, the other gets ones."""
         weight = None
         if self.weight is not None or other.weight is not None:
             weight = np.concatenate(
@@ -90,11 +90,11 @@ class Rows:
             )
         y = np.concatenate([np.asarray(self.y), np.asarray(other.y)])
         qid = None if self.qid is None else np.concatenate([np.asarray(self.qid), np.asarray(other.qid)])
-        return Rows(_stacked(self.X, other.X), y, weight, qid)
+        return Rows(_stack(self.X, other.X), y, weight, qid)
 
 
-def _stacked(one: Any, other: Any) -> Any:
-    """Put frames of pandas or polars, or arrays, below one another."""
+def _stack(one: Any, other: Any) -> Any:
+    """Stack two pandas or polars frames, or two arrays."""
     library = type(one).__module__.partition(".")[0]
     if library in {"pandas", "polars"}:
         return sys.modules[library].concat([one, other])

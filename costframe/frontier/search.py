@@ -1,4 +1,4 @@
-"""The best model under a budget, in scikit-learn's manner."""
+"""Search of the best model under a budget, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
 from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
+from costframe.frontier.choice import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.folds import folds_of
+from costframe.frontier.frontier import Frontier
 from costframe.frontier.rows import Rows
-from costframe.frontier.sweep import fit_all, frontier_of
+from costframe.frontier.sweep import fit_all
 from costframe.frontier.trial import Trial, silent
-from costframe.frontier.useful import UselessBudgetWarning, nothing_useful
 from costframe.training.scoring import default_score, score_named
 
 if TYPE_CHECKING:
@@ -33,37 +34,37 @@ __all__ = ["BudgetSearch"]
 
 
 def _has(method: str) -> Callable[[Any], bool]:
-    """Tell whether the estimator that a search is over has a method."""
+    """Return a check that a search's estimator has a method."""
     return lambda search: hasattr(search.estimator, method)
 
 
 class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fits an estimator at many tradeoffs, and keeps the best whose mean cost per row stays within a budget.
+    """A search over tradeoffs that keeps the best model whose mean cost per row stays within a budget.
 
-    Of several whose scores differ by less than the standard error, that is the cheapest.
+    Of models whose scores differ by less than the standard error, it keeps the cheapest.
 
     Parameters
     ----------
     estimator : estimator of costframe
-        Its `tradeoff` is what is searched.
+        The search varies its `tradeoff`.
     budget : float
-        Upper bound on the mean cost per row of the validation rows, in the cost model's unit. Once-per-batch prices are
-        not in it.
+        Upper bound on the mean cost per row of the validation rows, in the cost model's unit, without once-per-batch
+        prices.
     tradeoffs : sequence of float, optional
-        Where to begin. By default one fit of an estimator that has `fit_path` gives all models, and for others it is 0
-        and a grid in units of (loss of the best constant) / (cost of all features).
+        First tradeoffs. By default one fit of an estimator with `fit_path` gives all models; other estimators begin at
+        0 and a grid in units of (loss of the best constant) / (cost of all features).
     points : int, optional
-        How many points of a path to keep beside the one chosen, at most, 24 by default; or how many tradeoffs to begin
-        with, 12 by default. From given tradeoffs and grids a bisection then comes close to the budget; and up to two
-        fits within sets of features are added where these promise more within it.
+        Largest number of points of a path to keep beside the chosen one, 24 by default; or number of first tradeoffs,
+        12 by default. From first tradeoffs a bisection approaches the budget. At most two fits within sets of features
+        follow if these promise more within the budget.
     scoring : str, optional
         A score of `costframe.training.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
     folds : int, optional
-        How many folds of all rows scores are estimated on, as for `Frontier.sweep`; 0: on validation rows alone.
+        Number of folds of all rows for estimates of scores, as for `Frontier.sweep`; 0 uses validation rows alone.
     validation_fraction : float
-        Share of the rows (of the queries of a ranking) that is held out where `fit` gets no X_val.
+        Share of the rows (of the queries of a ranking) to hold out if `fit` gets no X_val.
     random_state : int
-        For that share.
+        Seed of that choice.
     verbose : int
         1 shows a progress bar.
 
@@ -71,9 +72,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     best_estimator_ : estimator
     predictor_ : Predictor
-        Its trained model.
+        Trained model of the best estimator.
     frontier_ : Frontier
-        All that was fitted, as estimated.
+        All fitted models, with estimates.
     best_point_ : Point
     """
 
@@ -112,14 +113,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
     ) -> Self:
-        """Search; arguments as of the estimator's own `fit`.
+        """Search; takes the arguments of the estimator's own `fit`.
 
-        Warns (`UselessBudgetWarning`) where nothing within the budget beats a constant by more than the error.
+        It warns (`UselessBudgetWarning`) if no model within the budget beats a constant by more than the error.
 
         Raises
         ------
         ParameterError
-            If no model found is within the budget; the text names the cheapest.
+            If no model is within the budget; the text names the cheapest.
         """
         if self.budget is None:
             raise ParameterError("budget: expected a number >= 0, got None")
@@ -144,7 +145,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:
-        """Predict with the chosen model; `max_cost` and `unavailable` as of its own methods, here and below."""
+        """Predict with the chosen model; all predicting methods take the model's `max_cost` and `unavailable`."""
         return np.asarray(self._chosen().predict(X, **limits))
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
@@ -158,11 +159,11 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self._chosen().decision_function(X, **limits))
 
     def score(self, X: Any, y: ArrayLike, **given: Any) -> float:
-        """Return the chosen model's own score; arguments as of the estimator's `score`."""
+        """Return the chosen model's own score; takes the arguments of the estimator's `score`."""
         return float(self._chosen().score(X, y, **given))
 
     def cost(self, X: Any, **given: Any) -> CostReport:
-        """Say exactly what predicting these rows costs."""
+        """Return the exact cost of predicting rows."""
         report: CostReport = self._chosen().cost(X, **given)
         return report
 
@@ -174,12 +175,12 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The class labels, of a classifier."""
+        """Class labels of a classifier."""
         return np.asarray(self._chosen().classes_)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns, where the training data had any."""
+        """Names of the columns, if the training data had names."""
         return np.asarray(self._chosen().feature_names_in_)
 
     @property
@@ -195,14 +196,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return clone(self.estimator).set_params(tradeoff=tradeoff)
 
     def _choose(self, trial: Trial) -> None:
-        from costframe.report.progress import bar
+        from costframe.report.progress import show_progress
 
-        with bar(silent if not self.verbose else None) as told:
-            found = fit_all(trial, self.tradeoffs, self.points, self.budget, told)
+        with show_progress(silent if not self.verbose else None) as progress:
+            found = fit_all(trial, self.tradeoffs, self.points, self.budget, progress)
         costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
-        self.frontier_ = frontier_of(found, trial.score, costs.unit, costs.full_cost(names))
+        self.frontier_ = Frontier.of(found, trial.score, costs.unit, costs.full_cost(names))
         self.best_point_ = self.frontier_.within(self.budget)
-        if text := nothing_useful(self.frontier_, self.best_point_, self.budget):
+        if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
             warnings.warn(text, UselessBudgetWarning, stacklevel=3)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
 

@@ -1,4 +1,4 @@
-"""Fits at many tradeoffs, each measured in score and exact cost."""
+"""Sweeps: fits at many tradeoffs, each with its score and exact cost."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 from costframe.core.checks import check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import estimator
-from costframe.frontier.blame import blaming, nothing_left
-from costframe.frontier.checks import check_amounts, check_fits
-from costframe.frontier.counting import Count, counted
-from costframe.frontier.entrants import check_algorithms, left_out
-from costframe.frontier.estimates import less_chance, less_chance_of_union
+from costframe.frontier.checks import check_algorithms, check_amounts, check_fits, skipped_algorithms
+from costframe.frontier.errors import joint_error, name_failures
+from costframe.frontier.estimates import correct_choice
 from costframe.frontier.folds import folds_of
-from costframe.frontier.paths import fit_along, fits_path
-from costframe.frontier.points import Frontier
+from costframe.frontier.paths import fit_along, has_path
+from costframe.frontier.progress import FitCount, count_on
 from costframe.frontier.promises import Promises, fit_promising
 from costframe.frontier.refine import REFINEMENTS, fill, refine
 from costframe.frontier.rows import Rows
@@ -32,9 +30,9 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Fitted, Progress
 
-__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "frontier_of", "grid", "sweep", "trials"]
+__all__ = ["POINTS_OF_FITS", "POINTS_OF_PATHS", "check_score", "fit_all", "grid", "sweep", "trial_maker"]
 
-POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; what is on a path costs no fit, and a table has room for it
+POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; points of a path need no fit
 
 
 def sweep(
@@ -49,8 +47,8 @@ def sweep(
     parameters: Mapping[str, Any],
     progress: Progress | None,
     failed: Callable[[str, CostframeError], None] | None = None,
-) -> Frontier:
-    """Fit algorithms at many tradeoffs; see `Frontier.sweep`."""
+) -> tuple[list[Fitted], str, Dataset]:
+    """Fit algorithms at many tradeoffs; see `Frontier.sweep`. Return models, score and data."""
     if isinstance(data, str):
         from costframe.datasets import load
 
@@ -59,12 +57,12 @@ def sweep(
     score = check_score(data, score)
     names = check_algorithms(data.task, algorithms, len(data.classes))
     if algorithms is None and failed is not None:
-        for name, unfit in left_out(data.task, len(data.classes)).items():
+        for name, unfit in skipped_algorithms(data.task, len(data.classes)).items():
             failed(name, unfit)
-    make_trial = trials(data, score, folds, parameters)
+    make_trial = trial_maker(data, score, folds, parameters)
     found: list[Fitted] = []
     errors: dict[str, CostframeError] = {}
-    count = Count(progress or silent)
+    count = FitCount(progress or silent)
     for left, name in reversed(list(enumerate(reversed(names)))):
         try:
             found += fit_all(make_trial(name), tradeoffs, points, budget, count.then(left))
@@ -74,52 +72,44 @@ def sweep(
             errors[name] = error
             failed(name, error)
     if errors and not found:
-        raise nothing_left(errors)
-    return frontier_of(found, score, data.costs.unit, data.full_cost)
-
-
-def frontier_of(found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Frontier:
-    """Return the frontier of fitted models, their scores less what chance adds to the best of several algorithms."""
-    kept = less_chance_of_union(found)
-    parts = (tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence"))
-    points, models, influences = parts
-    return Frontier(points, score, unit, full_cost, models, influences)
+        raise joint_error(errors)
+    return found, score, data
 
 
 def fit_all(
-    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, told: Progress
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, progress: Progress
 ) -> list[Fitted]:
-    """Fit at the given tradeoffs, or along a path, or at 0 and a grid; then what a budget asks for, and within sets."""
+    """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget, and within sets."""
     if points is not None:
         check_number("points", points, low=1, whole=True)
-    along = tradeoffs is None and fits_path(trial)
+    along = tradeoffs is None and has_path(trial)
     front: list[tuple[float, float]] = []
     if along:
-        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, told)
+        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, progress)
     elif tradeoffs is None:
-        found = _fit_grid(trial, points or POINTS_OF_FITS, told)
+        found = _fit_grid(trial, points or POINTS_OF_FITS, progress)
     else:
-        found = [fit_at(trial, tradeoff, told, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
+        found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if budget is not None and not along:
-        found += refine(trial, found, budget, counted(told, len(found), REFINEMENTS))
+        found += refine(trial, found, budget, count_on(progress, len(found), REFINEMENTS))
     if tradeoffs is None or budget is not None:
-        told_on = counted(told, points or POINTS_OF_PATHS if along else len(found), 0)
-        found += fit_promising(trial, found, front, budget, told_on, repeat=along or trial.fits_repeat)
-    found = less_chance(found)
+        counted_on = count_on(progress, points or POINTS_OF_PATHS if along else len(found), 0)
+        found += fit_promising(trial, found, front, budget, counted_on, repeat=along or trial.fits_repeat)
+    found = correct_choice(found)
     return found if along or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
-def _fit_grid(trial: Trial, points: int, told: Progress) -> list[Fitted]:
-    """Fit at 0 and at a grid whose scale the fit at 0 tells.
+def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
+    """Fit at 0 and at a grid whose scale follows from the fit at 0.
 
-    Where the upper end of the grid would bring nothing but constants, its fits go where costs differ most instead.
+    If the upper end of the grid gives constants only, these fits go between costs that differ most.
     """
-    plain = fit_at(trial, 0.0, told, 0, points)
+    plain = fit_at(trial, 0.0, progress, 0, points)
     found = [plain]
     for tradeoff in grid(*cost_scales(plain), loss_of_constant(plain.model, trial.train), points - 1):
-        found.append(fit_at(trial, float(tradeoff), told, len(found), points))
-        if found[-1].point.n_features == 0:  # so it stays at all larger ones
-            return fill(trial, found, points, told)
+        found.append(fit_at(trial, float(tradeoff), progress, len(found), points))
+        if found[-1].point.n_features == 0:  # all larger tradeoffs give constants too
+            return fill(trial, found, points, progress)
     return found
 
 
@@ -129,11 +119,11 @@ def grid(cost: float, cheapest: float, loss: float, points: int) -> NDArray[np.f
     Parameters
     ----------
     cost : float
-        What a row pays for all features; far below loss / cost prices do nothing.
+        Price of all features for one row; prices have no effect far below loss / cost.
     cheapest : float
-        What it pays for the cheapest feature that is not free; near loss / cheapest nothing is bought.
+        Price of the cheapest feature that is not free; models buy nothing near loss / cheapest.
     loss : float
-        Mean loss of the best constant, more than which nothing can gain.
+        Mean loss of the best constant, the largest possible gain.
     points : int
     """
     if not (cost > 0 and loss > 0):
@@ -143,7 +133,7 @@ def grid(cost: float, cheapest: float, loss: float, points: int) -> NDArray[np.f
 
 
 def cost_scales(plain: Fitted) -> tuple[float, float]:
-    """Return what a row pays for all features and for the cheapest one; where computing is what costs, for that."""
+    """Return the price of all features and of the cheapest one; if features are free, the cost of evaluation."""
     predictor = plain.model.predictor_
     prices = plain.model.costs_.select(predictor.feature_names)
     each = prices.cost + prices.needs @ prices.resource_cost
@@ -163,7 +153,7 @@ def loss_of_constant(model: Any, rows: Rows) -> float:
 
 
 def check_score(data: Dataset, score: str | None) -> str:
-    """Return the score to use; refuse one that does not fit the task, or lacks rows of some class."""
+    """Return the score to use; refuse one of another task, and data that lack rows of some class."""
     name = default_score(data.task, len(data.classes)) if score is None else score
     score_named(name)
     check_fits("score", name, data.task, len(data.classes))
@@ -174,8 +164,8 @@ def check_score(data: Dataset, score: str | None) -> str:
     return name
 
 
-def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str, Any]) -> Callable[[str], Trial]:
-    """Return what makes the trial of an algorithm; all have the same rows and folds."""
+def trial_maker(data: Dataset, score: str, folds: int | None, parameters: Mapping[str, Any]) -> Callable[[str], Trial]:
+    """Return a function that makes the trial of an algorithm; all trials share rows and folds."""
     given = dict(parameters)
     if data.categorical:
         given["categorical_features"] = dict(data.categorical)
@@ -189,7 +179,7 @@ def trials(data: Dataset, score: str, folds: int | None, parameters: Mapping[str
         def make(tradeoff: float) -> Any:
             return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
 
-        guard = functools.partial(blaming, name)
+        guard = functools.partial(name_failures, name)
         return Trial(name, make, train, valid, test, score, guard, divided, folds is not None, promises)
 
     return make_trial

@@ -1,4 +1,4 @@
-"""One fit of one algorithm, measured in score and exact cost."""
+"""Trials: fits of one algorithm, each with its score and exact cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.estimates import model_variance, on_rows, over_folds
+from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from costframe.frontier.folds import Fold
     from costframe.frontier.rows import Rows
 
-__all__ = ["Fitted", "Progress", "Trial", "fit_at", "optional", "silent"]
+__all__ = ["Fitted", "Progress", "Trial", "fit_at", "optional_arguments", "silent"]
 
-ROWS_REPLAYED = 50  # rounds need rows to be stepped through one by one, which is slow; a few rows tell the mean
+ROWS_REPLAYED = 50  # counting rounds steps through rows one by one, which is slow
 
 
 class Progress(Protocol):
-    """Is told before and after each fit, and now and then along a path, which counts as so many fits as `points`."""
+    """A function to call before and after each fit, and during a path, which counts as `points` fits."""
 
     def __call__(self, done: int, total: int, text: str, /) -> None:
-        """Take the number of finished fits, of all fits as far as known, and what is or was fitted."""
+        """Receive the number of finished fits, the expected number of all fits, and a text about the current fit."""
 
 
 def silent(_done: int, _total: int, _text: str) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 @frozen
 class Fitted:
-    """A point, its fitted estimator, and how far each row moves its score (float64, or None)."""
+    """A point with its fitted estimator, and the influence of each row on its score (float64, or None)."""
 
     point: Point
     model: Any = field(eq=False)
@@ -55,24 +55,24 @@ class Fitted:
 
 @frozen(eq=False)
 class Trial:
-    """One algorithm on one table: fits it at a tradeoff and measures it.
+    """One algorithm on one table, to be fitted and measured at tradeoffs.
 
     Attributes
     ----------
     algorithm : str
     make : callable
-        Gives an unfitted estimator at a tradeoff.
+        Returns an unfitted estimator for a tradeoff.
     train, valid : Rows
     test : Rows or None
     score : str
     guard : callable
-        Gives the context in which the algorithm's own code runs.
+        Returns the context for the algorithm's own code.
     folds : tuple of Fold
-        Of train and valid, to estimate scores on; none where valid is large enough.
+        Folds of train and valid for estimates of scores; () if valid is large enough.
     fits_repeat : bool
-        Whether single fits are repeated on the folds as well; paths always are.
+        Whether folds repeat single fits too; they always repeat paths.
     promises : Promises
-        What sets of features promise; trials on the same rows share it.
+        Promising feature sets, shared by trials on the same rows.
     """
 
     algorithm: str
@@ -93,13 +93,13 @@ class Trial:
 
     def _fit(self, tradeoff: float) -> Fitted:
         began = time.perf_counter()
-        model = self._trained(tradeoff, self.train, self.valid)
+        model = self._train(tradeoff, self.train, self.valid)
         seconds = time.perf_counter() - began
         return self.measure(model, tradeoff, seconds, self._over_folds(tradeoff))
 
-    def _trained(self, tradeoff: float, train: Rows, valid: Rows) -> Any:
+    def _train(self, tradeoff: float, train: Rows, valid: Rows) -> Any:
         model = self.make(tradeoff)
-        model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **optional(train, valid))
+        model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **optional_arguments(train, valid))
         return model
 
     def _over_folds(self, tradeoff: float) -> Estimate | None:
@@ -108,14 +108,14 @@ class Trial:
             return None
         each = []
         for fold in self.folds:
-            model = self._trained(tradeoff, fold.train, fold.valid)
-            each.append(on_rows(self.score, fold.out, model, model.predictor_.predict(fold.out.X)))
-        return over_folds(each, [fold.place for fold in self.folds], model_variance(each))
+            model = self._train(tradeoff, fold.train, fold.valid)
+            each.append(estimate_on_rows(self.score, fold.out, model, model.predictor_.predict(fold.out.X)))
+        return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
 
     def measure(
         self, model: Any, tradeoff: float, seconds: float, known: Estimate | None = None, cost: float | None = None
     ) -> Fitted:
-        """Measure score and exact cost of a fitted model; on valid unless they are known."""
+        """Measure score and exact cost of a fitted model, on valid unless they are known."""
         report = None
         if known is None or cost is None:
             on_valid, report = self._score_and_cost(model, self.valid)
@@ -123,7 +123,7 @@ class Trial:
         tested, last = None, self.valid
         if self.test is not None:
             last, (tested, report) = self.test, self._score_and_cost(model, self.test)
-        elif report is None:  # a search has no test rows, and score and cost may be known from folds
+        elif report is None:  # a search without test rows, with score and cost from folds
             report = _cost(model, self.valid)
         n_features, n_learners = _size(model.predictor_, report)
         point = Point(
@@ -140,11 +140,12 @@ class Trial:
             n_learners=n_learners,
             rounds=_mean_rounds(model, last.X),
             seconds=seconds,
+            rows_lacked=known.rows_lacked,
         )
         return Fitted(point, model, known.influence)
 
     def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
-        found = on_rows(self.score, rows, model, model.predictor_.predict(rows.X))
+        found = estimate_on_rows(self.score, rows, model, model.predictor_.predict(rows.X))
         return found, _cost(model, rows)
 
 
@@ -152,8 +153,8 @@ def _cost(model: Any, rows: Rows) -> CostReport:
     return ExpectedCost(model.costs_).evaluate(model.predictor_, rows.X, sample_weight=rows.weight)
 
 
-def optional(train: Rows, valid: Rows) -> dict[str, Any]:
-    """Return the weights and queries that there are, as `fit` takes them."""
+def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:
+    """Return the weights and queries of rows as arguments of `fit`."""
     given = {
         "sample_weight": train.weight,
         "sample_weight_val": valid.weight,
@@ -163,12 +164,12 @@ def optional(train: Rows, valid: Rows) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def fit_at(trial: Trial, tradeoff: float, told: Progress, done: int, total: int) -> Fitted:
-    """Fit a trial at a tradeoff, and tell so before and after."""
-    told(done, total, f"{trial.algorithm} at tradeoff {tradeoff:.3g}")
+def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:
+    """Fit a trial at a tradeoff, and report progress before and after."""
+    progress(done, total, f"{trial.algorithm} at tradeoff {tradeoff:.3g}")
     fitted = trial.fit(tradeoff)
     point = fitted.point
-    told(
+    progress(
         done + 1,
         total,
         f"{trial.algorithm} at tradeoff {tradeoff:.3g}: {trial.score} {point.score:.4f}, cost "
@@ -178,7 +179,7 @@ def fit_at(trial: Trial, tradeoff: float, told: Progress, done: int, total: int)
 
 
 def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
-    """Count the features that a predictor reads and its learners; one that is only stepped shows what it acquires."""
+    """Return the numbers of features and learners of a predictor; for a stepped one, of features it acquired."""
     if isinstance(predictor, StageTree):
         return len(predictor.layout.used), len(np.unique(predictor.layout.learner))
     if isinstance(predictor, PlannedPredictor):

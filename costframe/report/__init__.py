@@ -1,1 +1,1 @@
-"""Results for a person: tables on the terminal, pictures, and CSV."""
+"""Reports of results: tables on the terminal, pictures, and texts."""

@@ -1,4 +1,4 @@
-"""The installed algorithms as a table."""
+"""Table of the installed algorithms."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["algorithms_table"]
 
-NARROW = 70  # from here on, what an algorithm is goes below its name
+NARROW = 70  # a narrower table has the summary below the name
 
 
 def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, str], *, width: int) -> Table:
-    """Return algorithms with their tasks, `roles` being the attribute that holds the estimator of each task."""
+    """Return a table of algorithms with their tasks; `roles` maps each task to the attribute of its estimator."""
     narrow = width < NARROW
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=not narrow)
-    for header in ("algorithm", "tasks", "what it is")[: 1 if narrow else 3]:
+    for header in ("algorithm", "tasks", "summary")[: 1 if narrow else 3]:
         table.add_column(header, overflow="fold", min_width=len(header))
     for name, algorithm in algorithms.items():
         kinds = {task: getattr(algorithm, role) for task, role in roles.items()}
-        tasks = ", ".join(_told(task, kind) for task, kind in kinds.items() if kind is not None)
+        tasks = ", ".join(_task_text(task, kind) for task, kind in kinds.items() if kind is not None)
         what = Text.assemble(f"{algorithm.summary} ", (f"({algorithm.reference})", "dim"))
         if narrow:
             table.add_row(Text.assemble((name, "bold"), f": {tasks}\n", what, "\n"))
@@ -36,5 +36,5 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
     return table
 
 
-def _told(task: str, kind: type) -> str:
+def _task_text(task: str, kind: type) -> str:
     return f"{task} of two classes" if two_classes_only(kind) else task

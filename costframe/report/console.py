@@ -1,4 +1,4 @@
-"""Costs and choices in words."""
+"""Texts about costs and chosen models."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from costframe.frontier.points import Frontier, Point
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
 
-__all__ = ["cost", "saved", "summary", "with_error"]
+__all__ = ["compare_cost", "cost", "summary", "with_error"]
 
 
 def cost(value: float | None) -> str:
-    """Return a cost as a table shows it: two decimals, or the magnitude where these say nothing."""
+    """Return a cost as text: two decimals, or three digits if it is small or large."""
     if value is None:
         return "-"
     if value and abs(value) < 0.005:
@@ -22,12 +23,12 @@ def cost(value: float | None) -> str:
 
 
 def with_error(score: float, error: float) -> str:
-    """Return a score and its standard error as tables show them."""
+    """Return a score with its standard error as text."""
     return f"{score:.4f} \u00b1{error:.3f}".replace("\u00b10.", "\u00b1.")
 
 
 def summary(label: str, point: Point, frontier: Frontier) -> Text:
-    """Say in three lines which model was chosen, and what it saves."""
+    """Return three lines about a chosen model: its tradeoff, score, and cost against that of all features."""
     tested = point.test_score is not None and point.test_cost is not None
     paid = point.test_cost if tested else point.cost
     text = Text.assemble((f"{label}: ", "bold"), f"{point.algorithm} at tradeoff {point.tradeoff:.3g}\n")
@@ -43,8 +44,8 @@ def summary(label: str, point: Point, frontier: Frontier) -> Text:
     return text
 
 
-def saved(paid: float, full: float) -> str:
-    """Compare a cost with that of all features."""
+def compare_cost(paid: float, full: float) -> str:
+    """Return a text that compares a cost with that of all features."""
     if abs(paid - full) < 0.01 * full:
         return "hardly less than" if paid <= full else "hardly more than"
     return f"{1 - paid / full:.0%} less than" if paid < full else f"{paid / full - 1:.0%} more than"

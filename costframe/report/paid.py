@@ -1,4 +1,4 @@
-"""What rows pay for: each resource and feature, its price, the share of rows that pay it, and its part of the mean."""
+"""Payments of rows: each resource and feature with its price, the share of rows that pay it, and its mean."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["Payment", "payments"]
 
 @frozen
 class Payment:
-    """One thing that rows pay for.
+    """One item that rows pay for.
 
     Attributes
     ----------
     kind : {"resource", "feature", "computing"}
     name : str
     price : float or None
-        What a row pays that needs it, once; None for computing, which a row pays in many small parts.
+        Price for one row; None for computing, which a row pays in many small parts.
     share : float or None
         Share of rows that pay it.
     mean : float
-        What it adds to the mean cost per row: price * share.
+        Part of the mean cost per row: price * share.
     once : float
-        What the batch pays for it, once; only features have such a price.
+        Once-per-batch price; only features have one.
     """
 
     kind: str
@@ -41,14 +41,14 @@ class Payment:
 
 
 def payments(report: CostReport, costs: CostModel) -> list[Payment]:
-    """List what rows paid for: resources and features that any row acquired, then computing; parts of the mean.
+    """List the payments of rows: resources and features that any row acquired, then computing.
 
     Parameters
     ----------
     report : CostReport
         Of hard routing.
     costs : CostModel
-        The prices it was made with.
+        Prices of the report.
     """
     prices = costs.select(report.feature_names)
     acquired = np.asarray(report.acquired, np.float64)
@@ -76,5 +76,5 @@ def _share(
     acquired: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     needing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
 ) -> float:
-    """Return the share of rows that acquired any feature of some."""
+    """Return the share of rows that acquired any feature in `needing`."""
     return float((acquired[:, needing] > 0).any(axis=1).mean()) if len(acquired) else 0.0

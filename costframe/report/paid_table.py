@@ -1,4 +1,4 @@
-"""What rows pay for, as a table."""
+"""Table of payments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from costframe.report.console import cost
 from costframe.report.paid import payments
-from costframe.report.terminal import narrowed
+from costframe.report.terminal import narrow_table
 
 if TYPE_CHECKING:
     from costframe.core.cost.expected import CostReport
@@ -26,10 +26,10 @@ LONG, LETTERS, FEW_LETTERS = "long names", 30, 20
 
 
 def paid_table(reports: dict[str, CostReport], costs: CostModel, *, width: int) -> Table:
-    """Return what rows pay for, under one heading per report, side by side: share of rows, and mean per row.
+    """Return a table of payments, reports side by side: share of rows, and mean per row.
 
-    What nobody pays is not listed, and a report in which nobody pays it has it blank. In a narrow place the kind goes,
-    names are broken, and prices go; if that is not enough, all reports but the first.
+    It lists an item if rows of any report pay it, and leaves it blank in the other reports. A narrow table leaves out
+    the kind, breaks names, leaves out prices, and at last all reports but the first.
     """
     found = {label: {(p.kind, p.name): p for p in payments(report, costs)} for label, report in reports.items()}
     means = {label: report.mean for label, report in reports.items()}
@@ -41,12 +41,12 @@ def paid_table(reports: dict[str, CostReport], costs: CostModel, *, width: int) 
         shown = {label: part for label, part in found.items() if label == first or label not in without}
         return _Paid(shown, means, without).table()
 
-    return narrowed(make, ways, width)[0]
+    return narrow_table(make, ways, width)[0]
 
 
 @frozen
 class _Paid:
-    """A table in the making: payments and means by report, and the columns that are left out."""
+    """A table under construction: payments and means by report, and the columns to leave out."""
 
     found: dict[str, dict[tuple[str, str], Payment]]
     means: dict[str, float]
@@ -74,7 +74,7 @@ class _Paid:
         return table
 
     def _prices(self) -> list[str]:
-        """Return the columns of prices: once per batch only where there is such a price."""
+        """Return the columns of prices; once per batch only if there is such a price."""
         once = any(payment.once for part in self.found.values() for payment in part.values())
         return [name for name in ("price", "once") if name not in self.without and (once or name != "once")]
 
@@ -83,7 +83,7 @@ class _Paid:
         return sorted(keys, key=lambda key: (KINDS.index(key[0]), self._weight(key)))
 
     def _weight(self, key: tuple[str, str]) -> tuple[float, float]:
-        """Sort features by what they add to the mean, then by how many rows acquire them; the rest stays as it is."""
+        """Return the sort key of an item: features by mean, then by share of rows; other items keep their order."""
         if key[0] != "feature":
             return 0.0, 0.0
         mine = [part[key] for part in self.found.values() if key in part]

@@ -1,4 +1,4 @@
-"""What all pictures share: colors, settings whatever the user has set, and bytes that repeat."""
+"""Shared parts of pictures: colors, settings independent of the user's, and reproducible files."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "INK", "PALE", "STYLE", "both_files"]
+__all__ = ["COLORS", "INK", "PALE", "STYLE", "to_png_and_svg"]
 
-# Distinct also to color-blind eyes (Okabe and Ito).
+# Distinct for color-blind readers too (Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, PALE = "#333333", "#999999"
 
 _OURS: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 10,
-    "svg.hashsalt": "costframe",  # names in the file do not depend on chance
+    "svg.hashsalt": "costframe",  # names in the file are not random
     "axes.edgecolor": PALE,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -27,8 +27,8 @@ _OURS: dict[str, Any] = {
 STYLE: Any = ["default", _OURS]  # for matplotlib's style.context
 
 
-def both_files(figure: Figure) -> dict[str, bytes]:
-    """Return the figure as "png" and "svg", the same bytes each time; call it within the style."""
+def to_png_and_svg(figure: Figure) -> dict[str, bytes]:
+    """Return the figure as reproducible "png" and "svg" bytes; call it within the style."""
     return {"png": _bytes(figure, "png", {"Software": None}), "svg": _bytes(figure, "svg", {"Date": None})}
 
 

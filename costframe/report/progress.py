@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar where somebody watches, a line per fit elsewhere."""
+"""Progress of sweeps: a bar on a terminal, else a line per fit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from costframe.report.terminal import Output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from costframe.frontier.trial import Progress as Told
+    from costframe.frontier.trial import Progress as ProgressCallback
 
-__all__ = ["bar"]
+__all__ = ["show_progress"]
 
 
 @contextlib.contextmanager
-def bar(instead: Told | None = None) -> Iterator[Told]:
-    """Give what a sweep tells its progress to: on the error stream, unless `instead` is given."""
+def show_progress(instead: ProgressCallback | None = None) -> Iterator[ProgressCallback]:
+    """Yield the progress callback of a sweep: `instead` if given, else one for the error stream."""
     if instead is not None:
         yield instead
         return
@@ -33,15 +33,15 @@ def bar(instead: Told | None = None) -> Iterator[Told]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=None)
 
-        def tell(done: int, total: int, text: str) -> None:
+        def update(done: int, total: int, text: str) -> None:
             progress.update(task, completed=done, total=total, description=escape(_short(done, text)))
 
-        yield tell
+        yield update
 
 
 def _short(done: int, text: str) -> str:
-    """Leave out what was found; a first fit on a machine compiles for some seconds."""
-    return text.partition(":")[0] + ("" if done else " (a very first fit compiles)")
+    """Leave out results; mention compilation, which takes some seconds in a first fit."""
+    return text.partition(":")[0] + ("" if done else " (the first fit compiles)")
 
 
 class _Lines:

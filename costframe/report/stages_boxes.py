@@ -1,4 +1,4 @@
-"""What is written in the box of each stage."""
+"""Texts in the boxes of stages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stages.stages import Route
-from costframe.core.wording import counted
+from costframe.core.wording import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
     from costframe.report.stages_seen import Acquired, StageSeen
 
-__all__ = ["Line", "StageBox", "acquired_lines", "boxes_of", "learners_line", "money", "percent"]
+__all__ = ["Line", "StageBox", "acquired_lines", "learners_line", "make_boxes", "money", "percent"]
 
-_NAMELESS = "unit"  # what a cost model counts that names nothing else
-_MOST = 4  # lines of what is acquired
+_NAMELESS = "unit"  # default unit of a cost model
+_MOST = 4  # most lines of acquired items
 _GIVES = {"sigmoid": "the sigmoid of its score", "softmax": "the softmax of its scores", "identity": "its score"}
 
 
 @frozen
 class Line:
-    """A line of a box, at its left and at its right; `kind` is "plain", "resource" or "faint"."""
+    """A line of a box: text at the left and at the right; `kind` is "plain", "resource" or "faint"."""
 
     left: str
     right: str = ""
@@ -36,7 +36,7 @@ class Line:
 
 @frozen(eq=False)
 class StageBox:
-    """A box.
+    """The texts of a stage's box.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class StageBox:
     stage : Answer or Route
     seen : StageSeen
     share : float or None
-        Of all rows, those that come there; None where no rows are known.
+        Share of all rows that reach the stage; None without rows.
     """
 
     title: Line
@@ -56,24 +56,24 @@ class StageBox:
 
     @property
     def has_panel(self) -> bool:
-        """Whether there are values to draw."""
+        """Whether the box has values to draw."""
         return self.seen.values is not None and bool(np.isfinite(self.seen.values).any())
 
 
-def boxes_of(
+def make_boxes(
     stages: Sequence[Stage], seen: Sequence[StageSeen], per_row: NDArray[np.float64] | None, unit: str | None
 ) -> list[StageBox]:
-    """Write the boxes.
+    """Make the boxes of stages.
 
     Parameters
     ----------
     stages : sequence of Answer or Route
     seen : sequence of StageSeen
-        Of each.
+        One for each stage.
     per_row : float64 (n,) or None
-        What each row costs, if rows and prices are known.
+        Cost of each row, if rows and prices are known.
     unit : str or None
-        What the prices count; None shows no prices.
+        Unit of prices; None shows no prices.
     """
     boxes = []
     total = None if seen[0].rows is None else len(seen[0].rows)
@@ -92,14 +92,14 @@ def boxes_of(
 
 
 def percent(share: float) -> str:
-    """Write a share, its ends in words."""
+    """Return a share in percent as text; "< 1 %" and "> 99 %" at the ends."""
     if share < 0.01:
         return "< 1 %"
     return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 
 def money(amount: float, unit: str) -> str:
-    """Write an amount with its unit, if that has a name."""
+    """Return an amount with its unit, if the unit has a name."""
     return f"{amount:.4g}" if unit == _NAMELESS else f"{amount:.4g} {unit}"
 
 
@@ -114,15 +114,15 @@ def _decision(stage: Stage, seen: StageSeen) -> Line:
 
 
 def learners_line(seen: StageSeen) -> list[Line]:
-    """Say how many learners are evaluated; nothing where none are."""
+    """Return a line with the number of evaluated learners, or no line if it is zero."""
     if not seen.n_learners:
         return []
     new = "" if seen.n_new == 0 else ", all new" if seen.n_new == seen.n_learners else f", {seen.n_new:,} new"
-    return [Line(f"evaluates {counted(seen.n_learners, 'learner')}{new}", kind="faint")]
+    return [Line(f"evaluates {format_count(seen.n_learners, 'learner')}{new}", kind="faint")]
 
 
 def acquired_lines(acquired: Sequence[Acquired], unit: str | None) -> list[Line]:
-    """List what is acquired, the first of it if it is much."""
+    """Return lines of acquired items, of the first ones if there are many."""
     if not acquired:
         return [Line("acquires nothing new", kind="faint")]
     shown = acquired if len(acquired) <= _MOST else acquired[: _MOST - 1]

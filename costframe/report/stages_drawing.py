@@ -1,4 +1,4 @@
-"""Boxes and the ways between them as one picture; all measures are in inches."""
+"""Drawing of boxes and the ways between them; all measures are in inches."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stages.stages import Route
-from costframe.report.fitting_text import fitted, width_of, wrapped
-from costframe.report.pictures import COLORS, INK, PALE, STYLE, both_files
+from costframe.report.fitting_text import cut_text, width_of, wrap_text
+from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_png_and_svg
 from costframe.report.stages_panels import PANEL_HEIGHT
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.report.stages_boxes import Line, StageBox
     from costframe.report.stages_panels import Panels
 
-__all__ = ["GAP", "Way", "height_of", "picture"]
+__all__ = ["GAP", "Way", "draw_picture", "height_of"]
 
 _WIDTH, _BETWEEN, GAP, _MARGIN, _INSET = 2.5, 0.65, 0.18, 0.25, 0.09
 _TITLE, _LINE, _LEAST_WIDTH, _ARC = 0.25, 0.165, 6.2, 0.2
@@ -40,11 +40,11 @@ class Way:
     Attributes
     ----------
     share : float or None
-        Of all rows, those that go there; None where no rows are known.
+        Share of all rows that take it; None without rows.
     side : {-1, 0, 1}
-        Whether it leaves the box below its middle, there, or above.
+        Whether it leaves the box below its middle, at it, or above.
     label : str
-        Written on it.
+        Text on the way.
     """
 
     start: int
@@ -54,7 +54,7 @@ class Way:
     label: str = ""
 
 
-def picture(
+def draw_picture(
     boxes: Sequence[StageBox],
     place: tuple[NDArray[np.int64], NDArray[np.float64]],
     ways: Sequence[Way],
@@ -62,7 +62,7 @@ def picture(
     title: str,
     notes: str,
 ) -> dict[str, bytes]:
-    """Draw boxes at their places, a column and the center's height in inches, and ways; "png" and "svg"."""
+    """Draw boxes, placed by column and height of the center in inches, and ways; return "png" and "svg"."""
     from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -77,11 +77,11 @@ def picture(
         axes.set_axis_off()
         drawing.draw(axes)
         axes.set(xlim=(0, width), ylim=(0, height), autoscale_on=False)  # inches
-        return both_files(figure)
+        return to_png_and_svg(figure)
 
 
 class _Drawing:
-    """One picture in the making; all measures are in inches."""
+    """One picture under construction; all measures are in inches."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class _Drawing:
         column, center = place
         self.column = column
         inner = max((column.max() + 1) * (_WIDTH + _BETWEEN) - _BETWEEN, _LEAST_WIDTH)
-        self.title = fitted(title, inner, 12, "bold")
-        self.notes = wrapped(notes, inner, _NOTE_SIZE)
+        self.title = cut_text(title, inner, 12, "bold")
+        self.notes = wrap_text(notes, inner, _NOTE_SIZE)
         self.legend = [] if panels is None else [str(label) for label in panels.labels]
         self.floor = _MARGIN + _LINE * (len(self.notes) + bool(self.legend)) + 0.15
         self.left, self.center = _MARGIN + column * (_WIDTH + _BETWEEN), center + self.floor
@@ -129,7 +129,7 @@ class _Drawing:
             first, last = self.left[way.start] + 0.75 * _WIDTH, self.left[way.end] + 0.25 * _WIDTH
             begin, end = (self.center[n] + self.heights[n] / 2 for n in (way.start, way.end))
             crest = self.top + 0.1 + between * _ARC
-            bow = crest + (crest - max(begin, end)) / 3  # a curve reaches three quarters of the way to its handles
+            bow = crest + (crest - max(begin, end)) / 3  # a curve reaches 3/4 of the height of its handles
             points = [(first, begin), (first, bow), (last, bow), (last, end)]
             label_at = (first + last) / 2, (begin + end) / 8 + 0.75 * bow
         else:
@@ -166,21 +166,21 @@ class _Drawing:
     @staticmethod
     def _line(axes: Axes, left: float, top: float, line: Line, size: float, style: dict[str, Any]) -> None:
         weight, room = str(style.get("fontweight", "normal")), _WIDTH - 2 * _INSET
-        right = fitted(line.right, 0.6 * room, size)
+        right = cut_text(line.right, 0.6 * room, size)
         room -= width_of(right, size) + 0.12 if right else 0
-        left_text = fitted(line.left, room, size, weight)
+        left_text = cut_text(line.left, room, size, weight)
         shared: Any = {"va": "top", "fontsize": size, "parse_math": False, "zorder": 3}
         axes.text(left + _INSET, top, left_text, **shared, **style)
         color = style.get("color", INK)
         axes.text(left + _WIDTH - _INSET, top, right, ha="right", color=color, **shared)
 
     def _below(self, axes: Axes) -> None:
-        """Say how the picture reads."""
+        """Draw the notes on how to read the picture."""
         style: Any = {"fontsize": _NOTE_SIZE, "parse_math": False, "va": "top"}
         y = self.floor - 0.15
         left, room = _MARGIN, (self.size[0] - 2 * _MARGIN) / max(len(self.legend), 1) - 0.3
         for label, color in zip(self.legend, COLORS, strict=False):
-            shown = fitted(label, room, _NOTE_SIZE)
+            shown = cut_text(label, room, _NOTE_SIZE)
             axes.fill(
                 left + np.array([0, 0.1, 0.1, 0]),
                 y - np.array([0.02, 0.02, 0.12, 0.12]),
@@ -195,5 +195,5 @@ class _Drawing:
 
 
 def height_of(box: StageBox) -> float:
-    """Return how high a box is drawn, in inches."""
+    """Return the height of a box in inches."""
     return _TITLE + _LINE * len(box.lines) + (PANEL_HEIGHT + 0.1 if box.has_panel else 0.06) + 0.03

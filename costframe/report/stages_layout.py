@@ -1,4 +1,4 @@
-"""Where the boxes of a tree of stages stand: the root at the left, what lies above a threshold further up."""
+"""Layout of the boxes of a stage tree: the root at the left, stages above a threshold further up."""
 
 from __future__ import annotations
 
@@ -17,44 +17,41 @@ if TYPE_CHECKING:
 
 __all__ = ["place_stages"]
 
-_Outline = list[
-    tuple[float, float]
-]  # for each column from a stage on, the lowest and the highest point of its part of the tree
+_Outline = list[tuple[float, float]]  # lowest and highest point of a stage's subtree, for each column from the stage on
 
 
 def place_stages(
     stages: Sequence[Stage], heights: Sequence[float], gap: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Place the box of each stage in a column, so that no two touch and no ways to them cross.
+    """Place the box of each stage in a column, without touching boxes or crossing ways.
 
-    A route stands midway between the two it leads to, or level with the one of them that is a route, so that a chain
-    is straight.
+    A route is midway between its two next stages, or level with the one that is a route, so that a chain is straight.
 
     Parameters
     ----------
     stages : sequence of Answer or Route
         The first is the root; children come after their parents.
     heights : sequence of float
-        Of each stage's box.
+        Height of each stage's box.
     gap : float
         Least distance between two boxes of one column.
 
     Returns
     -------
     column : int64 (stages,)
-        How many routes lead there.
+        Number of routes on the path to each stage.
     center : float64 (stages,)
-        Of each box, upward; the lowest point of all boxes is at zero.
+        Height of each box's center; the lowest point of all boxes is at zero.
     """
-    column, up = np.zeros(len(stages), np.int64), np.zeros(len(stages))  # up: beyond the parent's center
+    column, up = np.zeros(len(stages), np.int64), np.zeros(len(stages))  # up: relative to the parent's center
     outlines: list[_Outline] = [[(-height / 2, height / 2)] for height in heights]
     for number in reversed(range(len(stages))):
         stage = stages[number]
         if isinstance(stage, Route):
             shifts = _shifts(stage, stages, _apart(outlines[stage.below], outlines[stage.above], gap))
             up[stage.below], up[stage.above] = shifts
-            moved = [_moved(outlines[child], by) for child, by in zip((stage.below, stage.above), shifts, strict=True)]
-            outlines[number] += _joined(*moved)
+            moved = [_move(outlines[child], by) for child, by in zip((stage.below, stage.above), shifts, strict=True)]
+            outlines[number] += _join(*moved)
             outlines[stage.below] = outlines[stage.above] = []
     center = np.zeros(len(stages))
     for number, stage in enumerate(stages):
@@ -74,14 +71,14 @@ def _shifts(stage: Route, stages: Sequence[Stage], apart: float) -> tuple[float,
 
 
 def _apart(lower: _Outline, upper: _Outline, gap: float) -> float:
-    """Return how far above the root of `lower` that of `upper` must be."""
+    """Return the least distance of the root of `upper` above that of `lower`."""
     return max(low[1] - high[0] for low, high in zip(lower, upper, strict=False)) + gap
 
 
-def _moved(outline: _Outline, by: float) -> _Outline:
+def _move(outline: _Outline, by: float) -> _Outline:
     return [(low + by, high + by) for low, high in outline]
 
 
-def _joined(lower: _Outline, upper: _Outline) -> _Outline:
+def _join(lower: _Outline, upper: _Outline) -> _Outline:
     both = [(low[0], high[1]) for low, high in zip(lower, upper, strict=False)]
     return both + lower[len(both) :] + upper[len(both) :]

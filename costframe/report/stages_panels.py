@@ -1,4 +1,4 @@
-"""Small pictures of what a stage makes of its rows: values by how often they occur, or against the labels."""
+"""Panels in the boxes of stages: histograms of values, or values against labels."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ PANEL_HEIGHT = 0.95  # inches, with the numbers below
 _BELOW, _BESIDE = 0.16, 0.42  # room for the numbers
 _BINS, _MOST_POINTS = 24, 300
 _SMALL: Any = {"fontsize": 6.5, "color": "#666666", "parse_math": False, "zorder": 4}
-_HUGE = 1e300  # so that no difference overflows
+_HUGE = 1e300  # larger values are cut, so that differences do not overflow
 
 _Range = tuple[float, float]
 
 
 @frozen(eq=False)
 class Panels:
-    """How the values of all stages are drawn.
+    """The common settings of all panels.
 
     Attributes
     ----------
     answers : (float, float)
-        The least and the greatest prediction, so that answers can be compared.
+        Range of all predictions, a common scale for answers.
     labels : tuple
-        Labels that are told apart by color, ascending.
+        Labels with a color each, ascending.
     codes : int64 (n,) or None
-        Position in `labels` of each row's.
+        Position of each row's label in `labels`.
     target : float64 (n,) or None
         Labels to draw predictions against.
     """
@@ -53,7 +53,7 @@ class Panels:
 
     @classmethod
     def of(cls, stages: Sequence[Stage], seen: Sequence[StageSeen], y: NDArray[Any] | None) -> Panels:
-        """Choose how: up to six labels by color, further ones that are numbers as an axis, others not at all."""
+        """Choose the settings: at most six labels get colors, more labels an axis if they are numbers, else nothing."""
         drawn = [_one_value(mine.values) for stage, mine in zip(stages, seen, strict=True) if isinstance(stage, Answer)]
         answers = _range(np.concatenate(drawn))
         if y is None:
@@ -67,10 +67,10 @@ class Panels:
         return cls(answers, target=np.clip(y.astype(np.float64), -_HUGE, _HUGE))
 
     def draw(self, axes: Axes, corner: tuple[float, float], width: float, stage: Stage, seen: StageSeen) -> None:
-        """Draw a stage's panel; `axes` counts inches, `corner` is the lower left one."""
+        """Draw a stage's panel; `axes` is in inches, `corner` is the lower left one."""
         values = _one_value(seen.values)
         finite = np.isfinite(values)
-        assert seen.rows is not None  # noqa: S101 - whoever has values has rows
+        assert seen.rows is not None  # noqa: S101 - a stage with values has rows
         rows, values = seen.rows[finite], np.clip(values[finite], -_HUGE, _HUGE)
         frame = _Frame(axes, corner[0], corner[1] + _BELOW, width, PANEL_HEIGHT - _BELOW)
         if self.target is None:
@@ -97,7 +97,7 @@ class Panels:
             frame.line((at, at), (0.0, 1.0), ls=(0, (2, 1.5)))
 
     def _scatter(self, frame: _Frame, stage: Stage, values: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-        assert self.target is not None  # noqa: S101 - else histograms are drawn
+        assert self.target is not None  # noqa: S101 - without it, panels are histograms
         across = _range(self.target)
         upward = self.answers if isinstance(stage, Answer) else _range(values)
         frame = frame.without_left(_BESIDE)
@@ -116,7 +116,7 @@ class Panels:
 
 @frozen(eq=False)
 class _Frame:
-    """A rectangle of the picture; drawn in are shares of its width and height."""
+    """A rectangle of the picture; coordinates in it are shares of its width and height."""
 
     axes: Axes
     left: float
@@ -157,7 +157,7 @@ class _Frame:
 
 
 def _one_value(values: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """float64 (m,): of several outputs, which is the largest."""
+    """Return the values of one output, or the index of the largest of several: float64 (m,)."""
     if values is None or not len(values):
         return np.empty(0)
     return values[:, 0] if values.shape[1] == 1 else values.argmax(axis=1).astype(np.float64)
@@ -169,7 +169,7 @@ def _range(values: NDArray[np.float64]) -> _Range:
         return 0.0, 1.0
     low, high = float(finite.min()), float(finite.max())
     room = 0.5 * max(abs(low), abs(high)) or 0.5
-    # Values that differ by rounding alone are one.
+    # Values that differ by rounding only count as equal.
     return (low, high) if high - low > 1e-9 * room else (low - room, high + room)
 
 

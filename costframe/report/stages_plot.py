@@ -1,4 +1,4 @@
-"""A tree of stages as a picture."""
+"""Picture of a stage tree."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from costframe.core.stages.reading import check_acquisition
 from costframe.core.stages.stages import Route
 from costframe.core.tables.labels import check_target
 from costframe.core.tables.rows import as_rows
-from costframe.report.stages_boxes import boxes_of
-from costframe.report.stages_drawing import GAP, Way, height_of, picture
+from costframe.report.stages_boxes import make_boxes
+from costframe.report.stages_drawing import GAP, Way, draw_picture, height_of
 from costframe.report.stages_layout import place_stages
 from costframe.report.stages_panels import Panels
-from costframe.report.stages_seen import see_stages, seen_without_rows
-from costframe.report.stops_plot import plan_picture
+from costframe.report.stages_seen import see_stages, summarize_stages
+from costframe.report.stops_plot import plot_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,38 +41,38 @@ def plot_stages(
     title: str | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, bytes]:
-    """Draw a tree of stages: what each newly acquires, where it sends rows, and what it makes of them.
+    """Draw a stage tree: the features that each stage acquires, its next stages, and its scores or predictions.
 
-    The root is at the left; rows whose score exceeds a stage's threshold go up, the others down. Each box lists what
-    its stage is the first on its way to acquire, most expensive first, resources in italics. With rows, the lines
-    between boxes are as wide as the share of rows that go there, each box shows the scores or predictions of the rows
-    that come there, and answers say what these rows cost.
+    The root is at the left; rows whose score exceeds a stage's threshold go up, the others down. Each box lists the
+    features that its stage acquires first on its path, most expensive first, and resources in italics. With rows, the
+    width of a line between boxes is the share of rows that go there, each box shows the scores or predictions of its
+    rows, and answers show the mean cost of their rows.
 
     Parameters
     ----------
     tree : StageTree, or a fitted estimator whose `predictor_` is one
     X : float64 (n, d), or data frame, optional
-        Rows to send through. Without them a stage is said to acquire whatever its learners may read.
+        Rows to send through. Without them the picture shows all features that learners may read.
     y : (n,), optional
-        Labels: up to six different ones are colors, more of them, if numbers, an axis that predictions of one output
-        are drawn against.
-    costs : CostModel, or what makes one, optional
-        The tree's own prices by default; where it has none, either, no prices are shown.
+        Labels: at most six different ones get colors; more labels, if they are numbers, are an axis for predictions of
+        one output.
+    costs : CostModel, or anything `CostModel.of` accepts, optional
+        By default the tree's own prices, or no prices if it has none.
     acquisition : {"path", "learner"}
         Whether the rows' trees acquire features split by split, or all of them before one is evaluated.
     title : str, optional
     n_jobs : int, optional
-        Threads; None takes all there are.
+        Threads; None uses all cores.
 
     Returns
     -------
     dict of str to bytes
-        The picture as "png" and "svg"; the same arguments give the same bytes.
+        The picture as "png" and "svg"; equal arguments give equal bytes.
 
     Raises
     ------
     ParameterError
-        If the tree is none, or a setting is not allowed.
+        If `tree` is not a stage tree or plan, or a setting is not allowed.
     DataError
         If the columns of X are not those of the tree, or y does not fit X.
     """
@@ -84,7 +84,7 @@ def plot_stages(
     rows = None if X is None else as_rows(X, predictor.feature_names, predictor.categories)
     labels = None if rows is None else _labels(y, len(rows))
     if isinstance(predictor, PlannedPredictor):
-        return plan_picture(predictor, rows, labels, model, title, n_jobs)
+        return plot_plan(predictor, rows, labels, model, title, n_jobs)
     return _tree_picture(predictor, rows, labels, model, acquisition, title, n_jobs)
 
 
@@ -99,12 +99,12 @@ def _tree_picture(
 ) -> dict[str, bytes]:
     prices = CostModel.of(model, tree.feature_names).select(tree.feature_names)
     if rows is None:
-        seen, per_row, panels = seen_without_rows(tree, prices), None, None
+        seen, per_row, panels = summarize_stages(tree, prices), None, None
     else:
         seen = see_stages(tree, prices, rows, acquisition, n_jobs)
         per_row = None if model is None else tree.cost(rows, model, acquisition=acquisition).per_row
         panels = Panels.of(tree.stages, seen, labels)
-    boxes = boxes_of(tree.stages, seen, per_row, None if model is None else prices.unit)
+    boxes = make_boxes(tree.stages, seen, per_row, None if model is None else prices.unit)
     place = place_stages(tree.stages, [height_of(box) for box in boxes], GAP)
     ways = [
         Way(number, child, boxes[child].share, side)
@@ -113,7 +113,7 @@ def _tree_picture(
         for child, side in ((stage.below, -1), (stage.above, 1))
     ]
     shown = "What each stage acquires" if title is None else title
-    return picture(boxes, place, ways, panels, shown, _notes(boxes, panels))
+    return draw_picture(boxes, place, ways, panels, shown, _notes(boxes, panels))
 
 
 def _drawable(given: Any) -> StageTree | PlannedPredictor:
@@ -142,21 +142,21 @@ def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
 
 
 def _notes(boxes: Sequence[StageBox], panels: Panels | None) -> str:
-    """Return what must be known to read the picture, and no more."""
+    """Return the notes that this picture needs."""
     acquired = [one for box in boxes for one in box.seen.acquired]
     routes = [box for box in boxes if isinstance(box.stage, Route)]
-    said = ["Blue stages send rows on, those above the threshold upward; green stages answer."] if routes else []
+    notes = ["Blue stages send rows on, those above the threshold upward; green stages answer."] if routes else []
     if panels is not None and routes:
-        said.append("Lines are as wide as the share of rows that go there.")
+        notes.append("Lines are as wide as the share of rows that go there.")
     if panels is None:
-        said.append("A stage acquires what its learners may read and those before it on its way may not.")
+        notes.append("A stage acquires all features that its learners, and no earlier ones on the path, may read.")
     elif routes:
-        said.append("A stage acquires what none before it on its way did.")
+        notes.append("A stage acquires features that no earlier stage on the path acquired.")
     if any(one.is_resource for one in acquired):
-        said.append("Resources are in italics.")
+        notes.append("Resources are in italics.")
     if any(one.share < 1 for one in acquired):
-        said.append("In brackets: share of a stage's rows that acquire it there.")
+        notes.append("In brackets: share of a stage's rows that acquire it there.")
     if panels is not None:
         drawn = "a score or prediction against its label" if panels.target is not None else "how often a value occurs"
-        said.append(f"Drawn: {drawn}" + (", thresholds dashed." if routes else "."))
-    return " ".join(said)
+        notes.append(f"Drawn: {drawn}" + (", thresholds dashed." if routes else "."))
+    return " ".join(notes)

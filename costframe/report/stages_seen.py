@@ -1,4 +1,4 @@
-"""What each stage of a tree newly acquires, how many rows come there, and what it makes of them."""
+"""Statistics of stages: the features that each acquires first, its rows, and its scores or predictions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["Acquired", "StageSeen", "by_price", "see_stages", "seen_without_rows"]
+__all__ = ["Acquired", "StageSeen", "by_price", "see_stages", "summarize_stages"]
 
 
 @frozen
 class Acquired:
-    """A feature or resource that a stage is the first on its way to acquire.
+    """A feature or resource that a stage acquires first on its path.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Acquired:
     price : float
         Per row.
     share : float
-        Share of the rows there that acquire it there; one where no rows are known.
+        Share of the stage's rows that acquire it there; one without rows.
     is_resource : bool
     """
 
@@ -44,18 +44,18 @@ class Acquired:
 
 @frozen(eq=False)
 class StageSeen:
-    """One stage.
+    """Statistics of one stage.
 
     Attributes
     ----------
     acquired : tuple of Acquired
         Most expensive first.
     n_learners, n_new : int
-        Learners that it evaluates, and those of them that no stage before it does.
+        Number of learners that it evaluates, and of those that no earlier stage evaluates.
     rows : int64 (m,) or None
-        Which rows come there.
+        Rows that reach the stage.
     values : float64 (m, K) or None
-        Of those rows: scores at a route (K = 1), predictions at an answer.
+        Scores of those rows at a route (K = 1), predictions at an answer.
     """
 
     acquired: tuple[Acquired, ...]
@@ -65,8 +65,8 @@ class StageSeen:
     values: NDArray[np.float64] | None = None
 
 
-def seen_without_rows(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
-    """Say of each stage what its learners may read and those of stages before it may not.
+def summarize_stages(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
+    """Return the statistics of each stage without rows: features that its learners, and no earlier ones, may read.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def seen_without_rows(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
         mine, bought = np.diff(read[:, learners].indptr) > 0, before[number]
         shares = (mine & ~bought).astype(np.float64)
         resources = ((mine @ needs) & ~(bought @ needs)).astype(np.float64)
-        seen.append(StageSeen(_sorted(tree, prices, shares, resources), *_counts(tree, number)))
+        seen.append(StageSeen(_sort_by_price(tree, prices, shares, resources), *_counts(tree, number)))
         if isinstance(stage, Route):
             before[stage.below] = before[stage.above] = bought | mine
     return seen
@@ -95,14 +95,14 @@ class _Chunk:
 
     rows: list[NDArray[np.int64]]
     scores: list[NDArray[np.float64]]
-    features: NDArray[np.int64]  # (stages, U): of how many rows each is newly acquired
+    features: NDArray[np.int64]  # (stages, U): number of rows that acquire each first at a stage
     resources: NDArray[np.int64]  # (stages, R)
 
 
 def see_stages(
     tree: StageTree, prices: PriceArrays, X: NDArray[np.float64], acquisition: str = "path", n_jobs: int | None = None
 ) -> list[StageSeen]:
-    """Send rows through the stages, and say of each what the rows that come there acquire and get.
+    """Send rows through the stages, and return the statistics of each stage.
 
     Parameters
     ----------
@@ -130,10 +130,10 @@ def see_stages(
             mine.scores.append(scores)
         return mine
 
-    return _together(tree, prices, over_chunks(chunk, len(X), n_jobs))
+    return _join_chunks(tree, prices, over_chunks(chunk, len(X), n_jobs))
 
 
-def _together(tree: StageTree, prices: PriceArrays, chunks: list[_Chunk]) -> list[StageSeen]:
+def _join_chunks(tree: StageTree, prices: PriceArrays, chunks: list[_Chunk]) -> list[StageSeen]:
     seen = []
     for number, stage in enumerate(tree.stages):
         rows = np.concatenate([chunk.rows[number] for chunk in chunks])
@@ -143,7 +143,7 @@ def _together(tree: StageTree, prices: PriceArrays, chunks: list[_Chunk]) -> lis
         resources = np.sum([chunk.resources[number] for chunk in chunks], axis=0) / count
         values = stage.predictions(scores) if isinstance(stage, Answer) else scores
         seen.append(
-            StageSeen(_sorted(tree, prices, shares, resources), *_counts(tree, number), rows=rows, values=values)
+            StageSeen(_sort_by_price(tree, prices, shares, resources), *_counts(tree, number), rows=rows, values=values)
         )
     return seen
 
@@ -153,7 +153,7 @@ def _counts(tree: StageTree, number: int) -> tuple[int, int]:
     return part.stop - part.start, int(tree.layout.fresh[part].sum())
 
 
-def _sorted(
+def _sort_by_price(
     tree: StageTree, prices: PriceArrays, shares: NDArray[np.float64], resources: NDArray[np.float64]
 ) -> tuple[Acquired, ...]:
     every = np.zeros(len(prices.names))

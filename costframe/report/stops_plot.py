@@ -1,4 +1,4 @@
-"""A plan as a picture: its stops side by side, and the ways that rows take from one to another."""
+"""Picture of a plan: its stops side by side, and the ways of rows between them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.report.stages_boxes import Line, StageBox, acquired_lines, learners_line, money, percent
-from costframe.report.stages_drawing import Way, height_of, picture
+from costframe.report.stages_drawing import Way, draw_picture, height_of
 from costframe.report.stages_panels import Panels
-from costframe.report.stops_seen import see_stops, stops_without_rows
+from costframe.report.stops_seen import see_stops, summarize_stops
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from costframe.report.stages_seen import StageSeen
     from costframe.report.stops_seen import StopsSeen
 
-__all__ = ["plan_picture"]
+__all__ = ["plot_plan"]
 
 
-def plan_picture(
+def plot_plan(
     predictor: PlannedPredictor,
     X: NDArray[np.float64] | None,
     labels: NDArray[Any] | None,
@@ -37,16 +37,16 @@ def plan_picture(
     unit = None if model is None else model.unit
     answers = [stop.answer for stop in predictor.stops]
     if X is None:
-        stops, per_row, panels = stops_without_rows(predictor, terms.prices), None, None
+        stops, per_row, panels = summarize_stops(predictor, terms.prices), None, None
     else:
         stops = see_stops(predictor, terms.prices, predictor.walk(X, terms, n_jobs))
         per_row = predictor.cost(X, model).per_row
         panels = Panels.of(answers, stops.seen, labels)
     boxes = [_box(number, answer, stops, per_row, unit) for number, answer in enumerate(answers)]
     heights = np.array([height_of(box) for box in boxes])
-    place = np.arange(len(boxes)), heights.max() - heights / 2  # their tops in one line
+    place = np.arange(len(boxes)), heights.max() - heights / 2  # aligned at the top
     shown = "What each stop acquires" if title is None else title
-    return picture(boxes, place, _ways(stops.moves), panels, shown, _notes(boxes, panels))
+    return draw_picture(boxes, place, _ways(stops.moves), panels, shown, _notes(boxes, panels))
 
 
 def _box(number: int, answer: Any, stops: StopsSeen, per_row: NDArray[np.float64] | None, unit: str | None) -> StageBox:
@@ -77,11 +77,11 @@ def _ways(moves: NDArray[np.int64] | None) -> list[Way]:
 
 def _notes(boxes: list[StageBox], panels: Panels | None) -> str:
     acquired = [one for box in boxes for one in box.seen.acquired]
-    notes = ["A row goes from stop to stop, to any later one, for as long as that is worth its price."]
+    notes = ["A row goes on to a later stop as long as the expected gain is worth the price."]
     if panels is None:
-        notes.append("A stop acquires its whole set, but for what a row has already: here, that of the stop before.")
+        notes.append("A stop acquires its set except the features that a row has; here, those of the stop before.")
     else:
-        notes.append("Lines are as wide as the share of rows that go there. A stop acquires what a row has not yet.")
+        notes.append("Lines are as wide as the share of rows that go there. A stop acquires features that a row lacks.")
     if any(one.is_resource for one in acquired):
         notes.append("Resources are in italics.")
     if any(one.share < 1 for one in acquired):

@@ -1,4 +1,4 @@
-"""What the stops of a plan acquire, how many rows come to each, and where they go on."""
+"""Statistics of stops: the features that each acquires, its rows, and their next stops."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.planned import PlannedPredictor
-    from costframe.core.predictors.planned_walk import Walked
+    from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.stop_prices import StopPrices
+    from costframe.core.stages.stops import StopPrices
 
-__all__ = ["StopsSeen", "see_stops", "stops_without_rows"]
+__all__ = ["StopsSeen", "see_stops", "summarize_stops"]
 
 
 @frozen(eq=False)
 class StopsSeen:
-    """The stops of a plan, and rows on their way through them.
+    """Statistics of the stops of a plan.
 
     Attributes
     ----------
     seen : tuple of StageSeen (m,)
-        Of each stop; `rows` and `values` are those that it answers.
+        One for each stop; `rows` and `values` are those that it answers.
     moves : int64 (m, m) or None
-        How many rows go from each stop to each: to the stop itself, those that it answers.
+        Number of rows that go from each stop to each; on the diagonal, rows that the stop answers.
     """
 
     seen: tuple[StageSeen, ...]
     moves: NDArray[np.int64] | None
 
 
-def stops_without_rows(predictor: PlannedPredictor, prices: StopPrices) -> StopsSeen:
-    """Say of each stop what belongs to it and not to the one before."""
+def summarize_stops(predictor: PlannedPredictor, prices: StopPrices) -> StopsSeen:
+    """Return the statistics of stops without rows: the features of each that the stop before does not have."""
     seen, before = [], 0
     for stop, bundle in zip(predictor.stops, prices.bundles, strict=True):
         acquired = by_price(prices.prices, *_split(_items(bundle & ~before, prices.prices), prices.prices))
@@ -47,8 +47,8 @@ def stops_without_rows(predictor: PlannedPredictor, prices: StopPrices) -> Stops
     return StopsSeen(tuple(seen), None)
 
 
-def see_stops(predictor: PlannedPredictor, prices: StopPrices, parts: list[Walked]) -> StopsSeen:
-    """Count what rows acquired that were sent through a plan, part by part, and where they went."""
+def see_stops(predictor: PlannedPredictor, prices: StopPrices, parts: list[PlannedRows]) -> StopsSeen:
+    """Return the statistics of stops from rows sent through a plan, given in parts."""
     m = len(predictor.stops)
     moves, bought = np.zeros((m, m), np.int64), np.zeros((m, sum(prices.prices.needs.shape)))
     for part in parts:
@@ -64,8 +64,8 @@ def see_stops(predictor: PlannedPredictor, prices: StopPrices, parts: list[Walke
     return StopsSeen(tuple(seen), moves)
 
 
-def _follow(part: Walked, prices: StopPrices, moves: NDArray[np.int64], bought: NDArray[np.float64]) -> None:
-    """Add what the rows of one part do."""
+def _follow(part: PlannedRows, prices: StopPrices, moves: NDArray[np.int64], bought: NDArray[np.float64]) -> None:
+    """Add the moves and purchases of one part's rows."""
     bundles = np.stack([_items(bundle, prices.prices) for bundle in prices.bundles])
     paid = np.zeros((len(part.exits), bundles.shape[1]), np.bool_)
     paid[:] = bundles[0]
@@ -86,6 +86,6 @@ def _items(items: int, prices: PriceArrays) -> NDArray[np.bool_]:
 
 
 def _split(shares: NDArray[np.generic], prices: PriceArrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Part items into features and resources."""
+    """Split items into features and resources."""
     whole = shares.astype(np.float64)
     return whole[: len(prices.cost)], whole[len(prices.cost) :]

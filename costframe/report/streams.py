@@ -1,4 +1,4 @@
-"""Standard streams that nobody reads any more."""
+"""Standard streams whose reader has gone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import contextlib
 import os
 from typing import IO, Any
 
-__all__ = ["let_go"]
+__all__ = ["abandon"]
 
 
-def let_go(stream: IO[Any]) -> None:
-    """Drop what a stream cannot print; the interpreter would try once more at its end, and complain."""
-    with contextlib.suppress(OSError, ValueError):  # a stream of a test has no number
+def abandon(stream: IO[Any]) -> None:
+    """Redirect a broken stream to nowhere, so that the interpreter does not fail on it at its end."""
+    with contextlib.suppress(OSError, ValueError):  # streams of tests have no file number
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             os.dup2(nowhere, stream.fileno())

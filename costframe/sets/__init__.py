@@ -1,1 +1,1 @@
-"""Sets of features: what each costs, how well it tells the label, and which are worth having."""
+"""Search of feature sets: their prices, the losses of quick fits on them, and the choice of good ones."""

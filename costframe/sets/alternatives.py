@@ -1,4 +1,4 @@
-"""Sets that are each better for some rows, where what they share tells for which."""
+"""Alternatives: feature sets that are better for different rows, which their shared features can tell apart."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.folds import TreeShape
 from costframe.trees.boosting.many import regress_many
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.sets.archive import FeatureSet, SetArchive
 
-__all__ = ["alternatives"]
+__all__ = ["choose_alternatives"]
 
-_NEAR = 0.35  # of what can be gained: a set that loses so much more than the front at its cost is still a candidate
-_DEAREST = 0.8  # of the full cost
+_NEAR = 0.35  # largest loss of a candidate above the front at its cost, as a share of the possible gain
+_DEAREST = 0.8  # largest cost of a candidate, as a share of the full cost
 _CANDIDATES = 14
-_LEAST = 0.03  # of what can be gained, and so many standard errors: less is chance
+_LEAST = 0.03  # least gain of a pair, as a share of the possible gain; it must also exceed _ERRORS standard errors
 _ERRORS = 3.0
-_TELLING, _FURTHER = 2, 8  # shared sets that are tried with so many further features each
+_DECIDING, _FURTHER = 2, 8  # shared sets to try with further features, and the number of these
 _MANY = 40
-_FREQUENTED = 0.1  # share of the rows that go to a set at some tradeoff
+_FREQUENTED = 0.1  # least share of rows that go to a set at some tradeoff
 
 
-def alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
-    """Choose at most `most` sets, each of them better for some rows, and the features shared that tell for which.
+def choose_alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
+    """Choose at most `most` sets, each better for some rows, and their shared features, which choose between them.
 
-    Two sets go together if a regression of the difference of their losses on the features that both have, cross-fitted,
-    sends rows to the one or the other so that they lose less than by either alone.
+    Two sets form a pair if a cross-fitted regression of the difference of their losses on their shared features sends
+    rows to one or the other with a lower loss than either set alone.
     """
     if not archive.prices.full > 0:
         return []
-    tells = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_TELLING]
-    archive.try_each_with(tells, _FURTHER)  # what tells for which of two may tell for which of many
+    deciding = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_DECIDING]
+    archive.try_each_with(deciding, _FURTHER)  # features that choose between two sets may choose between many
     found: list[frozenset[int]] = []
-    for shared in tells:
-        wanted = [each for each in [shared, *_chosen_from(archive, shared)] if each not in found]
+    for shared in deciding:
+        wanted = [each for each in [shared, *_sets_in_use(archive, shared)] if each not in found]
         found += wanted[: max(most - len(found), 0)]
     return found
 
 
-def _chosen_from(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[int]]:
-    """List the sets that rows would go to from the features that all share, the cheapest first.
+def _sets_in_use(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[int]]:
+    """List the sets that rows choose, given the features that all sets share, the cheapest first.
 
-    Rows go where expected loss + tradeoff * price is least, at a few tradeoffs; sets that few rows go to are left out.
+    Rows choose the least expected loss + tradeoff * price, at a few tradeoffs; it leaves out sets that few rows choose.
     """
     front = archive.front()
     spread, full = front[0].loss - front[-1].loss, archive.prices.full
     more = [each for each in archive.found.values() if shared < each.features and each.loss < front[0].loss]
     sets = sorted(more, key=lambda each: (each.cost, each.loss))[:_MANY]
     losses = np.stack([each.losses for each in sets], axis=1)
-    expected, weight = _expected(archive, shared, losses), archive.rows.weight[archive.judged_rows]
+    expected, weight = _cross_fit(archive, shared, losses), archive.rows.weight[archive.judged_rows]
     price = (np.array([each.cost for each in sets]) - archive.prices.of_set(shared)) / full
     share = np.zeros(len(sets))
     for tradeoff in np.geomspace(0.03, 3.0, 8) * spread:
@@ -66,15 +66,15 @@ def _chosen_from(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[
 
 
 def _pairs(archive: SetArchive) -> list[tuple[FeatureSet, FeatureSet]]:
-    """List the pairs of sets that go together, by what they gain per cost."""
+    """List the pairs of sets with a gain, by gain per cost."""
     front = archive.front()
     spread = front[0].loss - front[-1].loss
     pairs = [
         (a, b)
-        for a, b in combinations(_near(archive, front, spread), 2)
+        for a, b in combinations(_candidates(archive, front, spread), 2)
         if a.features & b.features and a.features - b.features and b.features - a.features
     ]
-    gained = run_parallel(lambda pair: _gained(archive, *pair), pairs, archive.n_threads)
+    gained = run_parallel(lambda pair: _pair_gain(archive, *pair), pairs, archive.n_threads)
     full = archive.prices.full
     worth = [
         (gain / (max(a.cost, b.cost) / full), a, b)
@@ -84,8 +84,8 @@ def _pairs(archive: SetArchive) -> list[tuple[FeatureSet, FeatureSet]]:
     return [(a, b) for _, a, b in sorted(worth, key=lambda each: -each[0])]
 
 
-def _near(archive: SetArchive, front: list[FeatureSet], spread: float) -> list[FeatureSet]:
-    """List the sets that lose little more than the front at their cost, the best first."""
+def _candidates(archive: SetArchive, front: list[FeatureSet], spread: float) -> list[FeatureSet]:
+    """List the sets with a loss close to that of the front at their cost, the best first."""
     costs, losses = np.array([each.cost for each in front]), [each.loss for each in front]
     near = []
     for each in archive.found.values():
@@ -96,10 +96,10 @@ def _near(archive: SetArchive, front: list[FeatureSet], spread: float) -> list[F
     return [each for *_, each in sorted(near, key=lambda one: one[:3])[:_CANDIDATES]]
 
 
-def _gained(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
-    """Return how much less is lost by choosing between two sets than by the better one; 0 where it may be chance."""
+def _pair_gain(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
+    """Return the gain of choosing between two sets over the better one; 0 if it may be chance."""
     difference = b.losses - a.losses
-    expected = _expected(archive, a.features & b.features, difference[:, np.newaxis])[:, 0]
+    expected = _cross_fit(archive, a.features & b.features, difference[:, np.newaxis])[:, 0]
     rows = archive.rows.take(archive.judged_rows)
     taken = np.where(expected < 0, b.losses, a.losses)
     saved = (b.losses if b.loss < a.loss else a.losses) - taken
@@ -109,10 +109,16 @@ def _gained(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
     return gained if gained > _ERRORS * error else 0.0
 
 
-def _expected(archive: SetArchive, features: frozenset[int], targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Regress targets, float64 (judged rows, T), on some features, cross-fitted on halves."""
+def _cross_fit(archive: SetArchive, features: frozenset[int], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Regress targets, float64 (judged rows, T), on features, cross-fitted on halves; return predictions."""
     chosen = archive.judged_rows
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
     rows = archive.rows.take(chosen)
-    shape = TreeShape(8, max(5, int(rows.repeats.sum()) // 100), 0.2, 5.0, 20)
-    return regress_many(data, rows, targets, archive.half[chosen], shape, whole=False).predictions
+    settings = TreeSettings(
+        max_leaves=8,
+        min_samples_leaf=max(5, int(rows.repeats.sum()) // 100),
+        learning_rate=0.2,
+        l2_regularization=5.0,
+        n_estimators=20,
+    )
+    return regress_many(data, rows, targets, archive.half[chosen], settings, whole=False).predictions

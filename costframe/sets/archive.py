@@ -1,10 +1,9 @@
-"""An archive of sets of features with the loss of a quick fit on each, searched where loss or cost can still fall.
+"""Archive of feature sets, with the loss of a quick fit on each, and a search for better sets.
 
-From everything down, what gains least per cost is left out again and again; these sets are tried first. Then, until no
-set on the front of cost and loss is left unopened, one is opened: it is tried with further features, with
-pairs of features, with all features behind a resource or the better ones of them, without those of its own that split
-nowhere in the fit on all features, and without some others. A dear resource that hides what is behind it is one bundle
-among others, so no budget falls off a cliff.
+The search starts from all features, and leaves out those with the least gain per cost, step by step. Then it opens each
+set on the front of cost and loss: it tries the set with further features, with pairs of features, with all features or
+the better ones behind a resource, without its features that split nowhere in the fit on all features, and without some
+others. All features behind an expensive resource are one bundle, so the search finds sets on both sides of its price.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.folds import TreeShape, boost_folds
+from costframe.trees.boosting.folds import boost_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,21 +27,20 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+    from costframe.trees.settings import TreeSettings
 
 __all__ = ["FeatureSet", "SetArchive"]
 
-_NOTHING = 1e-4  # of the constant's loss; less is no gain
+_NOTHING = 1e-4  # least gain, as a share of the constant's loss
 _PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
-_STEP, _LOWEST = 0.75, 0.003  # what is left of the cost where features are left out, and in the end
-_BUNDLES = 20  # of an opened set, at most: each resource may have one
-_FLOOR = (
-    2e-3  # of the full cost, added to prices by which gains are divided, so that what is free is not infinitely good
-)
+_STEP, _LOWEST = 0.75, 0.003  # share of the cost that remains after one step of leaving out, and after the last
+_BUNDLES = 20  # most bundles of an opened set: each resource may have one
+_FLOOR = 2e-3  # share of the full cost added to prices that divide gains, for free features
 
 
 @frozen
 class FeatureSet:
-    """A set of features that was tried.
+    """A set of features, and the result of a quick fit on it.
 
     Attributes
     ----------
@@ -52,9 +50,9 @@ class FeatureSet:
     loss : float
         Mean held-out loss of a quick fit.
     losses : float64 (judged rows,)
-        Of each row that it was judged on.
+        Loss of each judged row.
     gains : float64 (features,)
-        What splits on each took off the loss, by ascending feature.
+        Decrease of the loss from splits on each feature, by ascending feature.
     """
 
     features: frozenset[int]
@@ -66,7 +64,7 @@ class FeatureSet:
 
 @define(eq=False, slots=False)
 class SetArchive:
-    """Sets that were tried on a sample of rows.
+    """Feature sets tried on a sample of rows.
 
     Parameters
     ----------
@@ -75,12 +73,12 @@ class SetArchive:
     loss : Loss
     fold : int64 (n,)
     half : int64 (n,)
-        Halves for regressions over what the fits say.
+        Halves for cross-fitted regressions on the results of quick fits.
     judged : tuple of int
-        Folds on which quick fits are judged.
+        Folds on which quick fits are evaluated.
     prices : SetPrices
-    shape : TreeShape
-        Of quick fits.
+    settings : TreeSettings
+        Trees of quick fits.
     n_threads : int
         Does not change the result.
     """
@@ -92,7 +90,7 @@ class SetArchive:
     half: NDArray[np.int64]
     judged: tuple[int, ...]
     prices: SetPrices
-    shape: TreeShape
+    settings: TreeSettings
     n_threads: int = 1
     found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
     gain: NDArray[np.float64] = field(init=False)
@@ -105,11 +103,11 @@ class SetArchive:
         free = frozenset(f for f in everything if self.prices.of_set([f]) == 0)
         self._try([free])
 
-    def search(self, most: int, told: Callable[[float], None] | None = None) -> None:
-        """Leave out step by step, then open sets of the front until all are, or `most` more sets have been tried."""
+    def search(self, most: int, progress: Callable[[float], None] | None = None) -> None:
+        """Leave out features step by step, then open sets of the front until all are open, or `most` more are tried."""
         opened: set[frozenset[int]] = set()
         if not self.prices.full > 0:
-            return  # everything is had for nothing
+            return  # all features are free
         self._descend()
         most += len(self.found)
         while len(self.found) < most:
@@ -119,19 +117,19 @@ class SetArchive:
             for features in waiting:
                 opened.add(features)
                 self._try(self._neighbors(features))
-                if told is not None:
-                    told(min(len(self.found) / most, 1.0))
+                if progress is not None:
+                    progress(min(len(self.found) / most, 1.0))
                 if len(self.found) >= most:
                     return
 
     def try_each_with(self, sets: Iterable[frozenset[int]], count: int) -> None:
-        """Try sets with each of the features that gain most per cost in the fit on all features."""
+        """Try sets with each of the `count` features of most gain per cost in the fit on all features."""
         single, full = np.diagonal(self.gain), self.prices.full
         order = np.argsort(-single / (self.prices.of_each_more(()) / full + _FLOOR), kind="stable")
         self._try(features | {f} for features in sets for f in order[:count].tolist())
 
     def front(self) -> list[FeatureSet]:
-        """List the sets such that no other loses less at no more cost, by ascending cost."""
+        """List the non-dominated sets by loss and cost, by ascending cost."""
         kept: list[FeatureSet] = []
         least = _NOTHING * self.constant
         for each in sorted(self.found.values(), key=lambda one: (one.cost, one.loss, len(one.features))):
@@ -140,13 +138,13 @@ class SetArchive:
         return kept
 
     def scores(self, features: frozenset[int]) -> NDArray[np.float64]:
-        """float64 (n, K): of all rows, by quick fits on a set that have not seen their folds."""
+        """Return out-of-fold scores of all rows by quick fits on a set: float64 (n, K)."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
-        return boost_folds(data, self.rows, self.loss, self.fold, self.shape, whole=False).scores
+        return boost_folds(data, self.rows, self.loss, self.fold, self.settings, whole=False).scores
 
     @cached_property
     def judged_rows(self) -> NDArray[np.int64]:
-        """int64: rows of the folds that quick fits are judged on."""
+        """Rows of the judged folds: int64 (judged rows,)."""
         return np.flatnonzero(np.isin(self.fold, self.judged))
 
     @property
@@ -155,15 +153,15 @@ class SetArchive:
         return self.found[frozenset()].loss
 
     def _descend(self) -> None:
-        """Leave out, from everything down, the features that gain least per cost in the fit on what is left.
+        """Start from all features, and leave out those of least gain per cost in the fit on the rest, step by step.
 
-        Steps up from nothing do not come far where there are many features, or where several tell only together.
+        Steps up from the empty set would be slow with many features, and miss features that help only together.
         """
         each = self.found[frozenset(range(len(self.gain)))]
         while each.cost > _LOWEST * self.prices.full:
             columns = np.array(sorted(each.features))
             share = self.prices.shares(each.features)[columns]
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of the least prices that there are
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # prices may be denormal numbers
                 order = columns[np.argsort(np.where(share > 0, each.gains / share, np.inf), kind="stable")].tolist()
             limit, of_set = _STEP * each.cost, self.prices.of_set
             fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= limit) + 1
@@ -177,11 +175,11 @@ class SetArchive:
         def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64] | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
-            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.shape, judged=self.judged, whole=False)
+            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged, whole=False)
             losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
             gains = np.diagonal(fitted.gain).copy()
             found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains)
-            return found, fitted.gain if len(features) == len(self.gain) else None  # which grows with the square
+            return found, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
 
         for found, gain in run_parallel(fit, fresh, self.n_threads):
             self.found[found.features] = found
@@ -214,14 +212,14 @@ class SetArchive:
     def _pairs(
         self, features: frozenset[int], per_cost: Callable[[frozenset[int], float], float]
     ) -> list[frozenset[int]]:
-        """Choose pairs of features that split below each other in the fit on all features: what tells only together."""
-        pairs = [pair for pair in self._joint if not pair & features][: 8 * _PAIRS]
+        """Return the set with pairs that split below each other in the fit on all features, and may need each other."""
+        pairs = [pair for pair in self._nested_pairs if not pair & features][: 8 * _PAIRS]
         worth = {pair: per_cost(pair, self.gain[tuple(sorted(pair))]) for pair in pairs}
         return sorted(worth, key=lambda pair: -worth[pair])[:_PAIRS]
 
     @cached_property
-    def _joint(self) -> list[frozenset[int]]:
-        """Pairs that split below each other in the fit on all features, what gained most first."""
+    def _nested_pairs(self) -> list[frozenset[int]]:
+        """List the pairs that split below each other in the fit on all features, by descending gain."""
         first, second = np.nonzero(np.triu(self.gain, 1))
         order = np.argsort(-self.gain[first, second], kind="stable")
         return [frozenset(pair) for pair in zip(first[order].tolist(), second[order].tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Folds of rows, and halves within them, told by what is in the rows."""
+"""Folds of rows, and halves within them, chosen by hashes of the rows."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["deal"]
+__all__ = ["deal_folds"]
 
-_FEW_EQUAL = 8  # equal rows, by weight, that are taken for one row given several times
+_FEW_EQUAL = 8  # largest weight of equal rows that count as copies of one row
 
 
-def deal(rows: Rows, data: TrainingData, count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """Deal rows of each class into folds, and into halves within them; rows of a query, or a few equal ones, together.
+def deal_folds(
+    rows: Rows, data: TrainingData, count: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Deal rows of each class into folds and halves within them; rows of a query, or a few equal rows, stay together.
 
-    Many equal rows are what a table is like, such as all those of which nothing is known: no fold has them all. Where
-    there are too few queries for halves of each fold, rows are dealt one by one.
+    Many equal rows, such as rows without known values, are spread over all folds. If there are too few queries for
+    halves of each fold, it deals rows one by one.
 
     Returns
     -------
     uint64 (n,), int64 (n,), int64 (n,)
-        A number of each row by what is in it, its fold below `count`, and its half.
+        A hash of each row, its fold below `count`, and its half.
     """
     numbers = row_numbers(rows, data)
-    fold, half = _dealt(rows, numbers, count, data.n_classes)
+    fold, half = _deal(rows, numbers, count, data.n_classes)
     if rows.qid is not None and len(np.unique(rows.qid)) < 2 * count:
         one_by_one = evolve(rows, qid=None)
-        fold, half = _dealt(one_by_one, row_numbers(one_by_one, data), count, data.n_classes)
+        fold, half = _deal(one_by_one, row_numbers(one_by_one, data), count, data.n_classes)
     return numbers, fold, half
 
 
-def _dealt(
+def _deal(
     rows: Rows, numbers: NDArray[np.uint64], count: int, n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     fold, half = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)

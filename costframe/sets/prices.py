@@ -1,4 +1,4 @@
-"""What a set of features costs a row, with the resources that it needs."""
+"""Prices of feature sets for one row, with the resources that they need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["SetPrices"]
 
 @frozen(eq=False, slots=False)
 class SetPrices:
-    """Prices of sets: a feature's own, its share of what is paid once for all rows, and each resource once.
+    """Prices of sets: each feature with its share of once-prices, and each resource once.
 
     Attributes
     ----------
@@ -38,38 +38,38 @@ class SetPrices:
 
     @classmethod
     def of(cls, prices: PriceArrays, n_rows: float) -> SetPrices:
-        """Spread once-prices over so many rows."""
+        """Make prices of sets, with once-prices shared by `n_rows` rows."""
         return cls(prices.cost + prices.once / n_rows, prices.resource_cost, prices.needs, n_rows)
 
     def of_set(self, features: Iterable[int]) -> float:
-        """Return what a row pays for these features."""
+        """Return the price of features for one row."""
         chosen = sorted(set(features))
         resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
         return float(self.cost[chosen].sum() + resources.sum())
 
     def of_each_more(self, features: Iterable[int]) -> NDArray[np.float64]:
-        """Return what each single feature would add to what a row pays for these: float64 (d,)."""
+        """Return the price that each single feature adds to that of `features`: float64 (d,)."""
         had = self.needs[sorted(features)].any(axis=0)
         added: NDArray[np.float64] = self.cost + (self.needs & ~had) @ self.resource_cost
         return added
 
     def of_each_less(self, features: Iterable[int]) -> NDArray[np.float64]:
-        """Return what a row would save without each one of these: float64 (d,), read at these."""
+        """Return the price saved by leaving out each of `features`: float64 (d,), valid at these."""
         alone = self.needs[sorted(features)].sum(axis=0) == 1
         saved: NDArray[np.float64] = self.cost + (self.needs & alone) @ self.resource_cost
         return saved
 
     def shares(self, features: Iterable[int]) -> NDArray[np.float64]:
-        """Return each one's part of what a row pays for these, resources shared: float64 (d,), read at these."""
+        """Return each feature's share of the price of `features`, resources split: float64 (d,), valid at these."""
         sharing = np.maximum(self.needs[sorted(features)].sum(axis=0), 1)
         parts: NDArray[np.float64] = self.cost + self.needs @ (self.resource_cost / sharing)
         return parts
 
     @cached_property
     def full(self) -> float:
-        """What a row pays for all features."""
+        """Price of all features for one row."""
         return self.of_set(range(len(self.cost)))
 
     def bundles(self) -> list[frozenset[int]]:
-        """List, for each resource that some feature needs, the features that need it; of equal ones, one."""
+        """List the distinct sets of features that need a common resource."""
         return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))

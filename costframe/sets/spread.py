@@ -1,4 +1,4 @@
-"""A few sets of an archive that stand for its whole front."""
+"""Choice of a few sets that represent the whole front of an archive."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 if TYPE_CHECKING:
     from costframe.sets.archive import SetArchive
 
-__all__ = ["spread"]
+__all__ = ["choose_spread"]
 
 _LEAST_APART = 0.015
 _COST_WEIGHT, _COST_FLOOR = 0.3, 2e-3
 
 
-def spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
-    """Choose at most `count` sets: nothing, everything, and of the front those farthest from each other.
+def choose_spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
+    """Choose at most `count` sets: the empty set, all features, and the sets of the front farthest from one another.
 
-    Two sets are as far apart as they differ in loss, as a share of what can be gained, and in the logarithm of cost.
+    The distance of two sets is their difference in loss, as a share of the possible gain, and in the logarithm of cost.
     """
     front = archive.front()
     loss, cost = (np.array([getattr(each, name) for each in front]) for name in ("loss", "cost"))

@@ -1,4 +1,4 @@
-"""Drivers: they fetch what inquiries ask for, from values at hand or from anything that can be called."""
+"""Drivers of inquiries: they fetch the values of features from tables, mappings or callables."""
 
 from costframe.sources.drivers import predict_many, predict_one, predict_one_async
 

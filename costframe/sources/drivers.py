@@ -1,4 +1,4 @@
-"""Loops over inquiries: one row, one row with awaiting, many rows in lockstep."""
+"""Drivers of inquiries: for one row, for one row with async sources, and for many rows in lockstep."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import names_of
-from costframe.sources.local import many_rows, one_row
-from costframe.sources.replies import annotated, checked_replies, checked_reply, listed
+from costframe.sources.local import row_fetcher, rows_fetcher
+from costframe.sources.replies import annotate_errors, check_replies, check_reply, quote_things
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -29,26 +29,26 @@ def predict_one(
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
 ) -> Prediction:
-    """Predict one row, fetching from `source` no more than is certainly needed.
+    """Predict one row, and fetch from `source` only features that are certainly needed.
 
     Parameters
     ----------
     predictor : Predictor
     source : mapping of str to float, array-like (d,), or callable
         Values by name, or by position of ``predictor.feature_names``; or ``fetch(names) -> {name: value}``, called once
-        a round, which must return exactly what it is asked for. NaN is a value: acquired, but missing. Where categories
-        are texts, so are their values; the number of a label will do, too.
-    costs : CostModel, or what makes one
-        None takes the predictor's own.
+        a round, which must return exactly these names. NaN is a value: the feature is acquired, but missing. Categories
+        that are texts may be given as labels or as numbers of labels.
+    costs : CostModel, or anything `CostModel.of` accepts
+        None uses the predictor's own.
     acquisition : {"path", "learner"}
         Whether a tree acquires features split by split, or all of them before it is evaluated.
     known : iterable of str, or mapping of str to float
-        Features and resources already paid for. Features that come with their values are not fetched.
+        Features and resources already paid for. Features given with their values are not fetched.
     max_cost : float, optional
-        Hard cap of what the row may be charged.
+        Hard cap on the cost of the row.
     unavailable : iterable of str
-        Features and resources that cannot be had, such as those of a source that is down; none is fetched. There is an
-        answer all the same, and its `reason` says why it is not the whole model's.
+        Features and resources that must not be fetched, for example because a source is down. The row still gets an
+        answer, whose `reason` says why it was cut.
 
     Returns
     -------
@@ -58,20 +58,20 @@ def predict_one(
     Raises
     ------
     InquiryError
-        If the source lacks a needed feature or returns anything but numbers and labels for what it was asked for.
+        If the source lacks a needed feature, or its reply is not a number or label for each requested feature.
     DataError
         If the source is an array of another shape.
 
     Notes
     -----
-    An exception of the callable itself passes through, with a note of what was being fetched and what was paid by then.
+    An exception of the callable passes through, with a note of the features being fetched and the cost so far.
     """
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
-    fetch = one_row(source, predictor.feature_names)
+    fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
-        with annotated(f"fetching {listed(names)}", [inquiry]):
+        with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
             reply = fetch(names)
-            values = checked_reply(reply, names, predictor.categories)
+            values = check_reply(reply, names, predictor.categories)
         _supply(inquiry, values)
     return inquiry.answer
 
@@ -86,13 +86,13 @@ async def predict_one_async(
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
 ) -> Prediction:
-    """Predict one row as `predict_one` does; the callable may return something to await, such as a coroutine."""
+    """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
-    fetch = one_row(source, predictor.feature_names)
+    fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
-        with annotated(f"fetching {listed(names)}", [inquiry]):
+        with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
             reply = fetch(names)
-            values = checked_reply(await reply if inspect.isawaitable(reply) else reply, names, predictor.categories)
+            values = check_reply(await reply if inspect.isawaitable(reply) else reply, names, predictor.categories)
         _supply(inquiry, values)
     return inquiry.answer
 
@@ -115,27 +115,27 @@ def predict_many(
     predictor : Predictor
     source : array-like (rows, d), data frame, sequence of mappings, or callable
         A data frame is matched by name, an array by position; or ``fetch({key: names}) -> {key: {name: value}}``, which
-        must return exactly what it is asked for.
+        must return exactly these keys and names.
     keys : iterable of hashable
-        What a callable source knows the rows by; distinct. Not given for a table.
+        Distinct keys of the rows for a callable source; None for a table.
     costs, acquisition, known, max_cost, unavailable
         As in `predict_one`, the same for all rows.
 
     Returns
     -------
     list of Prediction
-        In the order of the rows or keys; each as `predict_one` gives it.
+        In the order of the rows or keys; each equals the result of `predict_one`.
 
     Raises
     ------
     InquiryError
-        As `predict_one`; the row or key is named.
+        As for `predict_one`; the text names the row or key.
     DataError
         If a table does not fit the predictor's features.
     ParameterError
         If keys are missing, not hashable, not distinct, or given for a table.
     """
-    order, fetch = many_rows(source, keys, predictor.feature_names, predictor.categories)
+    order, fetch = rows_fetcher(source, keys, predictor.feature_names, predictor.categories)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
     barred = names_of(unavailable)
@@ -146,15 +146,15 @@ def predict_many(
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:
         unfinished = {key: inquiries[key] for key in requests}
         names = dict.fromkeys(name for each in requests.values() for name in each)
-        with annotated(f"fetching {listed(names)} for {listed(requests)}", inquiries.values()):
-            replies = checked_replies(
+        with annotate_errors(f"fetching {quote_things(names)} for {quote_things(requests)}", inquiries.values()):
+            replies = check_replies(
                 fetch(dict(requests)), requests, predictor.categories
-            )  # a source may take its copy apart
+            )  # a source may change its copy
         for key, values in replies.items():
             _supply(inquiries[key], values, f" {key!r}")
     return [inquiry.answer for inquiry in inquiries.values()]
 
 
 def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:
-    with annotated(f"predicting row{row} from {listed(values)}", [inquiry]):  # an opaque learner may raise
+    with annotate_errors(f"predicting row{row} from {quote_things(values)}", [inquiry]):  # an opaque learner may raise
         inquiry.supply(values)

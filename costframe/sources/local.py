@@ -1,4 +1,4 @@
-"""What a source may be, turned into functions that fetch: mappings, arrays, data frames, callables."""
+"""Fetch functions for sources: mappings, arrays, data frames and callables."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from costframe.core.tables.rows import as_rows
 if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
-__all__ = ["FetchMany", "FetchOne", "many_rows", "one_row"]
+__all__ = ["FetchMany", "FetchOne", "row_fetcher", "rows_fetcher"]
 
 FetchOne = Callable[[tuple[str, ...]], Any]
-"""Names of features -> their values by name, or something awaitable that gives them."""
+"""Function of feature names that returns their values by name, or an awaitable of them."""
 
 FetchMany = Callable[[dict[Any, tuple[str, ...]]], Any]
-"""For each key the names of features -> for each key their values by name."""
+"""Function of feature names by key that returns values by name for each key."""
 
 
-def one_row(source: Any, feature_names: Sequence[str]) -> FetchOne:
-    """Make a function that fetches one row's values.
+def row_fetcher(source: Any, feature_names: Sequence[str]) -> FetchOne:
+    """Return a function that fetches one row's values.
 
     Parameters
     ----------
     source : mapping, array-like (d,), or callable
-        A mapping or a pandas Series with labels is read by name, an array by position.
+        Values by name in a mapping or a pandas Series with labels, by position in an array.
     feature_names : sequence of str
         Names of the d positions.
 
     Raises
     ------
     DataError
-        If the source is none of these, or an array of another shape.
+        If the source has another type, or is an array of another shape.
     """
     if not isinstance(source, Mapping) and callable(source):
         return source  # type: ignore[no-any-return]
     return _lookup(source, feature_names, "the source")
 
 
-def many_rows(
+def rows_fetcher(
     source: Any, keys: Iterable[Hashable] | None, feature_names: Sequence[str], categories: Categories
 ) -> tuple[tuple[Any, ...], FetchMany]:
     """Return the keys of the rows, and a function that fetches values of many rows.
@@ -66,7 +66,7 @@ def many_rows(
         If the table does not fit the features.
     """
     if not isinstance(source, Mapping) and callable(source):
-        return _distinct(keys), source
+        return _check_keys(keys), source
     if keys is not None:
         raise ParameterError("keys: are for a callable source; the rows of a table are numbered from 0")
     table = _rows(source, feature_names, categories)
@@ -82,7 +82,7 @@ def _rows(source: Any, feature_names: Sequence[str], categories: Categories) -> 
     return as_rows(source, feature_names, categories)
 
 
-def _distinct(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
+def _check_keys(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
     if keys is None or isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         raise ParameterError(f"keys: a callable source needs a list of keys, one a row; got {keys!r}")
     listed = tuple(keys)
@@ -110,7 +110,7 @@ def _lookup(row: Any, feature_names: Sequence[str], whose: str) -> FetchOne:
 
 
 def _by_name(row: Any, feature_names: Sequence[str], whose: str) -> Mapping[str, Any]:
-    values = np.asarray(row, dtype=object)  # every value as it is: a text does not make texts of the numbers beside it
+    values = np.asarray(row, dtype=object)  # object: a text must not turn numbers into texts
     if values.ndim != 1:
         raise DataError(
             f"{whose}: expected a mapping, a callable, or one dimension of {len(feature_names)} values, "
@@ -125,5 +125,5 @@ def _by_name(row: Any, feature_names: Sequence[str], whose: str) -> Mapping[str,
 
 
 def _labels(row: Any) -> list[Any] | None:
-    """Return the labels of a pandas Series, known by its methods so that pandas need not be imported."""
+    """Return the labels of a pandas Series, recognized by its methods, without importing pandas."""
     return list(row.index) if hasattr(row, "index") and hasattr(row, "to_dict") else None

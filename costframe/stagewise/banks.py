@@ -15,7 +15,7 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.stagewise.train_bank import train_bank
-from costframe.trees.boosting.priced_banks import train_priced_bank
+from costframe.trees.boosting.banks import train_priced_bank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,7 +143,7 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
         bank = train_priced_bank(evolve(rows, X=X), prices, data.n_classes, tradeoff, **chosen)
     else:
         signs = {2: 2.0 * rows.y - 1.0}
-        chosen = {"column_share": usual_share(len(names))} | chosen
+        chosen = {"max_features": usual_share(len(names))} | chosen
         bank = train_bank(
             X,
             signs.get(data.n_classes, rows.y),

@@ -27,7 +27,7 @@ _OF_BANK = (
     "min_samples_leaf",
     "l2_regularization",
     "max_bins",
-    "column_share",
+    "max_features",
     "random_state",
 )
 _SCALES = (None, "exact", "paper")
@@ -47,7 +47,7 @@ class OverBank(CostAwareEstimator):
     min_samples_leaf: int | None = field(default=None, kw_only=True)
     l2_regularization: float | None = field(default=None, kw_only=True)
     max_bins: int | None = field(default=None, kw_only=True)
-    column_share: float | None = field(default=None, kw_only=True)
+    max_features: float | None = field(default=None, kw_only=True)
     l1: float | None = field(default=None, kw_only=True)
     ridge: float | None = field(default=None, kw_only=True)
     scale: str | None = field(default=None, kw_only=True)

@@ -13,7 +13,7 @@ from costframe.core.tables.labels import check_target, check_weights
 from costframe.core.tables.rows import as_rows
 from costframe.training.data import Rows
 from costframe.trees.binning.scaling import check_sizes
-from costframe.trees.boosting.cart_banks import BankSettings, boost_trees
+from costframe.trees.boosting.banks import USUAL, boost_trees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.tree_table import TreeTable
     from costframe.trees.boosting.losses import Loss
+    from costframe.trees.settings import TreeSettings
 
 __all__ = ["train_bank"]
 
@@ -41,7 +42,7 @@ def train_bank(
     min_samples_leaf: int = 1,
     l2_regularization: float = 1.0,
     max_bins: int = 255,
-    column_share: float = 1.0,
+    max_features: float = 1.0,
     sample_weight: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
     random_state: int = 0,
@@ -62,7 +63,7 @@ def train_bank(
         Rounds.
     learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins
         As everywhere; `min_samples_leaf` is a sum of hessians to xgboost.
-    column_share : float
+    max_features : float
         Share of the columns drawn for each tree, in (0, 1].
     sample_weight : float64 (n,), optional
     feature_names : sequence of str, optional
@@ -76,14 +77,14 @@ def train_bank(
     for name, value, choices in (("engine", engine, ENGINES), ("loss", loss, LOSSES)):
         if value not in choices:
             raise ParameterError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
-    settings = BankSettings.checked(
+    settings = USUAL.replaced(
         n_estimators=n_estimators,
         learning_rate=learning_rate,
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
         l2_regularization=l2_regularization,
         max_bins=max_bins,
-        column_share=column_share,
+        max_features=max_features,
         random_state=random_state,
         n_jobs=n_jobs,
     )
@@ -107,7 +108,7 @@ def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLi
     return rows
 
 
-def _by_xgboost(rows: Rows, settings: BankSettings, loss: str) -> TreeTable:
+def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
     import xgboost
 
     from costframe.adoption.xgboost import adopt_xgboost
@@ -121,7 +122,7 @@ def _by_xgboost(rows: Rows, settings: BankSettings, loss: str) -> TreeTable:
         "lambda": settings.l2_regularization,
         "max_bin": settings.max_bins,
         "tree_method": "hist",
-        "colsample_bytree": settings.column_share,
+        "colsample_bytree": settings.max_features,
         "seed": settings.random_state,
         "nthread": settings.n_threads,
         "verbosity": 0,

@@ -1,11 +1,11 @@
-"""The conformance kit: what a plugin's own tests need to show that it keeps the laws.
+"""The conformance kit: checks of the laws for the tests of plugins.
 
-One line does it, in a test::
+One line in a test is enough::
 
     check_algorithm("my-algorithm")
 
 `parametrize_algorithm` makes one pytest case of each law instead. `strategies` draws cost models, banks, stage trees
-and rows for property tests; it needs hypothesis, the rest needs nothing that costframe itself does not.
+and rows for property tests, and needs hypothesis.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from costframe.testing.check import Check, ConformanceError, check_algorithm, parametrize_algorithm
 from costframe.testing.counting import CountingSource
-from costframe.testing.laws import Law, laws
+from costframe.testing.law import Law
+from costframe.testing.laws import laws
 
 if TYPE_CHECKING:
     from costframe.testing import strategies
@@ -33,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "strategies":  # needs hypothesis, so only when it is touched
+    if name == "strategies":  # needs hypothesis, so it loads at its first use
         return importlib.import_module("costframe.testing.strategies")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

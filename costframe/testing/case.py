@@ -1,4 +1,4 @@
-"""What laws are checked on: one kind of estimator of an algorithm, with its table."""
+"""Cases of laws: each kind of estimator of an algorithm, with a table."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["Case", "Kind", "cases", "expect", "not_for", "same_bits"]
 
 QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
-"""Settings used where an estimator has them and the caller says nothing: a few learners are enough for every law."""
+"""Default settings of estimators that have them: a few learners are enough for every law."""
 
 
 @frozen
 class Kind:
-    """One thing to train: a task, with the number of classes."""
+    """A task with its number of classes."""
 
     title: str
     task: str
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Name of the kind, as expected failures and test names use it."""
+        """Name of the kind, for expected failures and test names."""
         return self.kind.title
 
     @property
@@ -74,8 +74,13 @@ class Case:
         return getattr(self.algorithm, TASKS[self.kind.task])
 
     @property
+    def draws(self) -> bool:
+        """Whether the estimator says by scikit-learn's tag `non_deterministic` that two fits may differ."""
+        return bool(self.make().__sklearn_tags__().non_deterministic)
+
+    @property
     def is_classifier(self) -> bool:
-        """Whether it has classes."""
+        """Whether the estimator is a classifier."""
         return self.kind.task == "classification"
 
     @property
@@ -84,7 +89,7 @@ class Case:
         return tuple(self.estimator_class().get_params())
 
     def make(self, costs: object = COSTS, tradeoff: float = 0.01, **parameters: Any) -> Any:
-        """Make an unfitted estimator, small where it can be."""
+        """Make an unfitted estimator with small settings."""
         quick = {name: value for name, value in QUICK.items() if name in self.parameters}
         return self.estimator_class(**{"costs": costs, "tradeoff": tradeoff} | quick | dict(self.settings) | parameters)
 
@@ -93,13 +98,13 @@ class Case:
         return fit(self.make(costs, tradeoff, **parameters), self.table)
 
     def fitted(self, tradeoff: float = 0.01) -> Any:
-        """Fit to the table at its own prices, once for all laws; not to be changed."""
+        """Return the estimator fitted to the table at its own prices; all laws share it, so do not change it."""
         if tradeoff not in self._fitted:
             self._fitted[tradeoff] = self.fit(tradeoff=tradeoff)
         return self._fitted[tradeoff]
 
     def scores(self, estimator: Any, X: Any = None) -> NDArray[np.float64]:
-        """Score fresh rows (or X): what two fits are compared by."""
+        """Return scores of fresh rows (or X), to compare two fits."""
         return np.asarray(estimator.predictor_.decision_function(self.table.fresh if X is None else X))
 
 
@@ -110,22 +115,22 @@ def fit(estimator: Any, table: Table, sample_weight: NDArray[np.float64] | None 
 
 
 def cases(algorithm: Algorithm | str, settings: Mapping[str, Any] | None = None) -> list[Case]:
-    """List the kinds that an algorithm, given itself or by name, has estimators for."""
-    found, reasons = _found(algorithm), not_for(algorithm)
+    """List the cases of an algorithm, or of its name: the kinds of estimators it has."""
+    found, reasons = _find_algorithm(algorithm), not_for(algorithm)
     has = [kind for kind in KINDS if getattr(found, TASKS[kind.task]) is not None]
     return [Case(found, kind, settings or {}) for kind in has if kind.title not in reasons]
 
 
 def not_for(algorithm: Algorithm | str) -> dict[str, str]:
-    """Say of the kinds that an algorithm has estimators for, but which are not checked, why."""
-    classifier = _found(algorithm).classifier
+    """Return the reasons for kinds that an algorithm has estimators for, but that are not checked."""
+    classifier = _find_algorithm(algorithm).classifier
     if classifier is None or not two_classes_only(classifier):
         return {}
     reason = f"{classifier.__name__} is for two classes, as its tag classifier_tags.multi_class says"
     return {kind.title: reason for kind in KINDS if kind.n_classes > 2}
 
 
-def _found(algorithm: Algorithm | str) -> Algorithm:
+def _find_algorithm(algorithm: Algorithm | str) -> Algorithm:
     found = registry().algorithm(algorithm) if isinstance(algorithm, str) else algorithm
     if not isinstance(found, Algorithm):
         raise PluginError(f"algorithm: expected an Algorithm or its name, got {type(found).__name__}")
@@ -133,18 +138,18 @@ def _found(algorithm: Algorithm | str) -> Algorithm:
 
 
 def expect(truth: object, otherwise: str) -> None:
-    """Raise an AssertionError with a text, also where Python runs without assertions."""
+    """Raise an AssertionError with the text `otherwise` unless `truth`, also with Python's assertions off."""
     if not truth:
         raise AssertionError(otherwise)
 
 
 def same_bits(a: object, b: object) -> bool:
-    """Whether two arrays are equal, NaN included."""
+    """Return whether two arrays are equal, NaN included."""
     return np.array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64), equal_nan=True)
 
 
 def priced(costs: CostModel, **changes: Any) -> CostModel:
-    """Return a cost model with other entries, as `from_dict` takes them; features and resources are merged."""
+    """Return a cost model with changed entries of `from_dict`; features and resources are merged."""
     from costframe.core.prices.costs import CostModel as Model
 
     table = costs.to_dict()

@@ -1,4 +1,4 @@
-"""Checks all laws at once, or as pytest cases."""
+"""Checks of all laws, at once or as pytest cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from costframe.hooks import Algorithm
     from costframe.testing.case import Case
-    from costframe.testing.laws import Law
+    from costframe.testing.law import Law
 
 __all__ = ["Check", "ConformanceError", "check_algorithm", "checks", "parametrize_algorithm"]
 
@@ -31,9 +31,9 @@ class Check:
     Attributes
     ----------
     title : str
-        Such as "learns[regressor]".
+        For example "learns[regressor]".
     reason : str or None
-        Why it is expected to fail.
+        Reason of an expected failure.
     """
 
     law: Law
@@ -46,7 +46,7 @@ class Check:
         return f"{self.law.name}[{self.case.title}]"
 
     def __call__(self) -> None:
-        """Check; raises where the law is broken."""
+        """Check the law; raise an error if it is broken."""
         self.law.check(self.case)
 
 
@@ -56,11 +56,12 @@ def checks(
     expected_failures: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> list[Check]:
-    """List the checks of an algorithm; arguments as for `check_algorithm`."""
+    """List the checks of an algorithm; takes the arguments of `check_algorithm`."""
     reasons = dict(expected_failures or {})
     found = []
     for case in cases(algorithm, settings):
-        for law in laws().values():
+        kept = [law for law in laws().values() if not (law.compares_fits and case.draws)]
+        for law in kept:
             reason = reasons.get(f"{law.name}[{case.title}]", reasons.get(law.name))
             found.append(Check(law, case, reason))
     known = {name for check in found for name in (check.law.name, check.title)}
@@ -78,30 +79,31 @@ def check_algorithm(
     expected_failures: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Check all laws on all kinds of estimators that an algorithm has.
+    """Check all laws on all kinds of estimators of an algorithm.
 
-    A classifier whose scikit-learn tags say that it is for two classes only is not checked on three.
+    It does not check a classifier on three classes if its scikit-learn tags say that it is for two classes only, and
+    no law that compares two fits if the tag `non_deterministic` says that fits may differ.
 
     Parameters
     ----------
     algorithm : Algorithm, or the name of an installed one
     expected_failures : mapping of str to str
-        Laws that the algorithm is known to break, with the reason: "law" for every kind of estimator, "law[kind]" for
+        Laws that the algorithm breaks, with the reason: "law" for every kind of estimator, "law[kind]" for
         one, such as "learns[ranker]".
-        They must fail; one that passes is an error.
+        They must fail; a passing one is an error.
     settings : mapping
-        Constructor parameters to use throughout, for an algorithm that cannot do without or to make it quick.
+        Constructor parameters for all checks, if the algorithm needs them or is slow without them.
 
     Raises
     ------
     ConformanceError
-        If laws are broken; it lists all of them, and what each protects.
+        If laws are broken; the text lists all of them with their descriptions.
     """
     broken: list[str] = []
     for check in checks(algorithm, expected_failures=expected_failures, settings=settings):
         error = _failure(check)
         if error is not None and check.reason is None:
-            broken.append(f"{check.title}: {_told(error)}\n    protects: {check.law.protects}")
+            broken.append(f"{check.title}: {_error_text(error)}\n    protects: {check.law.protects}")
         elif error is None and check.reason is not None:
             broken.append(f"{check.title}: passes, although it is expected to fail: {check.reason}")
     if broken:
@@ -115,9 +117,9 @@ def parametrize_algorithm(
     expected_failures: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Make a pytest decorator: one test for each law and kind of estimator; arguments as for `check_algorithm`.
+    """Return a pytest decorator: one test for each law and kind; takes the arguments of `check_algorithm`.
 
-    A kind that the algorithm says it is not for, such as three classes, is one test that is skipped with the reason.
+    A kind that the algorithm does not support, such as three classes, is one skipped test with the reason.
 
     Examples
     --------
@@ -151,8 +153,8 @@ def _failure(check: Check) -> Exception | None:
     return None
 
 
-def _told(error: Exception) -> str:
-    """Say what went wrong; for what is no law's own words, also where."""
+def _error_text(error: Exception) -> str:
+    """Return the text of an error; for errors other than a law's, with the place."""
     if isinstance(error, AssertionError):
         return str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

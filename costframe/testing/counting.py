@@ -1,21 +1,25 @@
-"""A source that counts what is fetched from it and charges for it by the book."""
+"""Counting sources, and inquiries stepped through them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.inquiry import Prediction
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["CountingSource"]
+__all__ = ["CountingSource", "inquire"]
 
 
 class CountingSource:
-    """One row's values behind a counter: every fetch is written down, and charged as the cost model's text says.
+    """A source of one row's values that records every fetch and charges it by the cost model.
 
-    It keeps its own books on purpose, in the plainest way, so that it can be held against the library's.
+    It computes charges itself, in the simplest way, to compare them with the library's.
 
     Attributes
     ----------
@@ -37,7 +41,7 @@ class CountingSource:
         self.charged = 0.0
 
     def __call__(self, names: Sequence[str]) -> dict[str, float]:
-        """Fetch features; fetching one twice is an error, since no inquiry should."""
+        """Return the values of features; refuse a feature fetched before, which no inquiry should ask for."""
         self.calls += 1
         for name in names:
             if name in self.fetched:
@@ -55,3 +59,14 @@ class CountingSource:
             if name not in self._paid:
                 self._paid.add(name)
                 self._charge(self._resources[name])
+
+
+def inquire(
+    predictor: Any, row: NDArray[np.float64], costs: CostModel, acquisition: str = "path", **terms: Any
+) -> tuple[Prediction, CountingSource]:
+    """Step through one row, float64 (d,), with the terms of an inquiry."""
+    source = CountingSource(dict(zip(predictor.feature_names, row.tolist(), strict=True)), costs)
+    inquiry = predictor.inquire(costs, acquisition, **terms)
+    while inquiry.needs:
+        inquiry.supply(source(inquiry.needs))
+    return inquiry.answer, source

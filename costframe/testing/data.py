@@ -1,4 +1,4 @@
-"""Small synthetic tables to check laws on: cheap noisy features, an informative dear one, shared resources."""
+"""Small synthetic tables for laws: cheap noisy features, an informative expensive one, shared resources."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ COSTS = CostModel.from_dict({
     },
     "resources": {"blood": 2.0, "scanner": {"cost": 5.0, "needs": ["visit"]}, "visit": 1.0},
 })  # fmt: skip
-"""What the table's features cost. The blood draw is shared; the scan needs a scanner, which needs a visit."""
+"""Prices of the table's features. The blood draw is shared; the scan needs a scanner, which needs a visit."""
 
 
 @frozen(eq=False)
 class Table:
-    """Rows, labels and queries for one kind of estimator, with fresh rows of the same making.
+    """Rows, labels and queries for one kind of estimator, with fresh rows of the same distribution.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Table:
         return evolve(self, X=self.X[rows], y=self.y[rows], qid=None if self.qid is None else self.qid[rows])
 
     def with_columns(self, **columns: NDArray[np.float64]) -> Table:
-        """Append training columns; fresh rows get missing values there."""
+        """Append training columns, which are missing in fresh rows."""
         added = np.stack(list(columns.values()), axis=1)
         missing = np.full((len(self.fresh), added.shape[1]), np.nan)
         return evolve(
@@ -75,7 +75,7 @@ def make_table(task: str, n_classes: int = 0, seed: int = 0) -> Table:
     n_classes : int
         For classification.
     seed : int
-        Another seed, other rows.
+        Seed of the rows.
     """
     rng = np.random.default_rng(seed)
     n_train, n = 160, 240

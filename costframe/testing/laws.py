@@ -1,49 +1,20 @@
-"""The laws that every algorithm keeps: small named functions, each checked on each kind of estimator."""
+"""All laws, by name."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from costframe.testing import (  # noqa: F401 - they register themselves
+    laws_of_categories,
+    laws_of_cost,
+    laws_of_limits,
+    laws_of_plans,
+    laws_of_shell,
+    laws_of_training,
+)
+from costframe.testing.law import LAWS, Law
 
-from attrs import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from costframe.testing.case import Case
-
-__all__ = ["Law", "law", "laws"]
-
-
-@frozen
-class Law:
-    """A law: its name, what it protects, and the function that raises where it is broken."""
-
-    name: str
-    protects: str
-    check: Callable[[Case], None]
-
-
-_LAWS: dict[str, Law] = {}
-
-
-def law(check: Callable[[Case], None]) -> Callable[[Case], None]:
-    """Make a function a law; its docstring says what the law protects."""
-    name, text = check.__name__, check.__doc__
-    if name in _LAWS or not text:
-        raise ValueError(f"law {name!r}: expected a new name and a docstring")
-    _LAWS[name] = Law(name, text.strip().partition("\n")[0], check)
-    return check
+__all__ = ["laws"]
 
 
 def laws() -> dict[str, Law]:
     """Return all laws by name."""
-    from costframe.testing import (  # noqa: F401 - they register themselves
-        laws_of_categories,
-        laws_of_cost,
-        laws_of_limits,
-        laws_of_plans,
-        laws_of_shell,
-        laws_of_training,
-    )
-
-    return dict(_LAWS)
+    return dict(LAWS)

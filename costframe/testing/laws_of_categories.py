@@ -1,4 +1,4 @@
-"""Laws of categorical columns: labels mean the same everywhere, or a clear no."""
+"""Laws of categorical columns: labels mean the same everywhere, or a clear error refuses them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.errors import CostframeError
 from costframe.testing.case import expect, fit, same_bits
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
+from costframe.testing.law import law
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 COLORS = ("red", "blue", "green", "teal", "pink", "gray")
-SOME = 20  # rows that are stepped through one by one
+SOME = 20  # rows to step through one by one
 
 
 @law
 def categories_are_split_or_refused(case: Case) -> None:
-    """Columns of a category dtype are split by labels, whatever their order in a frame, or refused by name."""
+    """Columns of a category dtype are split by labels in any order of a frame's categories, or refused by name."""
     from attrs import evolve
 
     table = case.table
@@ -62,7 +62,7 @@ def _expect_same_everywhere(case: Case, estimator: Any, rows: pd.DataFrame) -> N
 
 
 def _colored(X: Any, order: tuple[str, ...]) -> pd.DataFrame:
-    """Make a frame whose column "cheap" holds colors: they alone tell something, but not in the order of the labels."""
+    """Make a frame whose column "cheap" holds colors, informative as labels but not by their order."""
     import pandas as pd
 
     frame = pd.DataFrame(np.asarray(X), columns=list(COSTS.names))

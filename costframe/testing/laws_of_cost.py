@@ -12,9 +12,9 @@ from costframe.core.errors import CostframeError, CostModelError, StorageError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.testing.case import expect, fit, priced, same_bits
+from costframe.testing.counting import inquire
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
-from costframe.testing.stepping import inquire
+from costframe.testing.law import law
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["all_prices_for", "expect_close"]
 
-SOME = 20  # rows that are stepped through one by one
+SOME = 20  # rows to step through one by one
 FILLERS = (np.nan, -1e3, 0.0, 1e3)
 EVERY_PRICE = priced(COSTS, split=0.01, learner=0.02, reuse=0.005)
 
 
 @law
 def cost_reported_is_cost_fetched(case: Case) -> None:
-    """The report's cost of a row is what a counting source charges while an inquiry steps through it."""
+    """The report's cost of a row equals the charges of a counting source during an inquiry."""
     rows = case.table.fresh[:SOME]
     for tradeoff in (0.0, 0.01):
         estimator = case.fitted(tradeoff)
@@ -70,7 +70,7 @@ def every_price_is_reported(case: Case) -> None:
 
 
 def all_prices_for(predictor: Any) -> CostModel:
-    """Return prices of all kinds; of features and resources only, for a predictor that refuses the others."""
+    """Return prices of all kinds, or only of features and resources if the predictor refuses the others."""
     try:
         predictor.inquire(EVERY_PRICE)
     except CostModelError:
@@ -80,7 +80,7 @@ def all_prices_for(predictor: Any) -> CostModel:
 
 @law
 def resources_are_charged_once(case: Case) -> None:
-    """A row pays each resource once, however many of its features need it, and resources that these need."""
+    """A row pays each resource once, for any number of features that need it, and the resources that it needs."""
     predictor = case.fitted(0.0).predictor_
     report = predictor.cost(case.table.fresh)
     closed = {"iron": ["blood"], "sugar": ["blood"], "scan": ["scanner", "visit"]}
@@ -105,7 +105,7 @@ def parts_add_up(case: Case) -> None:
 
 @law
 def an_inquiry_predicts_the_same(case: Case) -> None:
-    """An inquiry ends in what `predict` gives for the row, to the last bit."""
+    """An inquiry ends in the same value as `predict` for the row, to the last bit."""
     estimator, rows = case.fitted(), case.table.fresh[:SOME]
     values = estimator.predictor_.predict(rows)
     for i, row in enumerate(rows):
@@ -126,7 +126,7 @@ def rows_are_independent(case: Case) -> None:
 
 @law
 def nothing_unacquired_matters(case: Case) -> None:
-    """Features that a row did not acquire change neither its prediction nor its cost, whatever their values."""
+    """Features that a row did not acquire change neither its prediction nor its cost, at any values."""
     predictor, rows = case.fitted().predictor_, case.table.fresh
     report, values = predictor.cost(rows), predictor.predict(rows)
     acquired = report.acquired.astype(bool)
@@ -143,7 +143,7 @@ def nothing_unacquired_matters(case: Case) -> None:
 
 @law
 def needs_are_read(case: Case) -> None:
-    """All that an inquiry asks for is acquired in the end, whatever the values still unknown: it never speculates."""
+    """An inquiry asks only for features that it acquires for any values of the unknown ones: it never speculates."""
     predictor = case.fitted(0.0).predictor_
     names = predictor.feature_names
     for row in case.table.fresh[:5]:
@@ -168,10 +168,10 @@ def _expect_read(predictor: Any, needs: tuple[str, ...], known: Mapping[str, flo
 
 @law
 def what_is_known_is_free(case: Case) -> None:
-    """Features that come with their values are neither asked for nor charged again, nor are paid resources.
+    """An inquiry never asks for features given with their values, nor charges them or paid resources again.
 
-    Given all that it would have asked for, a model ends where it did; but for a plan that was made for its own prices,
-    or whose sets do not grow: what is free to it now may lead elsewhere.
+    Given all features that it would have asked for, a model ends at the same place. This does not hold for a plan made
+    for its own prices, or whose sets do not grow: features that are free now may lead to another stop.
     """
     predictor = case.fitted(0.0).predictor_
     for i, row in enumerate(case.table.fresh[:5]):
@@ -221,7 +221,7 @@ def saved_is_loaded(case: Case) -> None:
 
 @law
 def each_price_kind_counts_in_training(case: Case) -> None:
-    """Training minds prices of every kind, so that one too high is never paid, or refuses it and names it."""
+    """Training uses prices of every kind, so that no row pays a very high one, or refuses the kind by name."""
     dear = {name: {"cost": 0.0, "once": 1e6} for name in COSTS.names}
     free = dict.fromkeys(COSTS.names, 0.0)
     tables: dict[str, dict[str, Any]] = {
@@ -242,5 +242,5 @@ def each_price_kind_counts_in_training(case: Case) -> None:
 
 
 def expect_close(found: float, wanted: float, what: str) -> None:
-    """Expect two sums of money to be the same but for rounding."""
+    """Expect two costs to be equal up to rounding."""
     expect(abs(found - wanted) <= 1e-9 * max(1.0, abs(wanted)), f"{what}: {found!r} against {wanted!r}")

@@ -1,4 +1,4 @@
-"""Laws of hard caps and of what is unavailable: nothing is overspent, and there is always an answer."""
+"""Laws of hard caps and unavailable features: no row exceeds its cap, and every row has an answer."""
 
 # ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
 
@@ -12,7 +12,7 @@ from costframe.core.errors import CostframeError
 from costframe.testing.case import expect, same_bits
 from costframe.testing.counting import CountingSource
 from costframe.testing.data import COSTS
-from costframe.testing.laws import law
+from costframe.testing.law import law
 from costframe.testing.laws_of_cost import all_prices_for, expect_close
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-SOME = 10  # rows that are stepped through one by one
-SHARES = (0.0, 0.1, 0.35, 0.7, 0.95)  # of what the dearest row pays
+SOME = 10  # rows to step through one by one
+SHARES = (0.0, 0.1, 0.35, 0.7, 0.95)  # caps, as shares of the cost of the most expensive row
 OUT_OF_REACH = (("scan",), ("blood",), ("visit", "cheap"), COSTS.names)
 ACQUISITIONS = ("path", "learner")
 
 
 def _predictor(case: Case) -> Any:
-    """Return the predictor that the laws are checked on, or None if it refuses limits by their name."""
+    """Return the predictor to check, or None if it refuses limits by name."""
     predictor = case.fitted(0.0).predictor_
     tried: dict[str, dict[str, Any]] = {"max_cost": {"max_cost": 1.0}, "unavailable": {"unavailable": ("scan",)}}
     for name, limits in tried.items():
@@ -46,7 +46,7 @@ def _predictor(case: Case) -> Any:
 
 
 def _all_limits(predictor: Any, rows: NDArray[np.float64]) -> Iterator[tuple[CostModel, str, dict[str, Any]]]:
-    """Yield prices, acquisition and limits to try: caps, what is unavailable, and both."""
+    """Yield prices, acquisition and limits to try: caps, unavailable features, and both."""
     for prices in (COSTS, all_prices_for(predictor)):
         for acquisition in ACQUISITIONS:
             most = float(predictor.cost(rows, prices, acquisition=acquisition).per_row.max())
@@ -60,7 +60,7 @@ def _all_limits(predictor: Any, rows: NDArray[np.float64]) -> Iterator[tuple[Cos
 def _step(
     predictor: Any, row: NDArray[np.float64], prices: CostModel, acquisition: str, **limits: Any
 ) -> tuple[Prediction, CountingSource]:
-    """Step through one row over a source that counts; what is unavailable must not be asked for."""
+    """Step through one row with a counting source; the inquiry must not ask for unavailable features."""
     source = CountingSource(dict(zip(predictor.feature_names, row.tolist(), strict=True)), prices)
     barred = _barred(limits.get("unavailable", ()))
     inquiry = predictor.inquire(prices, acquisition, **limits)
@@ -71,7 +71,7 @@ def _step(
 
 
 def _barred(names: tuple[str, ...]) -> set[str]:
-    """Return the features that cannot be had without these features and resources."""
+    """Return the features that are unavailable without these features and resources."""
     needed = {"blood": ("iron", "sugar"), "scanner": ("scan",), "visit": ("scan",)}
     return {feature for name in names for feature in needed.get(name, (name,))}
 
@@ -100,7 +100,7 @@ def no_row_exceeds_its_cap(case: Case) -> None:
 
 @law
 def what_is_unavailable_is_never_asked_for(case: Case) -> None:
-    """What is unavailable, or needs what is, is not acquired; a feature whose value is known is available."""
+    """No row acquires an unavailable feature, or one that needs an unavailable resource, unless its value is known."""
     rows = case.table.fresh[:SOME]
     if (predictor := _predictor(case)) is None:
         return
@@ -120,7 +120,7 @@ def what_is_unavailable_is_never_asked_for(case: Case) -> None:
 
 @law
 def a_capped_report_is_what_is_fetched(case: Case) -> None:
-    """Under limits, too, a report, a prediction and an inquiry over a counting source agree."""
+    """A report, a prediction and an inquiry with a counting source agree under limits too."""
     rows = case.table.fresh[:SOME]
     if (predictor := _predictor(case)) is None:
         return
@@ -148,7 +148,7 @@ def a_capped_report_is_what_is_fetched(case: Case) -> None:
 
 @law
 def a_cap_beyond_reach_changes_nothing(case: Case) -> None:
-    """With a cap no lower than what a row would pay, its answer and costs are the same, to the last bit."""
+    """With a cap not below a row's cost, its answer and cost are the same as without, to the last bit."""
     rows = case.table.fresh
     if (predictor := _predictor(case)) is None:
         return
@@ -170,7 +170,7 @@ def a_cap_beyond_reach_changes_nothing(case: Case) -> None:
 
 @law
 def estimators_pass_limits_on(case: Case) -> None:
-    """An estimator means by limits what its predictor means: in costs, predictions, scores and probabilities."""
+    """An estimator treats limits like its predictor: in costs, predictions, scores and probabilities."""
     if _predictor(case) is None:
         return
     estimator, rows = case.fitted(0.0), case.table.fresh

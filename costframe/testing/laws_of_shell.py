@@ -1,4 +1,4 @@
-"""Laws of the estimators: scikit-learn's conventions, labels, frames, and a clear no to what makes no sense."""
+"""Laws of estimators: scikit-learn's conventions, labels, frames, and clear errors for bad input."""
 
 # ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
 
@@ -13,7 +13,7 @@ import numpy as np
 from costframe.core.plugins.registry import two_classes_only
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.data import COSTS, make_table
-from costframe.testing.laws import law
+from costframe.testing.law import law, law_of_fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def pickled_is_the_same(case: Case) -> None:
 
 @law
 def labels_come_back(case: Case) -> None:
-    """Classifiers predict the labels that they were given, of whatever type."""
+    """Classifiers predict the labels of the training data, of any type."""
     if not case.is_classifier:
         return
     names = np.array(["pear", "apple", "quince"])
@@ -93,9 +93,9 @@ def labels_come_back(case: Case) -> None:
     expect(np.mean(found == names[case.table.y_fresh]) > 1 / len(texts.classes_), "labels come back mixed up")
 
 
-@law
+@law_of_fits
 def column_order_of_frames_is_free(case: Case) -> None:
-    """Data frames are matched to prices and to the training data by name, whatever the order of their columns."""
+    """Data frames match prices and training data by name, in any order of their columns."""
     table = case.table
     plain = case.fitted()
     estimator = fit(case.make(), _framed(case, order := list(reversed(COSTS.names))))
@@ -123,7 +123,7 @@ def _framed(case: Case, order: list[str]) -> Any:
 
 @law
 def bad_data_are_refused_by_name(case: Case) -> None:
-    """Rows, labels and weights that make no sense are a ValueError whose text names them."""
+    """Invalid rows, labels and weights are a ValueError whose text names them."""
     X, y, n = case.table.X, case.table.y, len(case.table.X)
     spoiled = y.astype(np.float64)
     spoiled[3] = np.nan
@@ -145,7 +145,7 @@ def bad_data_are_refused_by_name(case: Case) -> None:
 
 @law
 def a_third_class_is_refused_by_name(case: Case) -> None:
-    """A classifier that is for two classes, by scikit-learn's tag, takes three or refuses them with a clear text."""
+    """A classifier with scikit-learn's tag for two classes trains with three, or refuses them with a clear text."""
     if case.kind.n_classes != 2 or not two_classes_only(case.estimator_class):
         return
     three = make_table(case.kind.task, 3)
@@ -160,7 +160,7 @@ def a_third_class_is_refused_by_name(case: Case) -> None:
 
 @law
 def bad_validation_data_are_refused_by_name(case: Case) -> None:
-    """Validation data that are half given, or do not fit the training data, are a ValueError that says so."""
+    """Incomplete validation data, or data that do not fit the training data, are a ValueError that names the fault."""
     X, y = case.table.X, case.table.y
     _trial(case, "val", X_val=X)
     _trial(case, "val", y_val=y)
@@ -172,7 +172,7 @@ def bad_validation_data_are_refused_by_name(case: Case) -> None:
 
 @law
 def bad_prices_are_refused_by_name(case: Case) -> None:
-    """A tradeoff that is no price, and prices that do not fit the columns, are a ValueError that names them."""
+    """An invalid tradeoff, and prices that do not fit the columns, are a ValueError that names them."""
     few = {"features": dict.fromkeys(COSTS.names[:-1], 1.0)}
     for tradeoff in (-1.0, float("nan"), "much"):
         _trial(case, "tradeoff", case.make(tradeoff=tradeoff))  # type: ignore[arg-type] # that is the point
@@ -182,7 +182,7 @@ def bad_prices_are_refused_by_name(case: Case) -> None:
 
 
 def _trial(case: Case, words: str, estimator: Any = None, **changes: Any) -> None:
-    """Expect that fit refuses the table with something changed."""
+    """Expect that fit refuses the table with `changes`."""
     table = case.table
     given = {"X": table.X, "y": table.y} | ({} if table.qid is None else {"qid": table.qid}) | changes
     weight = given.pop("weight", None)
@@ -192,7 +192,7 @@ def _trial(case: Case, words: str, estimator: Any = None, **changes: Any) -> Non
 
 @law
 def settings_out_of_range_are_refused(case: Case) -> None:
-    """A setting of a value that makes no sense is a ValueError that names it."""
+    """A setting with an invalid value is a ValueError that names it."""
     shared = (
         "n_estimators",
         "learning_rate",
@@ -210,7 +210,7 @@ def settings_out_of_range_are_refused(case: Case) -> None:
 
 @law
 def unused_settings_are_refused(case: Case) -> None:
-    """A setting that is given and would have no effect is an error that names it, not silence."""
+    """A given setting without effect is an error that names it."""
     table = case.table
     queries = {} if table.qid is None else {"qid": table.qid}
     if "n_iter_no_change" in case.parameters:

@@ -1,4 +1,4 @@
-"""Laws of training: what prices, tradeoff, weights and missing values do."""
+"""Laws of training: effects of prices, tradeoff, weights and missing values."""
 
 # ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from costframe.testing.case import expect, fit, priced, same_bits
 from costframe.testing.data import COSTS, make_table
-from costframe.testing.laws import law
+from costframe.testing.law import law, law_of_fits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 HUGE = 1e6
+UNIT = 1024  # a power of two, so that no digit changes
 
 
 @law
@@ -48,30 +49,30 @@ def _ndcg_by_chance(table: Table) -> float:
 
 @law
 def huge_tradeoff_buys_nothing_priced(case: Case) -> None:
-    """Where cost matters above all, only free features are acquired."""
+    """At a huge tradeoff, rows acquire only free features."""
     report = case.fit(tradeoff=HUGE).cost(case.table.fresh)
     expect(report.mean == 0, f"pays {report.mean:g} per row at tradeoff {HUGE:g}: {report.by_feature}")
 
 
 @law
 def cost_falls_as_tradeoff_rises(case: Case) -> None:
-    """Without regard to cost something is bought, and regard to cost does not make it dearer."""
+    """At tradeoff 0 rows buy features, and a higher tradeoff does not raise the cost."""
     free, some = (case.fitted(tradeoff).cost(case.table.fresh).mean for tradeoff in (0.0, 0.1))
     expect(free > 0, "nothing priced is acquired at tradeoff 0")
     expect(some <= free, f"pays {some:g} per row at tradeoff 0.1, more than {free:g} at tradeoff 0")
 
 
-@law
+@law_of_fits
 def zero_tradeoff_ignores_prices(case: Case) -> None:
-    """At tradeoff zero the model is the same whatever features cost."""
+    """At tradeoff zero the model is the same for any prices."""
     plain = case.fit(costs=dict.fromkeys(("features",), dict.fromkeys(COSTS.names, 1.0)), tradeoff=0.0)
     same = same_bits(case.scores(plain), case.scores(case.fitted(0.0)))
     expect(same, "two price tables give different models at tradeoff 0")
 
 
-@law
+@law_of_fits
 def zero_prices_are_plain(case: Case) -> None:
-    """Where everything is free, tradeoff makes no difference."""
+    """If all prices are zero, the tradeoff has no effect."""
     free = {"features": dict.fromkeys(COSTS.names, 0.0)}
     plain = case.scores(case.fit(free, 0.0))
     for tradeoff in (1.0, HUGE):
@@ -79,28 +80,29 @@ def zero_prices_are_plain(case: Case) -> None:
         expect(same, f"with all prices zero, tradeoff {tradeoff:g} gives another model than tradeoff 0")
 
 
-@law
+@law_of_fits
 def unit_of_prices_is_free(case: Case) -> None:
-    """Prices twice as high at half the tradeoff give the same model at twice the cost."""
-    table = COSTS.to_dict()
-    doubled = {kind: {name: {**_entry(entry), "cost": 2 * _entry(entry)["cost"]} for name, entry in table[kind].items()}
-               for kind in ("features", "resources")}  # fmt: skip
-    rows = case.table.fresh
-    for tradeoff in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4):  # some are close to where a decision turns
-        other, one = case.fit(doubled, tradeoff / 2), case.fitted(tradeoff)
+    """Prices 1,024 times as high at a tradeoff as many times lower give the same model at 1,024 times the cost."""
+    table, rows = COSTS.to_dict(), case.table.fresh
+    cents = {
+        kind: {name: _in_cents(entry) for name, entry in table[kind].items()} for kind in ("features", "resources")
+    }
+    for tradeoff in (0.01, 0.1):
+        other, one = case.fit(cents, tradeoff / UNIT), case.fitted(tradeoff)
         same = same_bits(case.scores(other), case.scores(one))
-        expect(same, f"prices doubled and tradeoff {tradeoff:g} halved give another model")
-        twice = same_bits(other.cost(rows).per_row, 2 * one.cost(rows).per_row)
-        expect(twice, "doubled prices do not cost twice as much")
+        expect(same, f"at tradeoff {tradeoff:g}, prices in another unit give another model")
+        scaled = same_bits(other.cost(rows).per_row, UNIT * one.cost(rows).per_row)
+        expect(scaled, "prices in another unit do not cost as many times as much")
 
 
-def _entry(entry: Any) -> dict[str, Any]:
-    return entry if isinstance(entry, dict) else {"cost": entry}
+def _in_cents(entry: Any) -> dict[str, Any]:
+    price = entry if isinstance(entry, dict) else {"cost": entry}
+    return {**price, "cost": UNIT * price["cost"]}
 
 
 @law
 def of_equal_features_the_cheaper_is_bought(case: Case) -> None:
-    """Of two columns with the same values the dearer one is never bought, wherever it stands."""
+    """Of two columns with the same values, no row buys the more expensive one, in either order."""
     for dear, cheap in ((5.0, 0.5), (0.5, 5.0)):
         prices = {"first": dear, "second": cheap}
         _expect_unbought(case, {"features": prices}, "first" if dear > cheap else "second")
@@ -108,7 +110,7 @@ def of_equal_features_the_cheaper_is_bought(case: Case) -> None:
 
 @law
 def resources_count_in_training(case: Case) -> None:
-    """Of two columns with the same values, the one that needs a dear resource is never bought."""
+    """Of two columns with the same values, no row buys the one that needs an expensive resource."""
     for dear in ("first", "second"):
         features = {name: {"cost": 0.5, "needs": ["courier"] if name == dear else []} for name in ("first", "second")}
         resources = {"courier": {"cost": 0.0, "needs": ["office"]}, "office": 5.0}  # the price is that of a need's need
@@ -134,7 +136,7 @@ def _columns(table: Table, *columns: NDArray[np.float64]) -> Table:
 
 @law
 def useless_columns_are_not_bought(case: Case) -> None:
-    """Columns that are constant or always missing do no harm, and are not bought."""
+    """Columns that are constant or always missing are allowed, and no row buys them."""
     n = len(case.table.X)
     table = case.table.with_columns(constant=np.full(n, 3.0), empty=np.full(n, np.nan))
     estimator = fit(case.make(priced(COSTS, features={"constant": 0.5, "empty": 0.5})), table)
@@ -142,20 +144,20 @@ def useless_columns_are_not_bought(case: Case) -> None:
     expect(not bought[-2:].any(), "a column that is constant or always missing is bought")
 
 
-@law
+@law_of_fits
 def weights_are_repetitions(case: Case) -> None:
     """A sample weight of two is a row given twice."""
     counts = np.arange(len(case.table.X)) % 3 + 1
-    # The least number of rows in a leaf counts rows, as it does in scikit-learn, so it must not be what decides.
+    # min_samples_leaf counts rows without weights, as in scikit-learn, so it must not limit splits here.
     limits = {"min_samples_leaf": 1} if "min_samples_leaf" in case.parameters else {}
     weighted = fit(case.make(**limits), case.table, counts.astype(np.float64))
     repeated = fit(case.make(**limits), case.table.take(np.repeat(np.arange(len(counts)), counts)))
     _expect_close(case, weighted, repeated, "weights 1, 2, 3 give another model than rows given one, two, three times")
 
 
-@law
+@law_of_fits
 def rows_of_weight_zero_are_dropped(case: Case) -> None:
-    """Rows of weight zero have no effect, whatever they and their labels are."""
+    """Rows of weight zero have no effect, at any values and labels."""
     weight = (np.arange(len(case.table.X)) % 4 > 0).astype(np.float64)
     spoiled = case.table.take(np.arange(len(weight)))
     spoiled.X[weight == 0] = np.nan
@@ -175,15 +177,15 @@ def _expect_close(case: Case, one: Any, other: Any, otherwise: str) -> None:
     expect(a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=1e-6), otherwise)
 
 
-@law
+@law_of_fits
 def deterministic(case: Case) -> None:
     """Two fits to the same data give the same model, to the last bit."""
     expect(same_bits(case.scores(case.fit()), case.scores(case.fitted())), "two fits to the same data differ")
 
 
-@law
+@law_of_fits
 def threads_change_nothing(case: Case) -> None:
-    """The number of threads makes no difference to the model."""
+    """The number of threads does not change the model."""
     if "n_jobs" in case.parameters:
         one, two = (case.scores(case.fit(n_jobs=n_jobs)) for n_jobs in (1, 2))
         expect(same_bits(one, two), "n_jobs=1 and n_jobs=2 give different models")
@@ -191,7 +193,7 @@ def threads_change_nothing(case: Case) -> None:
 
 @law
 def predictions_are_proper(case: Case) -> None:
-    """Predictions are finite for missing and extreme values, probabilities lie in [0, 1] and add up to one."""
+    """Predictions are finite for missing and extreme values; probabilities lie in [0, 1] and add up to one."""
     d = case.table.X.shape[1]
     extreme = np.concatenate([np.full((1, d), value) for value in (np.nan, 0.0, 1e9, -1e9)])
     rows = np.concatenate([case.table.fresh, extreme])
@@ -208,7 +210,7 @@ def predictions_are_proper(case: Case) -> None:
 
 @law
 def input_is_untouched(case: Case) -> None:
-    """Neither fit nor predict changes what it is given."""
+    """Neither fit nor predict changes its arguments."""
     table, prices = make_table(case.kind.task, case.kind.n_classes), COSTS.to_dict()
     weight = np.ones(len(table.X))
     given = [table.X, table.y, table.fresh, weight]

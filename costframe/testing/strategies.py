@@ -1,6 +1,6 @@
-"""Hypothesis strategies for cost models, banks, stage trees and rows, small and nasty.
+"""Hypothesis strategies for cost models, banks, stage trees and rows, small and full of special cases.
 
-Thresholds and values come from one short list, so that rows tie with thresholds all the time; prices are often zero.
+Thresholds and values come from one short list, so that rows often tie with thresholds; prices are often zero.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ NASTY = (
     -np.inf,
     np.nan,
 )
-LABELS = ("zero", "one", "two")  # of features whose categories are texts
-FEW = (-0.0, 3.0, 1e300)  # categories beside the values, some of which no row has
+LABELS = ("zero", "one", "two")  # labels of features whose categories are texts
+FEW = (-0.0, 3.0, 1e300)  # further categories, some of which no row has
 WEIGHTS = (0.0, 1.0, -1.0, 0.1, 0.75, 3.0)
-GAINS = (-3.0, -1.0, -1.0, -0.1, 0.0, 1.0)  # of going on, before what learners add
-OTHER_LINKS = tuple(link for link in LINKS if link != "ranked")  # which may be mixed
+GAINS = (-3.0, -1.0, -1.0, -0.1, 0.0, 1.0)  # intercepts of gains
+OTHER_LINKS = tuple(link for link in LINKS if link != "ranked")  # links that may be mixed
 LEVELS = (0.0, 1.0, 2.0, -0.5, 1e300)
 PRICES = (0.0, 0.0, 1.0, 2.5, 0.1, 1e6)
 
@@ -63,7 +63,7 @@ def feature_names(most: int = 6) -> st.SearchStrategy[tuple[str, ...]]:
 def cost_models(draw: st.DrawFn, names: Sequence[str], *, computing: bool = True) -> CostModel:
     """Draw prices of all kinds for the features `names`: chained resources, once, split, learner and reuse.
 
-    Without `computing`, the last three are left out.
+    Without `computing`, it leaves out the last three.
     """
     price = st.sampled_from(PRICES)
     resources: list[ResourcePrice] = []
@@ -85,7 +85,7 @@ def tree_tables(draw: st.DrawFn, n_features: int, most: int = 5, widths: Sequenc
 
 @st.composite
 def banks(draw: st.DrawFn, names: Sequence[str], *, opaque: bool = True, labels: bool = False) -> WeakLearnerBank:
-    """Draw a bank of mixed kinds in mixed order, with evaluation weights; some features with labels, if asked to."""
+    """Draw a bank of mixed kinds in mixed order, with evaluation weights; with `labels`, some features have labels."""
     parts = [WeakLearnerBank.from_trees(draw(tree_tables(len(names))), names)]
     column = st.sets(st.integers(0, len(names) - 1), max_size=3).map(sorted)
     columns = draw(column)
@@ -110,7 +110,7 @@ def stage_trees(
     n_outputs = draw(st.integers(1, 3)) if n_outputs is None else n_outputs
     links = draw(st.sampled_from((OTHER_LINKS, OTHER_LINKS, ("ranked",)))) if n_outputs == 1 else OTHER_LINKS
     routes = draw(st.integers(0, most_routes))
-    # Stage numbers are given out in the order of a random walk: an open place becomes a route or an answer.
+    # A random walk numbers the stages: an open place becomes a route or an answer.
     stages: list[Stage] = []
     waiting, count = [0], 1
     kinds: dict[int, tuple[int, int] | None] = {}
@@ -142,7 +142,7 @@ def stage_trees(
 def planned_predictors(
     draw: st.DrawFn, names: Sequence[str], *, planned: bool = False, opaque: bool = True
 ) -> PlannedPredictor:
-    """Draw a predictor of one to four stops over the features `names`; some stops with `planned` gains, if asked to."""
+    """Draw a predictor of one to four stops over the features `names`; with `planned`, some stops have plans."""
     n_outputs, n_stops = draw(st.integers(1, 3)), draw(st.sampled_from((4, 3, 2, 1, 4)))
     link = draw(st.sampled_from(LINKS if n_outputs == 1 else OTHER_LINKS))
     columns = st.sets(st.integers(0, len(names) - 1)).map(sorted)
@@ -171,9 +171,9 @@ def _answers(
     intercepts: Sequence[float] = WEIGHTS,
     suffix: str = "",
 ) -> Answer:
-    """Draw an answer over learners of the features `names`, which are appended to `parts`.
+    """Draw an answer over learners of the features `names`, and append these learners to `parts`.
 
-    Opaque learners, whose names get the suffix, are among them if there is one.
+    With a suffix, there are opaque learners too, whose names end in it.
     """
     first = sum(len(part) for part in parts)
     bank = draw(banks(names, opaque=bool(suffix))) if names else WeakLearnerBank.columns((), [])
@@ -220,7 +220,7 @@ def _trees(draw: st.DrawFn, n_features: int, widths: Sequence[int]) -> TreeTable
 
 
 def many_categories() -> st.SearchStrategy[list[float]]:
-    """Draw more categories than one word, or two, has bits; values that rows have are among them or not."""
+    """Draw more categories than the bits of one word, or of two, with or without the values of rows."""
     return st.tuples(st.sampled_from((-70, -1, 0, 1)), st.sampled_from((64, 65, 130))).map(
         lambda drawn: [float(drawn[0] + c) for c in range(drawn[1])]
     )

@@ -1,1 +1,1 @@
-"""What estimators share: checked data, scores, held-out rows, the scikit-learn shell."""
+"""The shared parts of estimators: checked data, scores, held-out rows, the scikit-learn shell."""

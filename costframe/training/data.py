@@ -1,4 +1,4 @@
-"""What an algorithm is given to train on: checked rows, labels, weights and prices, perhaps validation rows."""
+"""Training data of an algorithm: checked rows, labels, weights and prices, and optional validation rows."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "TrainingData"]
 
-_MANY = 255  # repetitions of a row in the mean; the engine has bits for so many
+_MANY = 255  # mean number of repetitions of a row that the tree engine can count
 
 
 @frozen(eq=False)
 class Rows:
-    """Rows with their labels. Rows of weight zero are not among them.
+    """Rows with labels and positive weights.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class Rows:
         queries = None if self.qid is None else self.qid[chosen]
         return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries)
 
-    def evenly(self, most: int) -> Rows:
-        """Keep so many rows at most, taken evenly."""
+    def subsample(self, most: int) -> Rows:
+        """Keep at most `most` rows, evenly spaced."""
         if len(self) <= most:
             return self
         return self.take(np.unique(np.linspace(0, len(self) - 1, most).astype(np.int64)))
@@ -66,9 +66,9 @@ class Rows:
 
     @property
     def counts(self) -> NDArray[np.int64] | None:
-        """int64 (n,): how many rows each one is, where weights say so: whole numbers, not all one, and not huge.
+        """Number of times each row counts, int64 (n,), if all weights are whole numbers, not all one, and not huge.
 
-        None otherwise: then each is one.
+        None otherwise: each row counts once.
         """
         weight = self.weight
         if self.uneven_weight is None or self.total_weight > _MANY * len(weight) or (weight != np.floor(weight)).any():
@@ -77,7 +77,7 @@ class Rows:
 
     @property
     def repeats(self) -> NDArray[np.int64]:
-        """int64 (n,): `counts`, ones where there are none."""
+        """Number of times each row counts, ones if `counts` is None: int64 (n,)."""
         return np.ones(len(self), np.int64) if self.counts is None else self.counts
 
     @property
@@ -88,7 +88,7 @@ class Rows:
 
 @frozen(eq=False)
 class TrainingData:
-    """Everything that `fit` was given.
+    """The checked arguments of `fit`.
 
     Attributes
     ----------
@@ -96,13 +96,13 @@ class TrainingData:
     valid : Rows or None
     costs : CostModel
     prices : PriceArrays
-        The same in the order of X's columns.
+        The prices in `costs`, in the order of X's columns.
     n_classes : int
         2 or more for classification, else 0.
     categorical : bool (d,), or None
-        Which columns of X hold categories; None: none does.
+        Columns of X that hold categories; None if not one does.
     categories : mapping of str to tuple of str
-        The labels of those whose categories are texts; X holds their positions.
+        Labels of the columns whose categories are texts; X holds their positions.
     """
 
     train: Rows
@@ -119,7 +119,7 @@ class TrainingData:
         return self.prices.names
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
-        """Return the same rows with all other columns constant, so that nothing that is trained on them reads those."""
+        """Return the same data with all other columns constant, so that a model trained on it never reads these."""
         width = len(self.feature_names)
         chosen = np.asarray(columns if len(columns) else np.empty(0, np.int64))
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():

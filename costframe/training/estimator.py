@@ -1,4 +1,4 @@
-"""What estimators derive from: classifiers, regressors and rankers over the common shell."""
+"""Base classes of estimators: classifiers, regressors and rankers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LARGEST_GRADE = 100  # gains are 2^grade
 class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[misc]
     """Base of classifiers; labels become class codes 0..K-1, and the predictor gives probabilities.
 
-    Methods that predict take `max_cost`, a hard cap of what each row may be charged, and `unavailable`, names of
-    features and resources that cannot be had, as all estimators do: rows that cannot go on get the best answer so far.
-    Those of a plan take other `costs` and another `tradeoff` as well.
+    Methods that predict take `max_cost`, a hard cap on the cost of each row, and `unavailable`, names of unavailable
+    features and resources, as for all estimators: rows that cannot go on get the best answer so far. A plan also
+    accepts other `costs` and another `tradeoff`.
 
     Attributes
     ----------

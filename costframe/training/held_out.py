@@ -1,4 +1,4 @@
-"""Rows to choose by, where no validation data were given: a fifth of the training rows, told by what is in them."""
+"""Held-out rows in place of validation data: a fifth of the training rows, chosen by a hash of their values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["halves", "held_out", "row_numbers", "split_off"]
 
 _SHARE = 0.2
-_FEWEST = 20  # rows held out of each class, or queries; with fewer, the training rows have to do
+_FEWEST = 20  # held-out rows of each class, or queries; with fewer, training rows replace them
 
 
 def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
-    """Return data to train on, and rows to choose by; equal rows, or rows of a query, are never on both sides.
+    """Split training data into data to train on and held-out rows; equal rows, or rows of a query, stay together.
 
-    Where too few could be held out, the training rows are the validation rows.
+    If there are too few rows to hold out, the training rows are the held-out rows too.
     """
     if data.valid is not None:
         return data, data.valid
@@ -33,7 +33,7 @@ def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
 
 
 def held_out(data: TrainingData) -> NDArray[np.bool_] | None:
-    """Tell which training rows, bool (n,), to choose by; None where too few could be."""
+    """Return which training rows to hold out, bool (n,); None if there are too few."""
     rows = data.train
     numbers = row_numbers(rows, data)
     out = np.asarray(numbers < _SHARE * 2.0**64)
@@ -41,9 +41,9 @@ def held_out(data: TrainingData) -> NDArray[np.bool_] | None:
 
 
 def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
-    """Tell apart about half of the rows, bool (n,): equal ones together, and queries if they are many; None if few."""
+    """Split rows into two halves, bool (n,), that keep equal rows, and queries if many, together; None for few rows."""
     one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
-    for apart in (rows, *one_by_one):  # queries, or their rows where there are few queries
+    for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
         numbers = row_numbers(apart, data)
         half = np.asarray(numbers % np.uint64(2) == 1)
         if _enough(apart, data, numbers, half):
@@ -58,7 +58,7 @@ def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: ND
 
 
 def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
-    """Return a hash of each row's values, or its query's: whatever the order of rows and columns, and their weights."""
+    """Return a hash of each row's values, or of its query's, that does not depend on order or weights: uint64 (n,)."""
     names = data.feature_names
     order = sorted(range(len(names)), key=names.__getitem__)
     table = np.column_stack([np.where(np.isnan(rows.X), np.nan, rows.X) + 0.0, rows.y.astype(np.float64)])

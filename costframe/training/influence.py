@@ -1,4 +1,4 @@
-"""How far each row moves a score: what standard errors and paired comparisons of scores are made of."""
+"""Influences of rows on scores, for standard errors and paired comparisons of scores."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ def influence(
     weight: NDArray[np.float64] | None = None,
     qid: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Return how far each row moves a score: the score's derivative by the row's weight, times the weight.
+    """Return the influence of each row on a score: the score's derivative by the row's weight, times the weight.
 
-    Over fresh rows the score varies with the sum of squares as its variance; of two models' scores on the same rows the
-    difference varies with the sum of squares of the difference. A row whose weight is a whole number counts as so many
-    rows. In a ranking the queries are what varies: each one's influence stands at its first row.
+    The variance of the score over fresh rows is the sum of the squared influences; the variance of the difference of
+    two models' scores on the same rows is that of their difference. A row with a whole weight w counts as w rows. In a
+    ranking queries vary, not rows: the first row of a query has the query's influence.
 
     Parameters
     ----------
     name : str
         A score of `costframe.training.scoring`.
     y, p, weight, qid
-        Labels, predictions, weights and queries of n rows, as the score takes them.
+        Labels, predictions, weights and queries of n rows, the arguments of the score.
 
     Returns
     -------
     float64 (n,)
-        Sums to zero where all weights are one.
+        Sums to zero if all weights are one.
     """
     score_named(name)
     p = np.asarray(p, np.float64)
     if name == "ndcg@5":
-        return _of_queries(y, p, qid)
+        return _ndcg(y, p, qid)
     given = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         moved = np.nan_to_num(_INFLUENCES[name](np.asarray(y), p, given))
-    if (given == np.floor(given)).all():  # a row given so many times
+    if (given == np.floor(given)).all():  # repeated rows
         moved = moved / np.sqrt(np.maximum(given, 1.0))
     return np.asarray(moved, np.float64)
 
 
 def standard_error(moved: NDArray[np.floating[Any]]) -> float:
-    """Return the standard error that influences (n,) say, with one more row of influence 1/n: no score is certain."""
+    """Return the standard error for influences (n,), with one more row of influence 1/n, so that it is never zero."""
     moved = np.asarray(moved, np.float64)
     rows = int(np.count_nonzero(moved)) or max(len(moved), 1)
     return float(np.sqrt(moved @ moved + 1.0 / rows**2))
@@ -75,7 +75,7 @@ def _roc_auc(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64
 
 
 def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the influences on the area under the ROC curve: each row's share of pairs in order, less the area."""
+    """Return the influences on the area under the ROC curve: each row's share of ordered pairs minus the area."""
     values, place = np.unique(p, return_inverse=True)
     ones, zeros = (np.bincount(place[rows], weight[rows], len(values)) for rows in (positive, ~positive))
     below, above = np.cumsum(zeros) - zeros / 2, ones.sum() - np.cumsum(ones) + ones / 2
@@ -91,7 +91,7 @@ def _average_precision(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[
     ones = np.bincount(place[positive], weight[positive], len(values))
     reached, hits = np.cumsum(np.bincount(place, weight, len(values))), np.cumsum(ones)
     precision, total = hits / reached, ones.sum()
-    later = np.cumsum((ones / reached)[::-1])[::-1]  # of the positive rows that rank no higher, weight / rows reached
+    later = np.cumsum((ones / reached)[::-1])[::-1]  # sum of weight / rows reached, over positive rows ranked no higher
     missed = np.cumsum((ones * precision / reached)[::-1])[::-1]
     moved = positive * (precision[place] + later[place]) - missed[place] - positive * (ones @ precision / total)
     return np.asarray(weight * moved / total, np.float64)
@@ -103,7 +103,7 @@ def _r2(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64]) ->
     return np.asarray(-weight * (error - spread * (weight @ error) / total) / total, np.float64)
 
 
-def _of_queries(y: NDArray[Any], p: NDArray[np.float64], qid: ArrayLike | None) -> NDArray[np.float64]:
+def _ndcg(y: NDArray[Any], p: NDArray[np.float64], qid: ArrayLike | None) -> NDArray[np.float64]:
     queries = np.zeros(len(p), np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
     each = ndcg_of_queries(y, p, queries)
     counted = ~np.isnan(each)

@@ -1,4 +1,4 @@
-"""Many models of one fit, of which the best for a price is chosen."""
+"""Paths of models from one fit, with the choice of the best one at a price."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["DeferredPath", "MeasuredPath", "MeasuredPoint", "PathCollector", "be
 
 
 class MeasuredPoint(Protocol):
-    """A model on a path, as measured on validation rows."""
+    """A model on a path, with its loss, cost and score on validation rows."""
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of boosting; none for a constant."""
+        """Rounds of boosting; zero for a constant."""
 
     @property
     def loss(self) -> float:
@@ -40,7 +40,7 @@ class MeasuredPoint(Protocol):
 
     @property
     def score(self) -> float:
-        """More is better."""
+        """Score; higher is better."""
 
 
 Point = TypeVar("Point", bound=MeasuredPoint)
@@ -52,7 +52,7 @@ class MeasuredPath(ABC, Generic[Point]):
     Attributes
     ----------
     points : tuple
-        In the order in which they were found.
+        In the order of training.
     """
 
     points: tuple[Point, ...]
@@ -63,12 +63,12 @@ class MeasuredPath(ABC, Generic[Point]):
 
     @abstractmethod
     def plain(self) -> Point:
-        """Return the best point that knows no prices."""
+        """Return the best point of training without prices."""
 
     def frontier(self) -> tuple[Point, ...]:
-        """Return the points such that no other has a higher score at no more cost, by ascending cost.
+        """Return the non-dominated points by score and cost, by ascending cost.
 
-        Of several with the same of both, that with the least loss.
+        Of points with equal score and cost, it keeps the one with the least loss.
         """
         kept: list[Point] = []
         for point in sorted(self.points, key=lambda point: (point.cost, -point.score, point.loss)):
@@ -82,7 +82,7 @@ class MeasuredPath(ABC, Generic[Point]):
         return min(self.points, key=lambda point: (point.loss + tradeoff * point.cost, point.n_rounds))
 
     def within(self, budget: float) -> Point:
-        """Return the point with the best score among those that cost at most `budget` per row on validation rows."""
+        """Return the point with the best score whose cost per row on validation rows is at most `budget`."""
         affordable = [point for point in self.points if point.cost <= budget]
         if not affordable:
             least = min(point.cost for point in self.points)
@@ -91,7 +91,7 @@ class MeasuredPath(ABC, Generic[Point]):
 
 
 def best_first(point: MeasuredPoint) -> tuple[float, float, float]:
-    """Return what points are ordered by: score, then cost, then loss."""
+    """Return the sort key of a point: score, then cost, then loss."""
     return (point.score, -point.cost, -point.loss)
 
 

@@ -1,4 +1,4 @@
-"""Progress bars, on the error stream, only where someone asked for them."""
+"""Progress bars on the error stream, for `verbose` only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["track", "track_share"]
 
 
 def track(items: Sequence[T], title: str, *, verbose: int) -> Iterable[T]:
-    """Iterate with a progress bar if `verbose`, else plainly."""
+    """Iterate over items, with a progress bar if `verbose`."""
     if not verbose:
         return items
     from rich.console import Console
@@ -25,7 +25,7 @@ def track(items: Sequence[T], title: str, *, verbose: int) -> Iterable[T]:
 
 @contextlib.contextmanager
 def track_share(title: str, *, verbose: int) -> Iterator[Callable[[float], None]]:
-    """Give what is told the share that is done, from 0 to 1: a progress bar if `verbose`, else nobody."""
+    """Yield a callable that takes the finished share, from 0 to 1; it moves a progress bar if `verbose`."""
     if not verbose:
         yield lambda _share: None
         return

@@ -1,4 +1,4 @@
-"""Scores of predictions, by name; higher is better in all of them."""
+"""Scores of predictions by name; a higher score is better."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["SCORES", "default_score", "ndcg_at_5", "ndcg_of_queries", "score_nam
 def accuracy(
     y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
-    """Share of rows whose class code is the likeliest."""
+    """Return the share of rows whose class is the likeliest."""
     return float(np.average((p.argmax(axis=1) if p.ndim == 2 else p > 0.5) == y, weights=weight))
 
 
 def roc_auc(
     y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
-    """Area under the ROC curve; for more than two classes, the mean of one against the rest. NaN where one lacks."""
+    """Return the area under the ROC curve, a mean over classes if there are more than two; NaN if one is empty."""
     p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
     if p.ndim == 1:
         return _area(np.asarray(y) == 1, p, np.ones(len(p)) if weight is None else np.asarray(weight, np.float64))
@@ -40,7 +40,7 @@ def roc_auc(
 
 
 def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the share of pairs of both classes in the right order, ties half: a path asks for it after every tree."""
+    """Return the share of pairs of both classes in the right order, ties half; fast, for paths call it often."""
     order = np.argsort(p)
     p, ones = p[order], np.where(positive, weight, 0.0)[order]
     zeros = weight[order] - ones
@@ -53,7 +53,7 @@ def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[n
 def average_precision(
     y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
-    """Average precision of class 1 against class 0."""
+    """Return the average precision of class 1 against class 0."""
     p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
     weights, order = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64), np.argsort(-p)
     ones, p = np.where(np.asarray(y) == 1, weights, 0.0)[order], p[order]
@@ -66,7 +66,7 @@ def average_precision(
 def r2(
     y: NDArray[np.float64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
-    """Coefficient of determination."""
+    """Return the coefficient of determination."""
     from sklearn.metrics import r2_score
 
     return float(r2_score(y, p, sample_weight=weight))
@@ -75,14 +75,14 @@ def r2(
 def ndcg_at_5(
     y: NDArray[np.float64], p: NDArray[np.float64], _weight: NDArray[np.float64] | None, qid: ArrayLike | None
 ) -> float:
-    """Mean over queries of NDCG at 5 with gains 2^y - 1; queries of one row or without a relevant one are left out."""
+    """Return the mean NDCG at 5, with gains 2^y - 1, of the queries with more than one row and a relevant one."""
     queries = np.zeros(len(y), np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
     each = ndcg_of_queries(y, p, queries)
     return float(np.mean(each[~np.isnan(each)])) if (~np.isnan(each)).any() else 0.0
 
 
 def ndcg_of_queries(y: NDArray[Any], p: NDArray[np.float64], queries: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 (queries,): NDCG at 5 of each; NaN where it has one row or no relevant one. `queries` counts from 0."""
+    """Return NDCG at 5 of each query, numbered from 0: float64 (queries,), NaN for one row or no relevant row."""
     y = np.asarray(y, np.float64)
     ideal, size = _dcg_at_5(queries, y, y), np.bincount(queries)
     counted = (size > 1) & (ideal > 0)
@@ -90,7 +90,7 @@ def ndcg_of_queries(y: NDArray[Any], p: NDArray[np.float64], queries: NDArray[np
 
 
 def _dcg_at_5(queries: NDArray[np.int64], p: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 (queries,): by descending p; tied rows share their places, as in scikit-learn."""
+    """Return DCG at 5 of each query, by descending p, with ties as in scikit-learn: float64 (queries,)."""
     order = np.lexsort((-p, queries))
     queries, p, gain = queries[order], p[order], 2.0 ** y[order] - 1
     first = np.searchsorted(queries, queries)  # of the query
@@ -111,7 +111,7 @@ SCORES: dict[str, Score] = {
 
 
 def default_score(task: str, n_classes: int) -> str:
-    """Name the usual score of a task."""
+    """Return the name of a task's default score."""
     if task == "classification":
         return "roc_auc" if n_classes == 2 else "accuracy"
     return "ndcg@5" if task == "ranking" else "r2"

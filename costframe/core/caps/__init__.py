@@ -1,1 +1,1 @@
-"""Stage trees under a hard cap, or without sources that do not answer."""
+"""Stage trees under limits: a hard cap, and unavailable features."""

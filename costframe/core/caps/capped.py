@@ -1,4 +1,4 @@
-"""Predict and charge the rows of a stage tree under limits."""
+"""Predictions and charges of a stage tree's rows under limits."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ __all__ = ["CappedRows", "capped_charges", "capped_scores", "walk_under_limits"]
 
 @frozen(eq=False)
 class CappedRows:
-    """Where rows came to under limits, and what they were charged for on the way.
+    """Ends of rows under limits, and their purchases.
 
     Attributes
     ----------
     exits : int64 (rows,)
         The answer reached, or the stage at which the row was cut.
     cut : bool (rows,)
-        Whether any learner was given up.
+        Rows that gave up a learner.
     share : float64 (rows,)
-        Of the last stage's learners that are finished.
+        Share of the last stage's learners that are finished.
     scores : float64 (rows, K)
-        The last stage's, with what is expected of learners given up; a route's stands in the first column.
+        Scores of the last stage, with expected outputs of learners given up; a route's score is in the first column.
     route_scores : float64 (rows,)
-        Of the route before.
+        Scores of the route before.
     masks : uint64 (rows, W)
         Features acquired, of those that the tree uses.
     spent : float64 (rows, 3)
-        Sum of e_t of learners evaluated, price of comparisons made, and pairs of a learner and a feature that it read.
+        Sum of e_t of evaluated learners, price of comparisons, and number of pairs (learner, feature read).
     """
 
     exits: NDArray[np.int64]
@@ -59,7 +59,7 @@ class CappedRows:
 
     @classmethod
     def empty(cls, tree: StageTree, count: int) -> CappedRows:
-        """Make room for rows."""
+        """Make empty arrays for `count` rows."""
         return cls(
             np.zeros(count, np.int64),
             np.zeros(count, np.bool_),
@@ -71,11 +71,11 @@ class CappedRows:
         )
 
     def rows(self, part: slice | NDArray[np.int64]) -> CappedRows:
-        """Return some rows; of a slice, a view."""
+        """Return some rows; a view for a slice."""
         return CappedRows(*(getattr(self, each.name)[part] for each in fields(CappedRows)))
 
     def final_scores(self, tree: StageTree) -> NDArray[np.float64]:
-        """Return the scores of the answers reached, or what is expected of them: float64 (rows, K)."""
+        """Return the scores of the answers, expected ones for rows that were cut: float64 (rows, K)."""
         rows = np.flatnonzero(self.cut)
         if tree.fallbacks is None or not len(rows):
             return self.scores
@@ -89,7 +89,7 @@ class CappedRows:
 def capped_scores(
     tree: StageTree, prices: PriceArrays, limits: Limits, X: NDArray[np.float64], n_jobs: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Score rows under limits, features acquired split by split: float64 (rows, K), and int64 (rows,) exits."""
+    """Return scores, float64 (rows, K), and exits, int64 (rows,), under limits, with path acquisition."""
     rows = walk_under_limits(tree, prices, limits, X, by_path=True, n_jobs=n_jobs)
     return rows.final_scores(tree), rows.exits
 
@@ -104,7 +104,7 @@ def walk_under_limits(
     n_jobs: int | None = None,
     caps: NDArray[np.float64] | None = None,
 ) -> CappedRows:
-    """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), may be of their own."""
+    """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap."""
     found = CappedRows.empty(tree, len(X))
     X = np.ascontiguousarray(X, np.float64)
     limit = np.full(len(X), limits.threshold) if caps is None else caps
@@ -138,7 +138,7 @@ def _run_kernel(
 
     runner = StageRunner(tree.bank, tree.layout, X)
     if tree.layout.n_opaque:
-        for _ in runner.routed():  # calls opaque learners for all rows that come to them without limits
+        for _ in runner.routed():  # calls opaque learners for all rows that reach them without limits
             pass
     opaque = runner.opaque if tree.layout.n_opaque else np.empty((len(X), 0))
     table = Table(
@@ -158,10 +158,10 @@ def _step_rows(
     *,
     by_path: bool,
 ) -> None:
-    """Step through rows one by one, and note where they came to."""
+    """Step through rows one by one, and record their ends in `found`."""
     place = {int(f): u for u, f in enumerate(tree.layout.used)}
     for i in range(part.start, part.stop):
-        walker = CappedWalker(tree, prices, limits, by_path=by_path, given={})
+        walker = CappedWalker(tree, prices, limits, by_path=by_path, known_values={})
         while needs := walker.needs:
             walker.advance({f: float(X[i, f]) for f in needs})
             for f in needs:
@@ -194,14 +194,14 @@ def capped_charges(
         prices.reuse * (rows.spent[:, 2] - bits.sum(axis=1)),
         feature_weight,
         resources,
-        _reached(tree, rows.exits, weight),
+        _weigh_stages(tree, rows.exits, weight),
         tree.linked(rows.final_scores(tree), rows.exits),
         rows.cut,
     )
 
 
-def _reached(tree: StageTree, exits: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 (stages,): the weight of the rows that came to each stage, given where they ended."""
+def _weigh_stages(tree: StageTree, exits: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weight of the rows that reach each stage, given their exits: float64 (stages,)."""
     reached = np.bincount(exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
     for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
         stage = tree.stages[number]

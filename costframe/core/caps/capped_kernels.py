@@ -1,4 +1,4 @@
-"""The compiled walk of rows under limits; `capped_walk.CappedWalker` is its slow, obvious equal, to the last bit."""
+"""Compiled walk of rows under limits; `capped_walk.CappedWalker` is its slow, obvious twin, to the last bit."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["Bill", "Model", "Table", "walk_capped"]
 TREE, COLUMN = 0, 1
 NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(40), np.uint64(24)  # parts of a node's word
 STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.uint64(0xFFFFFF)
-NEW, FINISHED, GIVEN_UP = 0, 1, 2  # what became of a learner
-UNPAID, PAID, PENDING = 0, 1, 2  # a resource; pending ones are in a sum that may not be paid
+NEW, FINISHED, GIVEN_UP = 0, 1, 2  # states of a learner
+UNPAID, PAID, PENDING = 0, 1, 2  # states of a resource; a pending one is in a sum that may stay unpaid
 SPENT, WEIGHT, COMPARISONS, USES = 0, 1, 2, 3  # places in a row's account
 
 
 class Model(NamedTuple):
-    """A stage tree as its layout has it; L uses of learners, U features."""
+    """A stage tree as arrays: L uses of learners, U features."""
 
     word: U8
     sets: U8
@@ -41,12 +41,12 @@ class Model(NamedTuple):
     place: I8
     width: I4
     fill: F8
-    expected: F8  # (L,): a column's, where it is given up
+    expected: F8  # (L,): expected output of a column given up
     expected_opaque: F8
     target_first: I8
     target: I8
     payload_first: I8
-    payload: F8  # with that of inner nodes, where learners given up count with what is expected of them
+    payload: F8  # with expected outputs of inner nodes, for learners given up
     intercept: F8
     threshold: F8
     below: I8
@@ -54,7 +54,7 @@ class Model(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """Prices, and what each use of a learner reads."""
+    """Prices, and the features that each use of a learner reads."""
 
     cost: F8  # (U,), as the next two
     split: F8
@@ -63,14 +63,14 @@ class Bill(NamedTuple):
     need: I8
     resource_cost: F8
     reuse: float
-    own: F8  # (L,): price of the learner
+    own: F8  # (L,): price of evaluating the learner
     evaluation: F8  # (L,)
     read_first: I8
     read: I8
 
 
 class Row(NamedTuple):
-    """What one row has bought, and how far it has come."""
+    """One row: its purchases, and its place in the stage tree."""
 
     limit: float
     x: F8
@@ -79,15 +79,15 @@ class Row(NamedTuple):
     mask: U8  # features bought
     bought: B1  # (U,), as the next two
     used: B1
-    seen: I8  # the last use that read each
+    seen: I8  # (U,): the last use that read each
     paid: U1  # of each resource
     state: U1  # of each learner
-    left: I8  # where each tree was left
+    left: I8  # the node at which each tree was given up
     account: F8  # see SPENT
 
 
 class Table(NamedTuple):
-    """Rows, their limits, and what is found out; see `CappedRows`."""
+    """Rows, their limits, and results; see `CappedRows`."""
 
     X: F8
     codes: U4
@@ -113,7 +113,7 @@ def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
 
 @kernel
 def _price_of(u: int, bill: Bill, row: Row) -> float:
-    """Return what a feature costs that the row has not bought, with the resources that it is the first to need."""
+    """Return the price of a feature not yet bought, with the resources that it needs first."""
     due = float(bill.cost[u])
     for at in range(bill.need_first[u], bill.need_first[u + 1]):
         if row.paid[bill.need[at]] == UNPAID:
@@ -122,8 +122,8 @@ def _price_of(u: int, bill: Bill, row: Row) -> float:
 
 
 @kernel
-def _settle(u: int, bill: Bill, row: Row, before: int, after: int) -> None:
-    """Turn the state of the resources that a feature needs, where it is `before`, into `after`."""
+def _set_resources(u: int, bill: Bill, row: Row, before: int, after: int) -> None:
+    """Change the state of a feature's resources from `before` to `after`."""
     for at in range(bill.need_first[u], bill.need_first[u + 1]):
         if row.paid[bill.need[at]] == before:
             row.paid[bill.need[at]] = after
@@ -131,29 +131,29 @@ def _settle(u: int, bill: Bill, row: Row, before: int, after: int) -> None:
 
 @kernel
 def _buy(u: int, bill: Bill, row: Row) -> None:
-    """Note that the row has bought a feature."""
+    """Record that the row has bought a feature."""
     row.bought[u] = True
     row.mask[u >> 6] |= np.uint64(1) << np.uint64(u & 63)
-    _settle(u, bill, row, UNPAID, PAID)
+    _set_resources(u, bill, row, UNPAID, PAID)
 
 
 @kernel
 def _buy_all(use: int, own: float, bill: Bill, row: Row) -> bool:
-    """Buy all that a learner reads, or nothing; False if it is to be given up."""
+    """Buy all features that a learner reads, or none; return False if it must be given up."""
     total, barred = 0.0, False
     reads = bill.read[bill.read_first[use] : bill.read_first[use + 1]]
     for u in reads:
         due = 0.0
         if not row.bought[u]:
             due = _price_of(u, bill, row)
-            _settle(u, bill, row, UNPAID, PENDING)
+            _set_resources(u, bill, row, UNPAID, PENDING)
         if row.used[u]:
             due += bill.reuse
         total += due
         barred |= bill.barred[u]
     possible = not barred and bool(row.account[SPENT] + total + own <= row.limit)
     for u in reads:
-        _settle(u, bill, row, PENDING, UNPAID)
+        _set_resources(u, bill, row, PENDING, UNPAID)
     if possible:
         for u in reads:
             _buy(u, bill, row)
@@ -170,7 +170,7 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
 ) -> None:
     """Evaluate the learners of a stage in turn, or give them up.
 
-    The tree is walked here and not in a function of its own: a call that passes this many arrays takes as long as it.
+    It walks trees itself: a call with this many arrays would take as long as the walk.
     """
     word, feature, sets, kind, place, slots = model.word, model.feature, model.sets, model.kind, model.place, model.slot
     bought, used, seen, account, limit, codes = row.bought, row.used, row.seen, row.account, row.limit, row.codes
@@ -228,7 +228,7 @@ def _add_opaque(use: int, model: Model, outputs: F8, scores: F8) -> None:
 
 @kernel
 def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expects: bool) -> int:
-    """Add what each learner gives, or is expected to give, to each target; return how many are finished."""
+    """Add each learner's outputs, or expected outputs, to its targets; return the number of finished learners."""
     kind, place, target, target_first, payload = (
         model.kind,
         model.place,
@@ -265,8 +265,8 @@ def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expec
 def walk_capped(table: Table, model: Model, bill: Bill, by_path: bool, expects: bool) -> None:
     """Walk rows through all stages under their limits.
 
-    Where the model `expects` outputs of learners that were given up, a row ends at the stage where it gave up the
-    first; else these add nothing, and it goes on.
+    If the model `expects` outputs of learners given up, a row ends at the stage where it gives up the first; else these
+    learners add nothing, and the row goes on.
     """
     n_used, n_learners = bill.cost.shape[0], model.slot.max() + 1 if model.slot.shape[0] else 0
     bought, used, seen = np.empty(n_used, np.bool_), np.empty(n_used, np.bool_), np.empty(n_used, np.int64)

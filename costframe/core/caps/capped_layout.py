@@ -1,4 +1,4 @@
-"""What walks under limits read: a stage tree with outputs expected of learners given up, prices, and if they bind."""
+"""Arrays for walks under limits: a stage tree with expected outputs, and prices; a test whether limits can bind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["cannot_bind", "lay_out_capped", "make_bill"]
 
 
 def lay_out_capped(tree: StageTree) -> Model:
-    """Lay out a stage tree, once a model."""
+    """Lay out a stage tree for walks under limits, once a model."""
     from costframe.core.caps.capped_kernels import Model
 
     bank, known = tree.bank, tree.expected_outputs
@@ -40,7 +40,7 @@ def lay_out_capped(tree: StageTree) -> Model:
 
 
 def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
-    """Put prices, and what cannot be had, in the order of the layout."""
+    """Return prices and unavailable features in the order of the layout."""
     from costframe.core.caps.capped_kernels import Bill
 
     layout, bank = tree.layout, tree.bank
@@ -66,7 +66,7 @@ def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
 
 
 def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
-    """Whether a row is certain to stay within its limits, whatever its values, so that it may go the plain way."""
+    """Return whether every row stays within the limits, for any values, so that the plain walk is enough."""
     bank, plan = tree.bank, tree.plan
     learners = np.unique(tree.layout.learner)
     columns = tree.layout.used

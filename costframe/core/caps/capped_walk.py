@@ -1,8 +1,8 @@
-"""A stage tree walked by one row under limits: the model side of such an inquiry, and the capped kernel's slow equal.
+"""Walk of one row through a stage tree under limits: the model side of an inquiry, and the capped kernel's slow twin.
 
 The order is fixed, so that an inquiry, a prediction and a cost report buy the same: stages in turn, the learners of a
-stage in ascending order. A learner goes on as long as what it needs next, and its own price, can still be paid and
-can be had; else it is given up, and the next one begins.
+stage in ascending order. A learner goes on as long as its next feature is available, and the row can pay for it and for
+the learner; else the row gives the learner up and begins the next one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["CappedWalker"]
 
 @define
 class _State:
-    """How far a row has come; sets of features and resources are integers, one bit each."""
+    """State of a row; sets of features and resources are integers, one bit each."""
 
     values: dict[int, float]
     known: int  # features with values
@@ -48,17 +48,17 @@ class _State:
     comparisons: float = 0.0
     outputs: dict[int, list[float]] = field(factory=dict)  # of learners evaluated
     given_up: dict[int, int] = field(factory=dict)  # learners, and the nodes at which they were left
-    unavailable: bool = False  # whether any learner was given up for that reason
+    unavailable: bool = False  # whether a learner was given up because a feature is unavailable
     route_score: float = 0.0  # of the last route passed
     scores: list[float] | None = None  # at the end
 
     def copy(self) -> _State:
-        """Return one that can go on by itself."""
+        """Return an independent copy."""
         return evolve(self, values=dict(self.values), outputs=dict(self.outputs), given_up=dict(self.given_up))
 
 
 class CappedWalker:
-    """One row on its way through a stage tree under limits; columns and resources `paid` were paid for before."""
+    """One row on its way through a stage tree under limits; columns and resources `paid` cost nothing."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class CappedWalker:
         limits: Limits,
         *,
         by_path: bool,
-        given: Mapping[int, float],
+        known_values: Mapping[int, float],
         paid: tuple[Iterable[int], Iterable[int]] = ((), ()),
     ) -> None:
         self._tree, self._plan, self._limits, self._by_path = tree, tree.plan, limits, by_path
@@ -75,18 +75,18 @@ class CappedWalker:
         self._resource_cost = prices.resource_cost.tolist()
         self._needed = [np.flatnonzero(row).tolist() for row in prices.needs]
         self._barred = as_set(limits.unavailable)
-        self._state = _State(dict(given), as_set(given), as_set(paid[0]), as_set(paid[1]))
+        self._state = _State(dict(known_values), as_set(known_values), as_set(paid[0]), as_set(paid[1]))
         self._missing = 0
         self.advance({})
 
     @property
     def needs(self) -> frozenset[int]:
-        """Features that are certain to be bought."""
+        """Features that the row will certainly buy."""
         return frozenset(members(self._missing))
 
     @property
     def reason(self) -> str:
-        """Say why learners were given up, if any were."""
+        """Why learners were given up; "complete" if not one was."""
         if not self._state.given_up:
             return "complete"
         return "unavailable" if self._state.unavailable else "max_cost"
@@ -99,7 +99,7 @@ class CappedWalker:
         return (float(value[0]) if len(value) == 1 else value), self._state.stage
 
     def final_scores(self) -> NDArray[np.float64]:
-        """Return the scores at the end, float64 (1, K): those of the answer, or what is expected of them."""
+        """Return the scores of the answer, or expected ones if the row was cut: float64 (1, K)."""
         state, fallbacks = self._state, self._tree.fallbacks
         scores = np.array([state.scores])
         if fallbacks is None or not state.given_up:
@@ -108,7 +108,7 @@ class CappedWalker:
         return fallbacks.scores(np.array([state.stage]), share, scores, route_score)
 
     def note(self, row: int, found: CappedRows) -> None:
-        """Write down where the row came to."""
+        """Write the end of the row to `found`."""
         state = self._state
         found.exits[row], found.cut[row] = state.stage, bool(state.given_up)
         found.scores[row, : len(state.scores or ())] = state.scores
@@ -127,7 +127,7 @@ class CappedWalker:
         return state.weight, state.comparisons, state.uses - state.used.bit_count()
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Take the values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
+        """Add values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
         before = self._state
         self._state = before.copy()
         self._state.values.update(values)
@@ -140,7 +140,7 @@ class CappedWalker:
         self._missing = self._certain() if blocked else 0
 
     def _run(self) -> bool:
-        """Go on; True if a feature is needed."""
+        """Go on until a feature is needed, or the row ends; return True if a feature is needed."""
         plan, state = self._plan, self._state
         while state.scores is None:
             terms = plan.terms[state.stage]
@@ -160,12 +160,12 @@ class CappedWalker:
         return False
 
     def _expected(self) -> dict[int, list[float]]:
-        """Return the outputs expected of learners that were given up."""
+        """Return the expected outputs of learners given up."""
         known = self._tree.expected_outputs
         return {} if known is None else {t: known.of(t, node) for t, node in self._state.given_up.items()}
 
     def _evaluate(self, t: int) -> bool:
-        """Evaluate a learner or give it up; False if it waits for a feature."""
+        """Evaluate a learner or give it up; return False if it waits for a feature."""
         plan, index = self._plan, int(self._plan.bank.index[t])
         by_node = plan.bank.kind[t] == TREE and self._by_path
         begun = self._state.node >= 0
@@ -215,7 +215,7 @@ class CappedWalker:
         state.spent += self._prices.learner * own
 
     def _can_pay(self, t: int, due: float, features: int) -> bool:
-        """Whether a learner can go on with `features` for the price `due`, its own kept back; else give it up."""
+        """Return whether the row can pay the price `due` of `features` and of the learner; else give the learner up."""
         state = self._state
         barred = bool(features & self._barred)
         own = self._prices.learner * float(self._plan.bank.evaluation[t])
@@ -226,9 +226,9 @@ class CappedWalker:
         return False
 
     def _price_of(self, features: int) -> float:
-        """Return what features that the learner under way has not read yet cost it, with resources and reuse."""
+        """Return the price of features that the current learner has not read yet, with resources and reuse."""
         state, resources, total = self._state, self._state.resources, 0.0
-        for f in members(features):  # summed in this order, as the kernel does
+        for f in members(features):  # the kernel's order of summation
             due = 0.0
             if not state.bought >> f & 1:
                 due = self._cost[f]
@@ -242,7 +242,7 @@ class CappedWalker:
         return total
 
     def _pay(self, features: int) -> None:
-        """Acquire what is not yet, and note the use of all."""
+        """Buy features that the row does not have, and record the use of all."""
         state = self._state
         state.spent += self._price_of(features)
         for f in members(features & ~state.bought):
@@ -253,13 +253,13 @@ class CappedWalker:
         state.uses += features.bit_count()
 
     def _certain(self) -> int:
-        """Features that the row will certainly buy, whatever their values: those of learners that it can pay in full.
+        """Return the features that the row will certainly buy: those of learners that it can pay in full.
 
-        Where the learner under way may have to be given up, only what it needs next is certain.
+        If it may have to give the current learner up, only that learner's next features are certain.
         """
         plan, state = self._plan, self._state
         bank, prices, split = plan.bank, self._prices, max(self._split, default=0.0)
-        found, most = 0, state.spent  # features, and what may be paid by the end of each learner
+        found, most = 0, state.spent  # features, and an upper bound on the cost after each learner
         bought, resources = state.bought, state.resources  # by then
         for position in range(state.position, len(plan.terms[state.stage])):
             t = plan.terms[state.stage][position][0]
@@ -287,7 +287,7 @@ class CappedWalker:
         return found
 
     def _next(self, t: int) -> int:
-        """Return what the learner under way waits for."""
+        """Return the features that the current learner waits for."""
         if self._plan.bank.kind[t] == TREE and self._by_path:
             return 1 << self._plan.feature[self._state.node]
         return self._plan.learner_reads[t] & ~self._state.known

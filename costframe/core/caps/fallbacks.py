@@ -1,4 +1,4 @@
-"""What to expect of learners and stages that a row cannot finish within its limits."""
+"""Fallbacks: expected outputs of learners and stages that a row cannot finish within its limits."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def _floats(values: ArrayLike) -> NDArray[np.float64]:
 
 @frozen(eq=False)
 class Fallbacks:
-    """Expectations learned from rows without labels.
+    """Expected outputs and scores, learned from rows without labels.
 
-    A learner that is given up counts with its expected outputs: those of a tree at the node where it was left. A stage
-    that is not finished has a partial score p of those; q is the score of the route before it, 0 at the root. The final
-    score expected is a + b p + c q, where a, b and c change linearly with the share of the stage's learners that are
-    finished, between `knots`. It is pulled towards `mean` until it lies between `low` and `high`.
+    A learner given up counts with its expected outputs; for a tree, those of the node it was left at. They give an
+    unfinished stage a partial score p; q is the score of the route before it, 0 at the root. The expected final score
+    is a + b p + c q, where a, b and c change linearly with the share of the stage's learners that are finished,
+    between `knots`. It is moved towards `mean` until it lies between `low` and `high`.
 
-    The final score of an answer is its score. That of a route is the score of the answer that is reached, if all
-    answers have one link and level; else, where they are ranked, the prediction; else the log odds.
+    The final score of an answer is its score. The final score of a route is the score of the row's answer if all
+    answers have one link and level; else the prediction for ranked answers, and the log odds for others.
 
     Parameters
     ----------
     node_values : float64 (outputs of all inner nodes of trees,)
-        Node by node: as many outputs as the tree has.
+        Node by node, the outputs of its tree.
     column_values : float64 (columns,)
     opaque_values : float64 (outputs of all opaque learners,)
     knots : float64 (J,)
@@ -65,12 +65,12 @@ class Fallbacks:
     high: NDArray[np.float64] = field(converter=_floats)
 
     def check(self, bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> None:
-        """Refuse fallbacks of another model, or that are no numbers.
+        """Refuse fallbacks of another model, and values that are not finite.
 
         Raises
         ------
         StageError
-            Naming the array, with what was expected and what came.
+            If an array is wrong; the text names it, with the expected and the given value.
         """
         trees, knots = bank.trees, len(self.knots)
         inner = int(trees.width[trees.tree_of_node[trees.feature >= 0]].sum())
@@ -103,17 +103,17 @@ class Fallbacks:
         partial: NDArray[np.float64],
         route_score: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Expect the final scores of rows that were cut: float64 (rows, K).
+        """Return the expected final scores of rows that were cut: float64 (rows, K).
 
         Parameters
         ----------
         stages : int64 (rows,)
-            Where they were cut.
+            Stages at which they were cut.
         share : float64 (rows,)
-            Of the stage's learners that are finished.
+            Share of the stage's learners that are finished.
         partial : float64 (rows, K), or (rows, 1) at routes
         route_score : float64 (rows,)
-            Of the route before, 0 at the root.
+            Scores of the route before, 0 at the root.
         """
         knots = self.knots
         left = np.clip(np.searchsorted(knots, share, side="right") - 1, 0, len(knots) - 2)
@@ -135,7 +135,7 @@ class Fallbacks:
 
 @frozen(eq=False)
 class FallbackRows:
-    """Rows that fallbacks are learned from when they are first needed.
+    """Rows from which fallbacks are learned at their first use.
 
     Attributes
     ----------
@@ -148,21 +148,21 @@ class FallbackRows:
 
     @classmethod
     def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> FallbackRows:
-        """Take a thousand rows at most, evenly spaced."""
+        """Keep at most a thousand rows, evenly spaced."""
         some = np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.int64)
         taken = np.array(X[some], np.float64, order="C")
         return cls(taken, np.ones(len(taken)) if weight is None else np.array(weight[some]))
 
 
 class ExpectedOutputs:
-    """Looks up the outputs that `Fallbacks` expect of a learner that was left at a node."""
+    """Lookup of the outputs that `Fallbacks` expect of a learner left at a node."""
 
     def __init__(self, bank: WeakLearnerBank, fallbacks: Fallbacks) -> None:
         self.bank, self.fallbacks = bank, fallbacks
         trees = bank.trees
         inner = np.where(trees.feature >= 0, trees.width[trees.tree_of_node], 0)
         first = np.cumsum(inner) - inner + len(trees.values)
-        self.value = np.where(inner > 0, first, trees.value)  # as in the tree table, for inner nodes too
+        self.value = np.where(inner > 0, first, trees.value)  # like the tree table's, and for inner nodes
         self.values = np.concatenate([trees.values, fallbacks.node_values])
         self._opaque_first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
 

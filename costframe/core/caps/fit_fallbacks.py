@@ -1,4 +1,4 @@
-"""Learn from rows, without labels, what to expect where rows cannot go on."""
+"""Fitting of fallbacks on rows without labels."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_fallbacks"]
 
-COPIES = 2  # caps that are tried on each row
+COPIES = 2  # caps to try on each row
 KNOTS = (0.0, 0.2, 0.5, 1.0)
-PRIOR = 1.0  # rows that speak for a map that changes nothing
+PRIOR = 1.0  # weight, in rows, of the map that changes nothing
 MOST_STEPS = 60
-_LARGEST = 1e100  # scores beyond it, whose squares are no numbers, teach nothing
+_LARGEST = 1e100  # larger scores, whose squares overflow, are left out
 
 
 def fit_fallbacks(tree: StageTree, rows: FallbackRows) -> Fallbacks:
-    """Fit what final predictions follow from partial scores, on rows cut at caps of many sizes.
+    """Fit maps from partial scores to final predictions, on rows cut at caps of many sizes.
 
-    The tree's prices say how far a cap leads; where all are zero, every feature counts as one.
+    Rows pay the tree's prices; if all are zero, every feature costs one.
     """
     X, weight = rows.X, rows.weight
     final, exits = predict_rows(tree.bank, tree.layout, X, 1)
@@ -54,16 +54,16 @@ def _without_maps(
     final: NDArray[np.float64],
     exits: NDArray[np.int64],
 ) -> Fallbacks:
-    """Fill in the outputs expected of learners, and the range of final scores; a partial score is taken as final."""
+    """Make fallbacks with expected outputs and ranges of final scores, and with maps that change nothing."""
     bank, n_stages, width = tree.bank, len(tree.stages), tree.n_outputs
     slope = np.zeros((n_stages, len(KNOTS), width))
     mean, low, high = np.zeros((n_stages, width)), *np.full((2, n_stages, width), np.inf)
     low *= -1
-    ends = _ends(tree)
+    ends = _on_path(tree)
     for number, stage in enumerate(tree.stages):
         slope[number] = isinstance(stage, Answer)
         here = ends[number][exits]
-        target = final_of(tree, number, final, exits)[here]
+        target = final_scores_at(tree, number, final, exits)[here]
         target, mass = target[ok := (np.abs(target) < _LARGEST).all(axis=1)], weight[here][ok]
         if mass.sum() > 0:
             low[number], high[number] = target.min(axis=0), target.max(axis=0)
@@ -87,8 +87,8 @@ def _without_maps(
     )
 
 
-def _ends(tree: StageTree) -> NDArray[np.bool_]:
-    """Bool (stages, stages): whether a row that ends at one stage, second index, came through another, first index."""
+def _on_path(tree: StageTree) -> NDArray[np.bool_]:
+    """Return whether stage i lies on the path to stage j, the stage itself included: bool (stages, stages)."""
     ends = np.eye(len(tree.stages), dtype=np.bool_)
     for number in range(len(tree.stages) - 1, -1, -1):
         stage = tree.stages[number]
@@ -107,8 +107,10 @@ def link_of(tree: StageTree, number: int) -> str:
     return "sigmoid" if tree.n_outputs == 1 else "softmax"
 
 
-def final_of(tree: StageTree, number: int, final: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return final scores as `Fallbacks` means them at a stage: float64 (rows, K)."""
+def final_scores_at(
+    tree: StageTree, number: int, final: NDArray[np.float64], exits: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return final scores at a stage, as `Fallbacks` defines them: float64 (rows, K)."""
     if tree.only_answer is not None or isinstance(tree.stages[number], Answer):
         return final
     values = tree.linked(final, exits)
@@ -116,13 +118,13 @@ def final_of(tree: StageTree, number: int, final: NDArray[np.float64], exits: ND
 
 
 def _node_values(bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average the outputs of the leaves below each inner node over the rows that come there: float64 (any,)."""
+    """Return the mean output below each inner node, over the rows that reach it: float64 (any,)."""
     trees = bank.trees
     inner = trees.feature >= 0
     if not inner.any():
         return np.empty(0)
     leaf = trees.first[:-1] + tree_leaves(trees, X, 1)
-    # A touch of each leaf, for nodes where no row comes.
+    # A tiny weight for each leaf, for nodes that no row reaches.
     mass = np.bincount(leaf.ravel(), np.repeat(weight, len(trees)), trees.n_nodes) + 1e-6
     mass[inner] = 0.0
     widest = int(trees.width.max())
@@ -144,14 +146,14 @@ def _node_values(bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[
 def _means(
     bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64], tree: StageTree
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average the outputs of columns and of opaque learners in use: float64 (columns,), (outputs,)."""
+    """Return mean outputs of columns, float64 (columns,), and of opaque learners in use, float64 (outputs,)."""
     columns = [
         _mean(np.where(np.isnan(X[:, f]), fill, X[:, f]), weight)
         for f, fill in zip(bank.column_feature, bank.column_fill, strict=True)
     ]
     runner, opaques = StageRunner(bank, tree.layout, X), np.zeros(sum(learner.width for learner in bank.opaques))
     if tree.layout.n_opaque:
-        for _ in runner.routed():  # calls opaque learners for the rows that come to them
+        for _ in runner.routed():  # calls opaque learners for the rows that reach them
             pass
     first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
     for use in np.flatnonzero(tree.layout.kind == OPAQUE):
@@ -167,7 +169,7 @@ def _mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
 
 
 def _cut_rows(tree: StageTree, X: NDArray[np.float64]) -> tuple[CappedRows, NDArray[np.int64]]:
-    """Walk rows at caps between nothing and the most that any pays: where they were cut, and which rows they are."""
+    """Walk rows at caps between zero and the largest cost of a row; return their ends and their numbers."""
     model = CostModel.of(tree.costs, tree.feature_names)
     if not (paid := tree.cost(X, model).per_row).any():
         model = CostModel.uniform(tree.feature_names)
@@ -190,10 +192,10 @@ def _fit_map(
     target: NDArray[np.float64],
     weight: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Fit base + a + b gap + c route to what the link makes of `target`: a (J, K), b (J, 1) or (J, K), c (J, K).
+    """Fit base + a + b gap + c route to `target` under the link: a (J, K), b (J, 1) or (J, K), c (J, K).
 
-    The loss is the cross entropy, or the squared error where the link is the identity. With as many gaps as outputs, of
-    several, all have the same slope, so that probabilities still add up to one.
+    The loss is the cross entropy, or the squared error for the identity link. If there are several outputs with a gap
+    each, all have the same slope, so that probabilities still add up to one.
     """
     from scipy.optimize import minimize
 
@@ -222,7 +224,7 @@ def _fit_map(
 
 
 def _potential(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what has the link as its gradient, float64 (rows, K); the sum over outputs counts."""
+    """Return a function whose gradient is the link, as a sum over outputs: float64 (rows, K)."""
     if link == "identity":
         return 0.5 * scores * scores
     if link == "sigmoid":
@@ -231,12 +233,12 @@ def _potential(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _hats(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 (rows, J): the weight of each knot for each row, as `Fallbacks.scores` has it."""
+    """Return the weight of each knot for each row, as in `Fallbacks.scores`: float64 (rows, J)."""
     return np.stack([np.interp(share, KNOTS, one) for one in np.eye(len(KNOTS))], axis=1)
 
 
 class _Maps:
-    """Fits maps, stage by stage."""
+    """A fit of the maps, stage by stage."""
 
     def __init__(
         self,
@@ -246,16 +248,16 @@ class _Maps:
         exits: NDArray[np.int64],
         weight: NDArray[np.float64],
     ) -> None:
-        assert tree.fallbacks is not None  # noqa: S101 - made just before
+        assert tree.fallbacks is not None  # noqa: S101 - the caller made them
         self.tree, self.plain, self.cut = tree, tree.fallbacks, cut
         self.final, self.exits, self.weight = final, exits, weight
 
     def fitted(self) -> Fallbacks:
-        """Return fallbacks with maps."""
+        """Return the fallbacks with fitted maps."""
         knots = len(KNOTS)
         maps = [np.array(getattr(self.plain, name)) for name in ("offset", "slope", "carry")]
         values = np.hstack([self.final, self.cut.scores, self.cut.route_scores[:, None]])
-        finite = (np.abs(values) < _LARGEST).all(axis=1)  # not of NaN
+        finite = (np.abs(values) < _LARGEST).all(axis=1)  # False for NaN
         for number in np.unique(self.cut.exits[finite]).tolist():
             rows = np.flatnonzero(finite & (self.cut.exits == number))
             for into, values in zip(maps, self._fit(number, rows), strict=True):
@@ -264,9 +266,9 @@ class _Maps:
         return evolve(self.plain, offset=offset, slope=slope, carry=carry)
 
     def _fit(self, number: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-        """Fit offset, slope and carry of a stage: float64 (J, K) each, or what can stand for it."""
+        """Fit offset, slope and carry of a stage: float64, each of a shape that broadcasts to (J, K)."""
         tree, mean = self.tree, self.plain.mean[number]
-        target = final_of(tree, number, self.final[rows], self.exits[rows])
+        target = final_scores_at(tree, number, self.final[rows], self.exits[rows])
         partial, route = self.cut.scores[rows], self.cut.route_scores[rows][:, None]
         is_answer, link = isinstance(tree.stages[number], Answer), link_of(tree, number)
         unit = _scale(target - mean) if link == "identity" else 1.0
@@ -285,7 +287,7 @@ class _Maps:
 
 
 def _scale(values: NDArray[np.float64]) -> float:
-    """Return the root of the mean square; one where there is nothing to scale."""
+    """Return the root of the mean square, or one if it is zero or undefined."""
     with np.errstate(over="ignore"):
         size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
     return size if size > 0 and np.isfinite(size) else 1.0

@@ -1,1 +1,1 @@
-"""What predictions cost: hard, soft, of every prefix; the report."""
+"""Exact costs of predictions: hard, soft, of every prefix of an ensemble; the report."""

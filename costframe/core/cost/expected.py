@@ -1,4 +1,4 @@
-"""Exact cost of predicting rows: what will be charged, or its expectation when the routing is softened."""
+"""Exact cost of predicting rows: the charges under hard routing, or their expectation under soft routing."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class ExpectedCost:
 
     Parameters
     ----------
-    costs : CostModel, or what makes one
+    costs : CostModel, or anything `CostModel.of` accepts
         None takes the predictor's own prices, or one for every feature.
     routing : {"hard", "soft"}
-        "hard": what will be charged. "soft": each route sends a row above with probability
-        sigma(steepness * (score - threshold)), and the cost is the expectation over all ways, sum_l p^l c^l.
+        "hard": the charges of each row. "soft": each route sends a row above with probability
+        sigma(steepness * (score - threshold)), and the cost is the expectation over all paths, sum_l p^l c^l.
     acquisition : {"path", "learner"}
         Whether a tree acquires features split by split, or all of them before it is evaluated.
     steepness : float, optional
         Replaces every route's own; for soft routing only.
     max_cost : float, optional
-        Hard cap of what each row may be charged; for hard routing only, as is `unavailable`.
+        Hard cap on the cost of each row; for hard routing only, like `unavailable`.
     unavailable : iterable of str
-        Features and resources that cannot be had; see `Predictor.inquire`.
+        Unavailable features and resources; see `Predictor.inquire`.
     """
 
     costs: object = None
@@ -71,6 +71,11 @@ class ExpectedCost:
         if self.steepness is not None:
             check_number("steepness", self.steepness, strict=True)
 
+    @property
+    def limited(self) -> bool:
+        """Whether rows may be cut: there is a cap, or something is unavailable."""
+        return self.max_cost is not None or bool(self.unavailable)
+
     def evaluate(
         self,
         predictor: Predictor,
@@ -91,7 +96,7 @@ class ExpectedCost:
         rounds : bool
             Whether to count each row's trips to the sources (hard routing only; a stage tree is replayed, slowly).
         n_jobs : int, optional
-            Threads; None takes all there are. The result does not depend on it.
+            Threads; None uses all cores. The result does not depend on it.
         """
         rows = as_rows(X, predictor.feature_names, predictor.categories)
         weight = _weights(sample_weight, len(rows))
@@ -99,22 +104,11 @@ class ExpectedCost:
         prices = model.select(predictor.feature_names)
         if rounds and self.routing == "soft":
             raise ParameterError("rounds: a softened routing has no number of rounds; use routing='hard'")
-        cap, unavailable = self.max_cost, self.unavailable
-        charges = predictor.charges(
-            rows,
-            model,
-            weight,
-            acquisition=self.acquisition,
-            routing=self.routing,
-            steepness=self.steepness,
-            max_cost=cap,
-            unavailable=unavailable,
-            n_jobs=n_jobs,
-        )
+        charges = predictor.charges(rows, model, weight, self, n_jobs)
         counted = charges.rounds if rounds else None
         if rounds and counted is None:
-            counted = replay_rounds(predictor, rows, model, self.acquisition, cap, unavailable)
-        return CostReport.of(prices, charges, weight, counted, cap)
+            counted = replay_rounds(predictor, rows, model, self)
+        return CostReport.of(prices, charges, weight, counted, self.max_cost)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What weights are charged for: sets of weights, each with a price paid as soon as one of its weights is not zero."""
+"""Priced groups of weights: each has a price that is due when one of its weights is not zero."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PricedGroups:
     Attributes
     ----------
     member : float64 csr (G, C)
-        0/1: which weights belong to each group. A learner of several outputs has as many weights.
+        0/1: which weights belong to each group. A learner has one weight for each output.
     price : float64 (G,)
         Finite, >= 0.
 
@@ -66,9 +66,9 @@ class PricedGroups:
         prices : PriceArrays
             In the order of the bank's features.
         n_rows : float
-            Rows of a batch, which share what is paid once; infinite by default.
+            Rows of a batch, which share once-per-batch prices; infinite by default.
         comparisons : float64 (T,), optional
-            What the comparisons inside each learner cost a row on average; nothing by default.
+            Mean price of the comparisons inside each learner for one row; zero by default.
         """
         if bank.feature_names != prices.names:
             raise BankError(f"prices: expected those of the features {bank.feature_names}, got {prices.names}")
@@ -86,7 +86,7 @@ class PricedGroups:
         )
 
     def restrict(self, weights: NDArray[np.int64]) -> PricedGroups:
-        """Keep the given weights, in the given order; groups left without any stay, empty."""
+        """Keep some weights, in the given order; groups without a weight stay."""
         chosen: Any = self.member[:, weights]
         return PricedGroups(sparse.csr_array(chosen), self.price)
 
@@ -95,7 +95,7 @@ class PricedGroups:
         return PricedGroups(self.member, self.price * factor)
 
     def used(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which groups have a weight that is not zero: bool (K, G) for weights (K, C) or (K, C, M)."""
+        """Return which groups have a weight that is not zero: bool (K, G) for weights (K, C) or (K, C, M)."""
         present = weights != 0
         present = present if weights.ndim == 2 else present.any(axis=2)
         return np.asarray((self.member @ present.T.astype(np.float64)).T > 0)

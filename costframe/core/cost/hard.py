@@ -1,4 +1,4 @@
-"""What rows will be charged: every row on its one way through the stages."""
+"""Charges of rows under hard routing: every row takes one path through the stages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def hard_charges(
     weight: NDArray[np.float64],
     learners_at: NDArray[np.float64],
 ) -> Charges:
-    """Charge some rows; `learners_at[s]` is the price of the learners that stage s is the first to evaluate."""
+    """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first."""
     layout = tree.layout
     runner = StageRunner(tree.bank, layout, X, marks)
     learners, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
@@ -62,7 +62,7 @@ def hard_charges(
 def price_masks(
     layout: StageLayout, prices: PriceArrays, masks: NDArray[np.uint64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Price features and resources: by row (rows,), and the weight of the rows that bought each, (U,) and (R,)."""
+    """Return each row's price of features and resources (rows,), and the weights of their buyers, (U,) and (R,)."""
     from costframe.core.prices.price_kernels import price_rows
 
     feature, resource = np.nonzero(prices.needs[layout.used])

@@ -1,4 +1,4 @@
-"""Exact cost of an ensemble while it grows: after each tree, what its rows pay so far."""
+"""Exact cost of an ensemble while it grows, after each tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ __all__ = ["PrefixCost"]
 
 
 class PrefixCost:
-    """Adds trees and tells the mean cost per row, acquired on the path: `StageTree.cost` of every prefix, cheaply.
+    """Mean cost per row of an ensemble to which trees are added, with path acquisition.
+
+    It equals `StageTree.cost` of every prefix, and is cheaper.
 
     Parameters
     ----------
@@ -34,14 +36,14 @@ class PrefixCost:
         self._X, self._weight, self._prices = np.ascontiguousarray(X), weight, prices
         words = word_count(X.shape[1])
         self._masks = np.zeros((len(X), words), np.uint64)
-        self._computed = np.zeros(len(X))  # learners, comparisons and uses, in money
-        self._bought = np.zeros(len(X))  # features and resources
-        self._mean: float | None = 0.0  # None: to be reckoned again
+        self._computed = np.zeros(len(X))  # price of learners, comparisons and uses
+        self._bought = np.zeros(len(X))  # price of features and resources
+        self._mean: float | None = 0.0  # None: out of date
         feature, resource = np.nonzero(prices.needs)
         self._resource_masks = bit_sets(resource, feature, len(prices.resource_cost), words)
 
     def fork(self) -> PrefixCost:
-        """Return a copy that goes its own way."""
+        """Return an independent copy."""
         other = copy(self)
         for name in ("_masks", "_computed", "_bought"):
             setattr(other, name, getattr(self, name).copy())
@@ -74,12 +76,12 @@ class PrefixCost:
 
     @property
     def acquired(self) -> NDArray[np.bool_]:
-        """Bool (rows, d): what each row has acquired."""
+        """Features that each row has acquired: bool (rows, d)."""
         return bits_of(self._masks, self._X.shape[1])
 
     @property
     def computed(self) -> NDArray[np.float64]:
-        """float64 (rows,): what each row has paid for learners, comparisons and uses of features, first ones too."""
+        """Price that each row has paid for learners, comparisons and all uses of features: float64 (rows,)."""
         return self._computed.copy()
 
     @property
@@ -90,6 +92,6 @@ class PrefixCost:
             if self._prices.reuse:
                 per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
             total = float(self._weight.sum())
-            # Rounded as a report's mean is, to the last digit.
+            # Rounds like a report's mean, to the last digit.
             self._mean = weighted_sum(per_row + self._bought, self._weight) * (1.0 / total) if total > 0 else 0.0
         return self._mean

@@ -1,4 +1,4 @@
-"""One tree walked straight from the values, and what its rows buy on the way."""
+"""Compiled walk of rows through one tree, with the price of the features they acquire on the path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONE = np.uint64(1)
 
 @kernel
 def note_paths(feature: I4, left: I4, right: I4, split: F8, masks: U8, spent: F8, uses: F8) -> None:
-    """Set, for every node, the features tested on the way to it as bits, what they cost, and their number.
+    """Set for each node the features tested on the path to it, as bits, their number, and the price of the comparisons.
 
     Parents come before their children; the root's own entries are zero.
     """
@@ -45,7 +45,7 @@ def note_paths(feature: I4, left: I4, right: I4, split: F8, masks: U8, spent: F8
 def _leaf(
     row: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8
 ) -> int:
-    """Return the node at which a row ends; a node with categories sends them against its missing way."""
+    """Return the leaf of a row; a node with categories sends them against its missing way."""
     node = 0
     while feature[node] >= 0:
         value = row[feature[node]]
@@ -65,7 +65,7 @@ def follow_tree(
     node_masks: U8, node_values: F8, cost: F8, resource_masks: U8, resource_cost: F8, masks: U8, bought: F8,
     leaves: I4, values: F8,
 ) -> bool:  # fmt: skip
-    """Send rows through a tree, and price again those that acquire a feature; True if any does.
+    """Find the leaf of each row, and update the price of rows that acquire a feature; return True if any row does.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def follow_tree(
     feature, threshold, missing_left, left, right, category_first, categories
         The tree.
     node_masks, node_values : uint64 (nodes, words), float64 (nodes,)
-        Features tested on the way to each node, as bits, and the values of leaves.
+        Features tested on the path to each node, as bits, and the values of leaves.
     cost, resource_masks, resource_cost : float64 (d,), uint64 (R, words), float64 (R,)
         Prices, and the features that need each resource.
     masks, bought : uint64 (rows, words), float64 (rows,)
-        What each row has acquired, and what that costs with its resources; changed.
+        Features that each row has acquired, and their price with resources; changed.
     leaves, values : int32 (rows,), float64 (rows,)
-        Written: where each row ends, and the value there.
+        Output: the leaf of each row, and its value.
     """
     some = False
     for i in range(X.shape[0]):
@@ -92,7 +92,7 @@ def follow_tree(
         if not new:
             continue
         some, total = True, 0.0
-        for u in range(cost.shape[0]):  # all of them in order, so that it is rounded as in a report
+        for u in range(cost.shape[0]):  # all in order, to round like a report
             total += np.float64((masks[i, u >> 6] >> np.uint64(u & 63)) & ONE) * cost[u]
         for r in range(resource_cost.shape[0]):
             needed = np.uint64(0)

@@ -1,4 +1,4 @@
-"""Costs and rounds by replaying rows one by one: slow, and true of any predictor."""
+"""Costs and rounds from inquiries, row by row: slow, and valid for any predictor."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.cost.report import Charges
-from costframe.core.prices.limits import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
+    from costframe.core.cost.expected import ExpectedCost
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
@@ -21,51 +19,32 @@ if TYPE_CHECKING:
 __all__ = ["replay", "replay_charges", "replay_rounds"]
 
 
-def replay(
-    predictor: Predictor,
-    row: NDArray[np.float64],
-    costs: CostModel,
-    acquisition: str,
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
-) -> Prediction:
-    """Predict one row, float64 (d,), by an inquiry."""
+def replay(predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> Prediction:
+    """Predict one row, float64 (d,), with an inquiry."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
-    inquiry = predictor.inquire(costs, acquisition, max_cost=max_cost, unavailable=unavailable)
+    inquiry = predictor.inquire(costs, how.acquisition, max_cost=how.max_cost, unavailable=how.unavailable)
     while needs := inquiry.needs:
         inquiry.supply({name: float(row[column[name]]) for name in needs})
     return inquiry.answer
 
 
 def replay_rounds(
-    predictor: Predictor,
-    X: NDArray[np.float64],
-    costs: CostModel,
-    acquisition: str,
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
+    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost
 ) -> NDArray[np.int64]:
-    """int64 (rows,): trips to the sources that each row takes."""
-    ends = (replay(predictor, row, costs, acquisition, max_cost, unavailable) for row in X)
-    return np.array([end.rounds for end in ends], np.int64)
+    """Return the number of trips to the sources for each row: int64 (rows,)."""
+    return np.array([replay(predictor, row, costs, how).rounds for row in X], np.int64)
 
 
 def replay_charges(
-    predictor: Predictor,
-    X: NDArray[np.float64],
-    costs: CostModel,
-    weight: NDArray[np.float64],
-    acquisition: str,
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
+    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, weight: NDArray[np.float64], how: ExpectedCost
 ) -> Charges:
-    """Charge rows of a predictor that can only be stepped; it is one stage, and prices acquisition alone."""
+    """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
     prices = costs.select(predictor.feature_names)
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
     cost, values = np.zeros(len(X)), []
     for i, row in enumerate(X):
-        end = replay(predictor, row, costs, acquisition, max_cost, unavailable)
+        end = replay(predictor, row, costs, how)
         cut[i] = end.reason != "complete"
         acquired[i, [column[name] for name in end.acquired]] = True
         cost[i] = end.cost
@@ -82,5 +61,5 @@ def replay_charges(
         weight @ resources,
         np.array([float(weight.sum())]),
         np.array(values) if values else np.empty((0, 1)),
-        None if max_cost is None and not names_of(unavailable) else cut,
+        cut if how.limited else None,
     )

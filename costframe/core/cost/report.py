@@ -1,4 +1,4 @@
-"""What predicting rows costs, and its parts, which add up."""
+"""The cost report: the cost of predicting rows, and its parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Charges", "CostReport", "Evaluation", "squeezed", "sum_charges", "we
 
 @frozen
 class Evaluation:
-    """Mean cost per row of computing, by kind."""
+    """Mean cost per row of evaluation, by kind."""
 
     learners: float
     comparisons: float
@@ -27,13 +27,13 @@ class Evaluation:
 
     @property
     def total(self) -> float:
-        """All three together."""
+        """Sum of all three."""
         return self.learners + self.comparisons + self.reuse
 
 
 @frozen(eq=False)
 class Charges:
-    """What some rows were charged, before means are taken. Sums over rows carry their weights."""
+    """Charges of some rows, from which a report takes means. Sums over rows are weighted."""
 
     acquired: NDArray[np.bool_] | NDArray[np.float64]  # (rows, d): 0/1, or probabilities
     acquisition: NDArray[np.float64]  # (rows,): features and resources
@@ -43,13 +43,13 @@ class Charges:
     feature_weight: NDArray[np.float64]  # (d,): weight of the rows that acquired each feature
     resource_weight: NDArray[np.float64]  # (R,)
     stage_weight: NDArray[np.float64]  # (stages,)
-    predictions: NDArray[np.float64] | None = None  # (rows, K), where rows have one way each
+    predictions: NDArray[np.float64] | None = None  # (rows, K); None with soft routing
     cut: NDArray[np.bool_] | None = None  # (rows,): answered early; None without limits
-    rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where only a replay would tell
+    rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where a replay must count them
 
 
 def sum_charges(parts: Sequence[Charges]) -> Charges:
-    """Put the charges of consecutive rows together."""
+    """Concatenate the charges of consecutive rows."""
 
     def rows(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])
@@ -79,7 +79,7 @@ class CostReport:
     Attributes
     ----------
     per_row : float64 (rows,)
-        What each row is charged; once-per-batch prices are not in it.
+        Cost of each row, without once-per-batch prices.
     mean : float
         Weighted mean of `per_row`; 0 for no rows.
     fixed : float
@@ -89,17 +89,17 @@ class CostReport:
     evaluation : Evaluation
         Mean contributions of learners, comparisons and reuse.
     acquired : bool (rows, d), or float64 with soft routing
-        Which features each row acquired, or with which probability.
+        Features that each row acquired, or the probability of it.
     by_stage : float64 (stages,)
         Share of rows that reach each stage.
     rounds : int64 (rows,) or None
-        Trips to the sources, if they were asked for.
+        Trips to the sources, if requested.
     predictions : float64 (rows,) or (rows, K), or None
-        What `predict` gives, at no further expense; None with soft routing.
+        The result of `predict`; None with soft routing.
     unit : str
     feature_names : tuple of str (d,)
     cut : bool (rows,), or None
-        Rows that a cap, or what was unavailable, made answer early; None where neither was given.
+        Rows answered early because of a cap or unavailable features; None without limits.
     """
 
     per_row: NDArray[np.float64]
@@ -117,7 +117,7 @@ class CostReport:
     cut: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
-        """Say the mean; the arrays would be pages."""
+        """Show the mean; the arrays would fill pages."""
         cut = "" if self.cut is None else f", cut={np.count_nonzero(self.cut)}"
         return (
             f"CostReport(mean={self.mean:g} {self.unit} per row, fixed={self.fixed:g}, rows={len(self.per_row)}{cut})"
@@ -132,7 +132,7 @@ class CostReport:
         rounds: NDArray[np.int64] | None = None,
         max_cost: float | None = None,
     ) -> CostReport:
-        """Take the weighted means of what rows were charged; under a cap, what rounding adds to it is left out."""
+        """Take weighted means of charges; under a cap, a row's cost is at most the cap, without rounding errors."""
         scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0  # evaluate() keeps this finite
         per_row = charges.acquisition + charges.learners + charges.comparisons + charges.reuse
         if max_cost is not None:
@@ -160,7 +160,7 @@ class CostReport:
 
 
 def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the sum of values times weights: on one thread, and of the same digits on any machine, unlike `@`."""
+    """Return the sum of values times weights, on one thread and with the same digits on any machine, unlike `@`."""
     return float((values * weight).sum())
 
 
@@ -172,7 +172,7 @@ def squeezed(table: NDArray[np.float64]) -> NDArray[np.float64]:
 def _bought_by_any(
     acquired: NDArray[np.bool_] | NDArray[np.float64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """float64 (d,): probability that any row acquires a feature; rows are independent, weight w is w rows."""
+    """Return the probability that any row acquires each feature, for independent rows: float64 (d,)."""
     if acquired.dtype == np.bool_:
         return np.asarray(acquired[weight > 0].any(axis=0), np.float64)
     return np.asarray(1.0 - np.prod((1.0 - acquired) ** weight[:, None], axis=0))

@@ -1,4 +1,4 @@
-"""What evaluating learners would really buy, on a sample of rows: trees read along paths, and share what they read."""
+"""Prices of learners on a sample of rows: trees acquire features on the path, and share acquired features."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_ROWS = 2048
 
 
 def drawn_rows(weight: NDArray[np.float64], most: int = MOST_ROWS) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return rows, ascending, and their weights, which sum to one: all if they are few, else some drawn by weight."""
+    """Return all rows, or `most` drawn by weight if there are more, ascending, and weights that sum to one."""
     if len(weight) <= most:
         return np.arange(len(weight)), weight / weight.sum()
     ends = np.cumsum(weight)
@@ -38,18 +38,18 @@ def drawn_rows(weight: NDArray[np.float64], most: int = MOST_ROWS) -> tuple[NDAr
 
 @frozen(eq=False)
 class SampledPrices:
-    """Prices of groups of outputs, and on which of some rows an output needs a group to be paid for.
+    """Prices of groups of outputs, and the rows on which an output needs a group.
 
     Attributes
     ----------
     groups : PricedGroups
-        Of C outputs, as of a row that reads everything.
+        Of C outputs, at the prices of a row that reads everything.
     reads : uint64 (entries of `groups.member`, W)
-        Bits: the rows on which that output needs that group.
+        Rows on which the output needs the group, as bits.
     paid : uint64 (G, W)
-        The rows on which a group is paid for already.
+        Rows that have paid for a group, as bits.
     mass : float64 (8 W, 256)
-        What the rows of a byte weigh together, by its place among the bytes of a set, and its value.
+        Weight of the rows in a byte, by its place among the bytes of a set, and its value.
     """
 
     groups: PricedGroups
@@ -66,13 +66,13 @@ class SampledPrices:
         X: NDArray[np.float64],
         weight: NDArray[np.float64],
     ) -> SampledPrices:
-        """See what a bank reads on its ways through trees.
+        """Find the rows on which each learner of a bank reads each feature.
 
         Parameters
         ----------
         bank : WeakLearnerBank
         groups : PricedGroups
-            Those that `PricedGroups.of_bank` made of it.
+            The result of `PricedGroups.of_bank` for this bank.
         needs : bool (d, R)
             Which resources the features need.
         X : float64 (n, d)
@@ -82,53 +82,53 @@ class SampledPrices:
         """
         if not len(X):
             raise BankError("rows: expected at least one to see what is read on it")
-        group, learner, reads = _readings(bank, needs, np.ascontiguousarray(X, np.float64))
+        group, learner, reads = _find_needs(bank, needs, np.ascontiguousarray(X, np.float64))
         numbers: Any = sparse.coo_array(
             (np.arange(1, len(group) + 1), (group, learner)), shape=(len(groups.price), len(bank))
         )
         table = sparse.csr_array(numbers.tocsr()[:, np.repeat(np.arange(len(bank)), bank.widths)])
         member = sparse.csr_array((np.ones(table.nnz), table.indices, table.indptr), shape=table.shape)
         paid = np.zeros((len(groups.price), reads.shape[1]), np.uint64)
-        return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _mass(weight))
+        return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _tabulate_weights(weight))
 
     @classmethod
     def whole(cls, groups: PricedGroups, weight: NDArray[np.float64] | None = None) -> SampledPrices:
-        """Let every output need all of its groups on every row, as when learners acquire before they are evaluated.
+        """Make prices for learner acquisition: every output needs all of its groups on every row.
 
-        Rows are alike, and so one stands for all unless their weights (n,), which sum to one, are given.
+        Rows are alike, so one row represents all, unless `weight` (n,), which sums to one, is given.
         """
         weight = np.ones(1) if weight is None else weight
-        words = _packed(np.ones((len(weight), 1), np.bool_))
+        words = _pack_rows(np.ones((len(weight), 1), np.bool_))
         paid = np.zeros((groups.member.shape[0], words.shape[1]), np.uint64)
-        return cls(groups, np.repeat(words, groups.member.nnz, axis=0), paid, _mass(weight))
+        return cls(groups, np.repeat(words, groups.member.nnz, axis=0), paid, _tabulate_weights(weight))
 
     def weighing(self, weight: NDArray[np.float64]) -> SampledPrices:
         """Give the same rows other weights, float64 (n,), which sum to one."""
-        return evolve(self, mass=_mass(weight))
+        return evolve(self, mass=_tabulate_weights(weight))
 
     def restrict(self, outputs: NDArray[np.int64]) -> SampledPrices:
         """Keep some outputs, in the given order."""
-        chosen = sparse.csr_array(_numbered(self.groups.member)[:, outputs])
+        chosen = sparse.csr_array(_number_entries(self.groups.member)[:, outputs])
         member = sparse.csr_array((np.ones(chosen.nnz), chosen.indices, chosen.indptr), shape=chosen.shape)
         return evolve(self, groups=PricedGroups(member, self.groups.price), reads=self.reads[chosen.data - 1])
 
     def after(self, used: NDArray[np.bool_], among: NDArray[np.bool_] | None = None) -> SampledPrices:
-        """Take what some outputs, bool (C,), buy as paid for; if told among which rows, bool (n,), for these only."""
+        """Mark the groups that some outputs, bool (C,), need as paid, on all rows or those `among`, bool (n,)."""
         bought = self._union(used)
         if among is not None:
-            bought &= _packed(among[:, np.newaxis])
+            bought &= _pack_rows(among[:, np.newaxis])
         return evolve(self, paid=self.paid | bought)
 
     def shares(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return on which share of the rows each group is yet to be paid for some outputs: float64 (G,)."""
+        """Return the share of rows on which some outputs, bool (C,), need each unpaid group: float64 (G,)."""
         return self.weigh(self._union(used) & ~self.paid)
 
     def priced(self, used: NDArray[np.bool_]) -> PricedGroups:
-        """Price groups so that together they cost what some outputs, bool (C,), cost a row."""
+        """Scale the prices of groups so that they sum to the mean cost of some outputs, bool (C,)."""
         return PricedGroups(self.groups.member, self.groups.price * self.shares(used))
 
     def each(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what some outputs, bool (C,), cost each of the rows: float64, zeros after them up to whole words."""
+        """Return the cost of some outputs, bool (C,), on each row: float64, padded with zeros to whole words."""
         sets = self._union(used) & ~self.paid
         paid = np.flatnonzero(sets.any(axis=1) & (self.groups.price > 0))
         bits = np.unpackbits(
@@ -150,7 +150,7 @@ class SampledPrices:
 
     @cached_property
     def offers(self) -> NDArray[np.float64]:
-        """What each output alone would cost: float64 (C,), read-only."""
+        """Mean cost of each output alone: float64 (C,), read-only."""
         from costframe.core.stages.reading_kernels import price_offers
 
         member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
@@ -160,7 +160,7 @@ class SampledPrices:
         return found
 
     def one_by_one(self) -> NDArray[np.float64]:
-        """Return what each output costs beyond what those before it have bought: float64 (C,)."""
+        """Return the cost that each output adds to that of all outputs before it: float64 (C,)."""
         member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
         for g in np.flatnonzero(self.groups.price):
             outputs = member.indices[member.indptr[g] : member.indptr[g + 1]]
@@ -181,15 +181,15 @@ class SampledPrices:
         return found
 
 
-def _numbered(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:
-    """Give the entries numbers from 1, in their order."""
+def _number_entries(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Give the entries the numbers 1, 2, ..., in their order."""
     return sparse.csr_array((np.arange(1, member.nnz + 1), member.indices, member.indptr), shape=member.shape)
 
 
-def _readings(
+def _find_needs(
     bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return group, learner and rows, as bits, of all that learners need: themselves, features, and resources."""
+    """Return the group, learner and rows, as bits, of each need of a learner: itself, features, and resources."""
     from costframe.core.stages.reading_kernels import note_reads
 
     n_learners, n_features = len(bank), len(bank.feature_names)
@@ -205,13 +205,13 @@ def _readings(
     learner = np.repeat(np.arange(n_learners), np.diff(first))
     is_tree = bank.kind == TREE
     by_path = is_tree[learner] & (group >= n_learners)
-    reads = np.where(by_path[:, np.newaxis], np.uint64(0), _packed(np.ones((len(X), 1), np.bool_)))
+    reads = np.where(by_path[:, np.newaxis], np.uint64(0), _pack_rows(np.ones((len(X), 1), np.bool_)))
     ends, tree = np.append(nodes.root, len(nodes.word)), np.where(is_tree, bank.index, -1).astype(np.int64)
     note_reads(leaves, ends, nodes.parent, nodes.feature, tree, first, group, needs, reads)
     return group, learner, reads
 
 
-def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _pack_rows(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Pack bool (n, M) into words over the rows: uint64 (M, W)."""
     n_words = word_count(len(bits))
     bytes_ = np.zeros((bits.shape[1], 8 * n_words), np.uint8)
@@ -220,7 +220,7 @@ def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return bytes_.view("<u8").astype(np.uint64, copy=False)
 
 
-def _mass(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _tabulate_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Tabulate the weight of each byte's rows: float64 (8 W, 256) for weights (n,)."""
     padded = np.zeros(64 * word_count(len(weight)))
     padded[: len(weight)] = weight

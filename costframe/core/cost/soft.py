@@ -1,4 +1,4 @@
-"""The exact expectation of the cost when stages route at random: above with sigma(steepness * (score - threshold))."""
+"""Expected cost under soft routing: above with probability sigma(steepness * (score - threshold))."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from attrs import frozen
 from scipy.special import expit
 
 from costframe.core.cost.report import Charges
-from costframe.core.cost.stage_visits import StageVisits
+from costframe.core.learners.bits import bits_of
+from costframe.core.stages.reading import marks_for
+from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Route
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,19 +22,19 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.reading import ReadingMarks
 
-__all__ = ["soft_charges"]
+__all__ = ["StageVisit", "StageVisits", "learners_at", "soft_charges", "stage_costs"]
 
 
 @frozen(eq=False)
-class _Pass:
-    """What is added to while all ways through the stages are followed, weighted by their probabilities."""
+class _SoftWalk:
+    """Sums over all paths through the stages, weighted by the probabilities of the paths."""
 
     tree: StageTree
     prices: PriceArrays
     learners_at: NDArray[np.float64]
     visits: StageVisits
     steepness: float | None
-    acquired: NDArray[np.float64]  # (rows, U), then sums of money by row
+    acquired: NDArray[np.float64]  # (rows, U); the next four are prices by row
     resources: NDArray[np.float64]
     learners: NDArray[np.float64]
     comparisons: NDArray[np.float64]
@@ -39,15 +42,15 @@ class _Pass:
     reached: NDArray[np.float64]  # (rows, stages)
 
     def follow_all(self) -> None:
-        """Charge every stage to all rows."""
-        waiting = [(0, np.ones(len(self.acquired)), self.visits.nothing())]
+        """Charge all rows for every stage."""
+        waiting = [(0, np.ones(len(self.acquired)), self.visits.no_features())]
         while waiting:  # not recursive: a chain may have thousands of stages
             waiting += self._follow(*waiting.pop())
 
     def _follow(
         self, stage: int, chance: NDArray[np.float64], bought: NDArray[np.bool_]
     ) -> list[tuple[int, NDArray[np.float64], NDArray[np.bool_]]]:
-        """Charge one; `chance` is that of reaching it, `bought` what was acquired on the way. Returns what follows."""
+        """Charge rows for a stage, reached with probability `chance` and features `bought`; return the next stages."""
         rows = np.flatnonzero(chance > 0)
         seen = self.visits.visit(stage, bought, rows)
         self.acquired[:] += chance[:, None] * seen.new
@@ -76,9 +79,9 @@ def soft_charges(
     weight: NDArray[np.float64],
     learners_at: NDArray[np.float64],
 ) -> Charges:
-    """Charge some rows; `learners_at[s]` is the price of the learners that stage s is the first to evaluate."""
+    """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first."""
     n, used = len(X), tree.layout.used
-    walk = _Pass(
+    walk = _SoftWalk(
         tree,
         prices,
         learners_at,
@@ -104,3 +107,104 @@ def soft_charges(
         weight @ walk.resources,
         weight @ walk.reached,
     )
+
+
+@frozen(eq=False)
+class StageVisit:
+    """All rows at one stage, as if each came there.
+
+    Attributes
+    ----------
+    scores : float64 (n,)
+        Of the first output; zero for rows left out.
+    bought : bool (n, U)
+        Features acquired so far, of those that the tree uses.
+    new : bool (n, U)
+        Features that this stage acquires.
+    resources : bool (n, R)
+        Resources that this stage needs first.
+    comparisons : float64 (n,)
+        Price of the comparisons.
+    reused : float64 (n,)
+        Number of uses of features beyond the first.
+    """
+
+    scores: NDArray[np.float64]
+    bought: NDArray[np.bool_]
+    new: NDArray[np.bool_]
+    resources: NDArray[np.bool_]
+    comparisons: NDArray[np.float64]
+    reused: NDArray[np.float64]
+
+
+class StageVisits:
+    """Evaluation of stages on some rows, parents before their children."""
+
+    def __init__(self, tree: StageTree, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
+        self._runner, self._tree = StageRunner(tree.bank, tree.layout, X, marks), tree
+        self._n_used = len(tree.layout.used)
+        self._needs = prices.needs[tree.layout.used]
+
+    def no_features(self) -> NDArray[np.bool_]:
+        """Return the features bought before the first stage, all False: bool (n, U)."""
+        return np.zeros((len(self._runner.masks), self._n_used), np.bool_)
+
+    def visit(self, stage: int, bought: NDArray[np.bool_], rows: NDArray[np.int64]) -> StageVisit:
+        """Evaluate a stage for some rows; the other rows read nothing."""
+        runner, n = self._runner, len(bought)
+        runner.masks[:] = 0
+        runner.spent[:] = 0
+        scores = np.zeros(n)
+        scores[rows] = runner.run(stage, rows)[:, 0]
+        now = bought | bits_of(runner.masks, self._n_used)
+        new = now & ~bought
+        resources = (now @ self._needs) & ~(bought @ self._needs)
+        return StageVisit(scores, now, new, resources, runner.spent[:, 0].copy(), runner.spent[:, 1] - new.sum(axis=1))
+
+
+def learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
+    """Return the price of the learners that each stage evaluates first on its path: float64 (stages,)."""
+    layout = tree.layout
+    stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
+    paid = np.where(layout.fresh, prices.learner * tree.bank.evaluation[layout.learner], 0.0)
+    return np.bincount(stage, weights=paid, minlength=len(tree.stages)).astype(np.float64)
+
+
+def stage_costs(
+    tree: StageTree,
+    prices: PriceArrays,
+    X: NDArray[np.float64],
+    acquisition: str = "path",
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Return the cost that each stage adds for each row that reaches it: float64 (n, stages).
+
+    With probabilities p_i^s of reaching stage s, the expected cost of row i is sum_s p_i^s a_is, without `prices.once`.
+
+    Parameters
+    ----------
+    tree : StageTree
+    prices : PriceArrays
+        In the order of the tree's features.
+    X : float64 (n, d)
+    acquisition : {"path", "learner"}
+    """
+    marks, learners = marks_for(tree.bank, tree.layout, prices, acquisition), learners_at(tree, prices)
+    used = tree.layout.used
+    costs = np.empty((len(X), len(tree.stages)))
+
+    def chunk(part: slice) -> None:
+        visits = StageVisits(tree, prices, marks, X[part])
+        everyone = np.arange(part.stop - part.start)
+        waiting = [(0, visits.no_features())]
+        while waiting:
+            stage, bought = waiting.pop()
+            seen = visits.visit(stage, bought, everyone)
+            money = seen.new @ prices.cost[used] + seen.resources @ prices.resource_cost
+            costs[part, stage] = money + seen.comparisons + prices.reuse * seen.reused + learners[stage]
+            following = tree.stages[stage]
+            if isinstance(following, Route):
+                waiting += [(following.above, seen.bought), (following.below, seen.bought)]
+
+    over_chunks(chunk, len(X), n_jobs)
+    return costs

@@ -1,1 +1,1 @@
-"""Weak learners: trees, columns, opaque functions; banks of them and their outputs."""
+"""Weak learners (trees, columns, opaque functions), banks of them, and their outputs."""

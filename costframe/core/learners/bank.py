@@ -32,7 +32,7 @@ def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]
 
 @define(eq=False, frozen=True)
 class WeakLearnerBank:
-    """Weak learners h_1..h_T in a fixed order, with what they read and what evaluating them weighs.
+    """Weak learners h_1..h_T in a fixed order, with the features they read and their evaluation weights.
 
     Make one with `from_trees`, `columns`, `opaque` or `costframe.train_bank`; join with `concatenate`, pick with
     `restrict`.
@@ -45,13 +45,13 @@ class WeakLearnerBank:
     index : int32 (T,)
         Position of each learner among those of its kind.
     evaluation : float64 (T,)
-        e_t: a cost model's `learner` price is multiplied by it.
+        e_t: evaluating learner t costs e_t times a cost model's `learner` price.
     trees : TreeTable
     column_feature, column_fill : int32 (C,), float64 (C,)
-        Column read, and the value that stands in for NaN (NaN: stays NaN).
+        Column that each learner reads, and the value that replaces NaN (NaN: keep it).
     opaques : tuple of OpaqueLearner
     categories : mapping of str to tuple of str
-        For features whose categories are texts, the labels: the number of a label in X is its position.
+        Labels of the features whose categories are texts; the number of a label in X is its position.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)
@@ -81,8 +81,8 @@ class WeakLearnerBank:
     def from_trees(
         cls, trees: TreeTable, feature_names: Sequence[str], *, evaluation: ArrayLike = 1.0
     ) -> WeakLearnerBank:
-        """Make a bank of trees; `evaluation` is e_t, one number or one a tree."""
-        return cls(feature_names, *_of_one_kind(TREE, len(trees), evaluation), trees=trees)
+        """Make a bank of trees; `evaluation` is e_t, one number or one for each tree."""
+        return cls(feature_names, *_kind_arrays(TREE, len(trees), evaluation), trees=trees)
 
     @classmethod
     def columns(
@@ -93,13 +93,13 @@ class WeakLearnerBank:
         fill: ArrayLike = 0.0,
         evaluation: ArrayLike = 1.0,
     ) -> WeakLearnerBank:
-        """Make a bank of columns, phi(x) = x; `fill` stands in for NaN, one number or one a column."""
+        """Make a bank of columns, phi(x) = x; `fill` replaces NaN, one number or one for each column."""
         read = as_columns(np.arange(len(feature_names)) if features is None else features, "columns")
         return cls(
             feature_names,
-            *_of_one_kind(COLUMN, len(read), evaluation),
+            *_kind_arrays(COLUMN, len(read), evaluation),
             column_feature=read,
-            column_fill=_one_each(fill, len(read), "fill"),
+            column_fill=_expand(fill, len(read), "fill"),
         )
 
     @classmethod
@@ -107,11 +107,11 @@ class WeakLearnerBank:
         cls, feature_names: Sequence[str], learners: Sequence[OpaqueLearner], *, evaluation: ArrayLike = 1.0
     ) -> WeakLearnerBank:
         """Make a bank of opaque learners."""
-        return cls(feature_names, *_of_one_kind(OPAQUE, len(learners), evaluation), opaques=learners)
+        return cls(feature_names, *_kind_arrays(OPAQUE, len(learners), evaluation), opaques=learners)
 
     @classmethod
     def concatenate(cls, banks: Sequence[WeakLearnerBank]) -> WeakLearnerBank:
-        """Put the learners of several banks in one, in order; features are matched by name, new ones go to the end."""
+        """Join the learners of several banks, in order; features match by name, and new ones follow at the end."""
         if not banks:
             raise BankError("concatenate: expected at least one bank, got none")
         names = tuple(dict.fromkeys(name for bank in banks for name in bank.feature_names))
@@ -127,11 +127,11 @@ class WeakLearnerBank:
             np.concatenate([bank.column_feature for bank in aligned]),
             np.concatenate([bank.column_fill for bank in aligned]),
             tuple(learner for bank in aligned for learner in bank.opaques),
-            _joined(banks),
+            _join_labels(banks),
         )
 
     def with_features(self, names: Sequence[str]) -> WeakLearnerBank:
-        """Read the same features from rows whose columns are `names`, which must hold all features that are read."""
+        """Return the same learners for rows with the columns `names`, which must include all features they read."""
         names = tuple(names)
         if names == self.feature_names:
             return self
@@ -158,7 +158,7 @@ class WeakLearnerBank:
         Raises
         ------
         BankError
-            If an index is out of range or stands twice.
+            If an index is out of range or repeated.
         """
         chosen = np.asarray(learners)
         chosen = chosen.astype(np.int64) if chosen.size == 0 else chosen
@@ -184,12 +184,12 @@ class WeakLearnerBank:
         )
 
     def weighted(self, evaluation: ArrayLike) -> WeakLearnerBank:
-        """Return the same learners with other evaluation weights e_t, one number or one a learner."""
-        return evolve(self, evaluation=_one_each(evaluation, len(self), "evaluation"))
+        """Return the same learners with other evaluation weights e_t, one number or one for each learner."""
+        return evolve(self, evaluation=_expand(evaluation, len(self), "evaluation"))
 
     @cached_property
     def widths(self) -> NDArray[np.int32]:
-        """int32 (T,): number of outputs K_t of each learner."""
+        """Number of outputs K_t of each learner: int32 (T,)."""
         widths = np.ones(len(self), np.int32)
         widths[self.kind == TREE] = self.trees.width[self.index[self.kind == TREE]]
         for t in np.flatnonzero(self.kind == OPAQUE):
@@ -198,7 +198,7 @@ class WeakLearnerBank:
 
     @cached_property
     def F(self) -> sparse.csr_array:  # noqa: N802 - the papers' name
-        """0/1 matrix, uint8 csr (d, T): which features each learner may read."""
+        """Features that each learner may read: a 0/1 matrix, uint8 csr (d, T)."""
         learner_of_tree = np.flatnonzero(self.kind == TREE)[np.argsort(self.index[self.kind == TREE])]
         inner = self.trees.feature >= 0
         features = [self.trees.feature[inner], self.column_feature[self.index[self.kind == COLUMN]]]
@@ -212,16 +212,16 @@ class WeakLearnerBank:
         return sparse.csr_array((ones, (pairs[0], pairs[1])), shape=(len(self.feature_names), len(self)))
 
     def outputs(self, X: Any) -> NDArray[np.float64]:
-        """Evaluate all learners: H(x), float64 (rows, sum of K_t), columns in learner order."""
+        """Evaluate all learners and return H(x): float64 (rows, sum of K_t), columns in learner order."""
         return bank_outputs(self, as_rows(X, self.feature_names, self.categories))
 
     def leaves(self, X: Any) -> NDArray[np.int32]:
-        """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
+        """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
         return tree_leaves(self.trees, as_rows(X, self.feature_names, self.categories))
 
 
-def _joined(banks: Sequence[WeakLearnerBank]) -> Categories:
-    """Return the labels of all banks; one that reads a feature must know the labels that another has for it."""
+def _join_labels(banks: Sequence[WeakLearnerBank]) -> Categories:
+    """Return the labels of all banks; refuse two banks that read a feature with different labels."""
     joined = {name: labels for bank in banks for name, labels in bank.categories.items()}
     for bank in banks:
         for f in np.flatnonzero(np.diff(bank.F.indptr)):
@@ -234,14 +234,14 @@ def _joined(banks: Sequence[WeakLearnerBank]) -> Categories:
     return joined
 
 
-def _of_one_kind(
+def _kind_arrays(
     kind: int, count: int, evaluation: ArrayLike
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]]:
-    weights = _one_each(evaluation, count, "evaluation")
+    weights = _expand(evaluation, count, "evaluation")
     return np.full(count, kind, np.uint8), np.arange(count, dtype=np.int32), weights
 
 
-def _one_each(values: ArrayLike, count: int, name: str) -> NDArray[np.float64]:
+def _expand(values: ArrayLike, count: int, name: str) -> NDArray[np.float64]:
     array = np.asarray(values, np.float64)
     if array.shape not in {(), (count,)}:
         raise BankError(f"{name}: expected one number, or one a learner ({count}), got shape {array.shape}")

@@ -1,4 +1,4 @@
-"""Sets of numbered things as bits: in rows of 64-bit words, or in one integer of any length."""
+"""Sets of numbers as bits: in rows of 64-bit words, or in one integer of any length."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["as_set", "bit_sets", "bits_of", "members", "word_count"]
 
 
 def word_count(n_things: int) -> int:
-    """Return the number of words that hold a bit for each thing; at least one."""
+    """Return the number of 64-bit words for `n_things` bits, at least one."""
     return max(1, -(-n_things // 64))
 
 
 def bit_sets(
     sets: NDArray[np.signedinteger], things: NDArray[np.signedinteger], n_sets: int, n_words: int
 ) -> NDArray[np.uint64]:
-    """Make uint64 (n_sets, n_words): set `sets[i]` holds thing `things[i]`."""
+    """Make sets as bits, uint64 (n_sets, n_words): set `sets[i]` has the member `things[i]`."""
     masks = np.zeros((n_sets, n_words), np.uint64)
     np.bitwise_or.at(masks, (sets, things >> 6), np.uint64(1) << (things & 63).astype(np.uint64))
     return masks
@@ -36,12 +36,12 @@ def bits_of(masks: NDArray[np.uint64], n_things: int) -> NDArray[np.bool_]:
 
 
 def as_set(numbers: Iterable[int]) -> int:
-    """Return the set of distinct numbers as one integer."""
+    """Return a set of distinct numbers as one integer."""
     return sum(1 << number for number in numbers)
 
 
 def members(numbers: int) -> Iterator[int]:
-    """Yield the members of a set that is one integer, in ascending order."""
+    """Yield the members of a set, given as one integer, in ascending order."""
     while numbers:
         lowest = numbers & -numbers
         yield lowest.bit_length() - 1

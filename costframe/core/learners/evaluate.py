@@ -1,4 +1,4 @@
-"""Evaluate learners on tables of any size: codes of values, leaves of trees, outputs of banks."""
+"""Evaluation of learners on tables: codes of values, leaves of trees, outputs of banks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["bank_outputs", "code_values", "layout_leaves", "tree_leaves"]
 
 
 def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Code the columns `used` of float64 rows, C-contiguous: uint32 (rows, code columns)."""
+    """Return the codes of the columns `used` of C-contiguous float64 rows: uint32 (rows, code columns)."""
     from costframe.core.learners import kernels
 
     codes = np.empty((len(X), len(nodes.column_missing)), np.uint32)
@@ -33,7 +33,7 @@ def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int6
 
 
 def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
-    """Set leaves, int32 (rows, trees), to the node of the layout that each float64 row, C-contiguous, ends at."""
+    """Set leaves, int32 (rows, trees), to the layout's node at which each row of X, C-contiguous float64, ends."""
     from costframe.core.learners import kernels
 
     codes = code_values(nodes, X, np.arange(X.shape[1]))
@@ -42,7 +42,7 @@ def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.
 
 
 def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
-    """Find the leaf of every tree: int32 (rows, trees), node numbers counted from each tree's root."""
+    """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
     nodes = lay_out_nodes(trees, X.shape[1])
     found = np.empty((len(X), len(trees)), np.int32)
 
@@ -54,7 +54,7 @@ def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = N
 
 
 def bank_outputs(bank: WeakLearnerBank, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Evaluate all learners: float64 (rows, sum of K_t)."""
+    """Return the outputs of all learners: float64 (rows, sum of K_t)."""
     first = np.cumsum(bank.widths) - bank.widths
     outputs = np.empty((len(X), int(bank.widths.sum())))
     leaves = tree_leaves(bank.trees, X)

@@ -1,7 +1,7 @@
-"""Compiled loops over rows: traverse trees, sum scores, note what was read.
+"""Compiled loops over rows: traversal of trees, sums of scores, marks of the features read.
 
-Rows are taken in blocks whose values fit the nearest cache. Within a block a tree is walked level by level for all rows
-at once: no branch depends on the data, so the processor works on many rows while each of them waits for memory.
+Loops work on blocks of rows whose values fit the nearest cache. Within a block they walk a tree level by level for all
+rows at once: no branch depends on the data, so the processor works on many rows while each waits for memory.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["READS", "SCORES", "SPENDING", "code_categories", "code_rows", "score_rows", "walk_leaves"]
 
 BLOCK = 64
-STEADY = 5  # levels walked before asking whether every row has come to a leaf
+STEADY = 5  # levels to walk before testing whether every row is at a leaf
 TREE, COLUMN = 0, 1
-SCORES, READS, SPENDING = 0, 1, 2  # what score_rows notes: nothing more, what was read, and comparisons and uses too
+SCORES, READS, SPENDING = 0, 1, 2  # records of score_rows: scores only; features read too; comparisons and uses too
 NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(40), np.uint64(24)  # parts of a node's word
 STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.uint64(0xFFFFFF)
 
 
 @kernel
 def _count_below(below: I4, value: F8, count: int, cut: F8) -> None:
-    """Set below[i] to the number of cuts below value[i]: a binary search for a block at once; NaN is above none."""
+    """Set below[i] to the number of cuts below value[i], zero for NaN: one binary search for a whole block."""
     size = cut.shape[0]
     for i in range(count):
         below[i] = 0
@@ -51,7 +51,7 @@ def _count_below(below: I4, value: F8, count: int, cut: F8) -> None:
 
 @kernel
 def code_rows(X: F8, used: I8, cut_first: I8, cut: F8, column_first: I8, column_missing: U4, codes: U4) -> None:
-    """Set the codes of all rows: one more than the number of a feature's cuts below the value, or NaN's code."""
+    """Set the codes of all rows: one plus the number of a feature's cuts below the value, or NaN's code."""
     value, below = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.int32)
     for start in range(0, X.shape[0], BLOCK):
         count = min(BLOCK, X.shape[0] - start)
@@ -68,7 +68,7 @@ def code_rows(X: F8, used: I8, cut_first: I8, cut: F8, column_first: I8, column_
 
 @kernel
 def code_categories(X: F8, used: I8, category_first: I8, category: F8, column: I8, codes: U4) -> None:
-    """Set the codes of all rows by category: the value's rank, or the number of categories if it is none of them."""
+    """Set the codes of all rows by category: the value's rank, or the number of categories for any other value."""
     value, below = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.int32)
     for start in range(0, X.shape[0], BLOCK):
         count = min(BLOCK, X.shape[0] - start)
@@ -86,9 +86,9 @@ def code_categories(X: F8, used: I8, category_first: I8, category: F8, column: I
 
 @kernel
 def _walk_tree(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, word: U8) -> None:
-    """Take a block's rows, whose codes begin at row[i], from the root to a leaf, level by level; at a leaf they stay.
+    """Walk a block's rows, whose codes begin at row[i], from the root to a leaf, level by level; at a leaf they stay.
 
-    All indices are unsigned: a signed one costs a test for counting from the end.
+    All indices are unsigned: a signed one costs a test for negative numbers.
     """
     for i in range(count):
         at[i] = root
@@ -108,7 +108,7 @@ def _walk_tree(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, wo
 
 @kernel
 def _walk_tree_by_category(at: U4, codes: U4, row: U8, count: int, root: int, depth: int, word: U8, sets: U8) -> None:
-    """Do as `_walk_tree` does, in a tree some of whose nodes look up the code's bit in `sets`; not empty."""
+    """Walk like `_walk_tree` through a tree with nodes that look up the code's bit in `sets`, which is not empty."""
     one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     for i in range(count):
         at[i] = root
@@ -119,9 +119,7 @@ def _walk_tree_by_category(at: U4, codes: U4, row: U8, count: int, root: int, de
             test = word[node]
             named, rank = test >> NAMED_AT, test & RANK_BITS
             code = np.uint64(codes[row[i] + ((test >> COLUMN_AT) & COLUMN_BITS)])
-            bit = (
-                sets[named * (rank + (code >> six))] >> (code & low)
-            ) & one  # at another node, the first word is read
+            bit = (sets[named * (rank + (code >> six))] >> (code & low)) & one  # other nodes read the first word
             right = (bit & named) | (np.uint64(code > rank) & (named ^ one))
             below = np.uint32(node + np.uint32((test >> STEPS_AT) & STEPS_BITS) + np.uint32(right))
             moved |= below ^ node
@@ -132,7 +130,7 @@ def _walk_tree_by_category(at: U4, codes: U4, row: U8, count: int, root: int, de
 
 @kernel
 def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: int) -> None:
-    """Add what each row's leaf gives to each target."""
+    """Add the outputs of each row's leaf to each target."""
     if targets.shape[0] == 1:
         k = targets[0]
         for i in range(sums.shape[0]):
@@ -152,7 +150,7 @@ def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: in
 
 @kernel
 def _add_column(sums: F8, targets: I8, payload: F8, first: int, X: F8, block: I8, column: int, fill: float) -> None:
-    """Add weight * value to each target; the fill value stands in for NaN."""
+    """Add weight * value to each target; the fill value replaces NaN."""
     for i in range(sums.shape[0]):
         value = X[block[i], column]
         if np.isnan(value):
@@ -178,7 +176,7 @@ def _add_opaque(sums: F8, targets: I8, payload: F8, first: int, opaque: F8, bloc
 
 @kernel
 def _note_reading(masks: U8, block: I8, node_mask: U8, at: U4, read: U8, by_leaf: bool) -> None:
-    """Note what was read on the way to each row's leaf, or what a learner reads, for all rows."""
+    """Mark the features read on the path to each row's leaf, or all that a learner reads."""
     for i in range(block.shape[0]):
         for w in range(masks.shape[1]):
             masks[block[i], w] |= node_mask[at[i], w] if by_leaf else read[w]
@@ -186,7 +184,7 @@ def _note_reading(masks: U8, block: I8, node_mask: U8, at: U4, read: U8, by_leaf
 
 @kernel
 def _note_spending(spent: F8, block: I8, node_spent: F8, at: U4, uses: float, by_leaf: bool) -> None:
-    """Add the price of the comparisons made and the number of features read, for all rows."""
+    """Add the price of the comparisons and the number of features read, for all rows."""
     for i in range(block.shape[0]):
         spent[block[i], 0] += node_spent[at[i], 0] if by_leaf else 0.0
         spent[block[i], 1] += node_spent[at[i], 1] if by_leaf else uses
@@ -223,10 +221,10 @@ def score_rows(
     masks: U8,
     spent: F8,
 ) -> None:
-    """Score `rows` of X by the uses begin..end, in order: scores[i] belongs to rows[i]; masks and spent to X's rows.
+    """Score `rows` of X by the uses begin..end, in order; scores[i] is for rows[i], masks and spent are for X's rows.
 
-    `notes` says what else is kept: masks |= features read; spent[:, 0] += prices of comparisons made, spent[:, 1] +=
-    pairs (learner, feature read), the latter two for learners that no earlier stage evaluated.
+    `notes` selects further records: masks |= features read; spent[:, 0] += prices of comparisons, spent[:, 1] += pairs
+    (learner, feature read), the latter two for learners that no earlier stage evaluated.
     """
     at, code_at, flat = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint64), codes.reshape(-1)
     for start in range(0, rows.shape[0], BLOCK):
@@ -258,7 +256,7 @@ def score_rows(
 
 @kernel
 def walk_leaves(codes: U4, word: U8, sets: U8, root: I8, depth: I4, by_category: B1, leaves: I4) -> None:
-    """Set leaves[i, t] to the node that row i ends at in tree t."""
+    """Set leaves[i, t] to the node at which row i ends in tree t."""
     at, code_at, flat = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint64), codes.reshape(-1)
     for start in range(0, codes.shape[0], BLOCK):
         count = min(BLOCK, codes.shape[0] - start)

@@ -1,4 +1,4 @@
-"""Links from scores to predictions, computed alike for one row and for many, to the last bit."""
+"""Links from scores to predictions, the same to the last bit for one row and for many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before
 
 
 def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> NDArray[np.float64]:
-    """Turn scores, float64 (rows, K), into predictions of the same shape; `level` is for the link "ranked"."""
+    """Return the predictions for scores, float64 (rows, K), in the same shape; `level` is for the link "ranked"."""
     if link == "identity":
         return scores
     if link == "ranked":
@@ -35,7 +35,7 @@ def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> ND
 def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     """Return level + s / (2 (1 + |s|)), within a half of the level.
 
-    Divided by |s|, every operation is monotone after rounding too, and nothing overflows: an infinite score is a half.
+    In this form every operation is monotone after rounding too, and none overflows: an infinite score gives a half.
     """
     with np.errstate(divide="ignore", over="ignore"):
         half = 0.5 / (1.0 + 1.0 / np.abs(scores))
@@ -43,6 +43,6 @@ def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:
 
 
 def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Score predictions whose links differ: the clipped log of the probabilities, log(p / (1 - p)) for one output."""
+    """Return scores of predictions with different links: clipped log(p), or log(p / (1 - p)) for one output."""
     p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
     return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)

@@ -1,4 +1,4 @@
-"""Trees laid out for branch-free traversal: siblings side by side, thresholds as codes, paths as bit masks."""
+"""Trees laid out for branch-free traversal: siblings side by side, thresholds and categories as codes of values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from attrs import frozen
 
 from costframe.core.errors import StageError
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.category_layout import CategoryCodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
 
-__all__ = ["NAN_RIGHT", "NodeLayout", "lay_out_nodes", "path_masks", "path_prices"]
+__all__ = ["NAN_RIGHT", "CategoryCodes", "NodeLayout", "lay_out_nodes", "path_masks", "path_prices"]
 
 NAN_RIGHT = 2**24 - 1  # above the rank of every test, and not above that of a leaf
 
@@ -26,8 +25,8 @@ class NodeLayout:
     """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
 
     A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A
-    feature has a code column for nodes that send NaN left (code 0) and one for those that send it right (NAN_RIGHT),
-    and one for nodes that test for categories, whose word holds a mark (the highest bit) and where their bits begin.
+    feature has one code column for nodes that send NaN left (code 0), one for nodes that send it right (NAN_RIGHT), and
+    one for nodes that test for categories, whose word holds a mark (the highest bit) and the place of their bits.
     """
 
     root: NDArray[np.int64]  # (trees,)
@@ -48,7 +47,7 @@ class NodeLayout:
 
 
 def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
-    """Put the nodes of each tree in level order, siblings side by side, and their thresholds in codes."""
+    """Lay out the nodes of each tree in level order, siblings side by side, with thresholds as codes."""
     position = table.node_positions
     order, parents, current = [table.first[:-1]], [table.first[:-1]], table.first[:-1]
     while len(current):
@@ -126,7 +125,7 @@ class _Codes:
         for f in range(n_features):
             tests = order[bounds[f] : bounds[f + 1]]
             values = threshold[tests]
-            number = ~np.isnan(values)  # a threshold NaN passes no value: rank 0, below every code
+            number = ~np.isnan(values)  # no value passes a threshold NaN: rank 0, below every code
             cut = np.unique(values[number])
             rank[tests[number]] = np.searchsorted(cut, values[number]) + 1
             for left in np.unique(missing_left[tests])[::-1]:
@@ -141,7 +140,7 @@ class _Codes:
 
 
 def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
-    """uint64 (nodes, W): the features tested on the way to each node, one bit each."""
+    """Return the features tested on the path to each node, one bit each: uint64 (nodes, W)."""
     masks = np.zeros((len(nodes.word), word_count(n_features)), np.uint64)
     for level in nodes.levels:
         parent = nodes.parent[level]
@@ -152,9 +151,65 @@ def path_masks(nodes: NodeLayout, n_features: int) -> NDArray[np.uint64]:
 
 
 def path_prices(nodes: NodeLayout, split: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 (nodes,): the price of the comparisons made before each node; `split` is that of one, by feature."""
+    """Return the price of the comparisons before each node, float64 (nodes,), for prices `split` of each feature's."""
     total = np.zeros(len(nodes.word))
     for level in nodes.levels:
         parent = nodes.parent[level]
         total[level] = total[parent] + split[nodes.feature[parent]]
     return total
+
+
+@frozen(eq=False)
+class CategoryCodes:
+    """Lookup tables of the tests for categories.
+
+    The code of a value is its rank among all categories in its feature's tests, or the number of these categories for
+    any other value, NaN included. A row goes right iff bit `code & 63` of word `sets[word + (code >> 6)]` is set.
+    """
+
+    first: NDArray[np.int64]  # (features + 1,)
+    category: NDArray[np.float64]  # ascending in each feature
+    column: NDArray[np.int64]  # (features,): code column of each feature with categories, else -1
+    none: NDArray[np.uint32]  # (code columns for categories,): the code of any other value
+    sets: NDArray[np.uint64]
+    test_column: NDArray[np.int64]  # of each test for categories
+    test_word: NDArray[np.int64]  # of each test for categories
+
+    @classmethod
+    def of(cls, table: TreeTable, tests: NDArray[np.int64], n_features: int, n_columns: int) -> CategoryCodes:
+        """Make the tables of the nodes `tests`, which have categories; number code columns from `n_columns`."""
+        begin, feature = table.category_first, table.feature[tests]
+        column, known = np.full(n_features, -1), [np.empty(0)] * n_features
+        for number, f in enumerate(np.unique(feature)):
+            column[f] = n_columns + number
+            known[f] = np.unique(
+                np.concatenate([table.categories[begin[node] : begin[node + 1]] for node in tests[feature == f]])
+            )
+        words: list[NDArray[np.uint64]] = []
+        place: dict[tuple[int, bytes], int] = {}  # equal tests share their words
+        test_word, size = np.zeros(len(tests), np.int64), 0
+        for at, node in enumerate(tests.tolist()):
+            f = int(feature[at])
+            against = np.searchsorted(known[f], table.categories[begin[node] : begin[node + 1]])
+            bits = _right_bits(against, len(known[f]), missing_left=bool(table.missing_left[node]))
+            test_word[at] = place.setdefault((f, bits.tobytes()), size)
+            if test_word[at] == size:
+                words.append(bits)
+                size += len(bits)
+        return cls(
+            np.cumsum([0, *map(len, known)]),
+            np.concatenate([np.empty(0), *known]),
+            column,
+            np.array([len(known[f]) for f in np.unique(feature)], np.uint32),
+            np.concatenate([np.empty(0, np.uint64), *words]),
+            column[feature],
+            test_word,
+        )
+
+
+def _right_bits(against: NDArray[np.int64], n_known: int, *, missing_left: bool) -> NDArray[np.uint64]:
+    """Return the bits of the codes that go right, uint64 (words,); the code `n_known` is that of all other values."""
+    right = np.zeros(64 * word_count(n_known + 1), np.bool_)
+    right[: n_known + 1] = not missing_left
+    right[against] = missing_left
+    return np.packbits(right, bitorder="little").view("<u8").astype(np.uint64)

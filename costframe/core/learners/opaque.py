@@ -1,4 +1,4 @@
-"""A learner that the core can only call."""
+"""Opaque learners, functions that the core can only call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAST_COLUMN = 2**31 - 1
 
 
 def as_columns(features: object, what: str) -> NDArray[np.int32]:
-    """Return column numbers as int32 (any,); refuse what is no list of whole numbers >= 0."""
+    """Return column numbers as int32 (any,); refuse any other than a list of whole numbers >= 0."""
     columns = np.asarray(features)
     if columns.size == 0:
         return np.empty(0, np.int32)
@@ -35,16 +35,16 @@ def _tuple_of_columns(features: object) -> tuple[int, ...]:
 
 @frozen(eq=False)
 class OpaqueLearner:
-    """A function of some features that the core can only call.
+    """A function of features that the core can only call.
 
     Parameters
     ----------
     name : str
-        What a saved file calls it.
+        Name in saved files.
     function : callable
         float64 (rows, len(features)) -> float64 (rows,) or (rows, width).
     features : tuple of int
-        Columns it reads, in the order it gets them.
+        Columns that it reads, in the order of its argument.
     width : int
         Number of outputs.
     """
@@ -65,7 +65,7 @@ class OpaqueLearner:
             raise BankError(f"opaque learner {self.name!r}: reads a feature twice: {self.features}")
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return float64 (rows, width) for rows that hold the learner's own features.
+        """Return the outputs, float64 (rows, width), for rows of the learner's own features.
 
         Raises
         ------

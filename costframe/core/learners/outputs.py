@@ -1,4 +1,4 @@
-"""What a bank gives on training rows, H, kept as leaf numbers: products and Gram matrices without ever holding H."""
+"""Outputs H of a bank on training rows, kept as leaf numbers, with products and Gram matrices computed in blocks."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 __all__ = ["BankOutputs"]
 
-BLOCK = 1 << 22  # numbers that are written out at a time: 32 MiB
-GRAM_BLOCK = 1 << 24  # the same where products are as large as the result: fewer passes over that
+BLOCK = 1 << 22  # numbers written at a time: 32 MiB
+GRAM_BLOCK = 1 << 24  # the same for Gram matrices: fewer passes over the result
 PART = 1 << 18  # numbers that one thread writes at a time
 
 
 @frozen(eq=False)
 class BankOutputs:
-    """H, (n, C) in effect: the outputs of all learners on some rows, in the order of `WeakLearnerBank.outputs`.
+    """The matrix H, (n, C): outputs of all learners on some rows, in the order of `WeakLearnerBank.outputs`.
 
-    Trees are kept as the number of the leaf that each row ends at, a byte where no tree has more than 256 leaves, and a
-    table of what each leaf gives; of columns and opaque learners the outputs themselves are kept.
+    For a tree it keeps the number of each row's leaf, one byte if no tree has more than 256 leaves, and a table of the
+    leaves' outputs; for columns and opaque learners, the outputs.
 
     Attributes
     ----------
     codes : uint8, uint16 or uint32 (n, trees)
         Leaves, numbered within each tree in the order of its nodes.
     dense : float64 (n, any)
-        Outputs of learners that are no trees.
+        Outputs of columns and opaque learners.
     source : int32 (C,)
-        Column of `codes` that an output is read from, or -1 - column of `dense`.
+        Column of `codes` for each output, or -1 - its column of `dense`.
     values : float64 (C, most leaves)
-        What each leaf gives; for an output that is no tree's, the first is added to it.
+        Output of each leaf; for an output in `dense`, the first value is added to it.
     """
 
     codes: NDArray[np.unsignedinteger]
@@ -56,22 +56,22 @@ class BankOutputs:
 
     @classmethod
     def of(cls, bank: WeakLearnerBank, X: Any, n_jobs: int | None = None) -> BankOutputs:
-        """Evaluate a bank on rows, float64 (n, d) or a data frame."""
+        """Evaluate a bank on rows, float64 (n, d) or data frame."""
         rows = as_rows(X, bank.feature_names, bank.categories)
         codes = _leaf_codes(bank.trees, rows, n_jobs)
         tables = _leaf_tables(bank.trees)
         others = bank.restrict(np.flatnonzero(bank.kind != TREE))
         dense = others.outputs(rows)
-        source, values = _sources(bank, tables)
+        source, values = _locate_outputs(bank, tables)
         return cls(codes, dense, source, values)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows, and outputs."""
+        """Numbers of rows and outputs, (n, C)."""
         return len(self.codes), len(self.source)
 
     def columns(self, chosen: NDArray[Any]) -> BankOutputs:
-        """Keep some outputs, by number or by mask; nothing large is copied."""
+        """Keep some outputs, by number or by mask, without a large copy."""
         return evolve(self, source=self.source[chosen], values=self.values[chosen])
 
     def rows(self, chosen: NDArray[Any]) -> BankOutputs:
@@ -83,7 +83,7 @@ class BankOutputs:
         return evolve(self, values=self.values - shift[:, np.newaxis])
 
     def block(self, rows: slice) -> NDArray[np.float64]:
-        """Write out consecutive rows: float64 (rows, C)."""
+        """Return consecutive rows of H: float64 (rows, C)."""
         numbers = np.arange(*rows.indices(self.shape[0]))
         return self._write(numbers, np.ones(len(numbers)), np.empty((len(numbers), self.shape[1])))
 
@@ -110,7 +110,7 @@ class BankOutputs:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return H' diag(weight) H, (C, C), and H' diag(weight) V, (C, M): weights (n,) >= 0, values (n, M).
 
-        Rows that weigh nothing cost nothing. It holds 128 MiB besides the result.
+        Rows of weight zero take no time. It needs 128 MiB beside the result.
         """
         from scipy.linalg.blas import dsyrk
 
@@ -131,19 +131,19 @@ class BankOutputs:
     def comparisons(
         self, bank: WeakLearnerBank, split: NDArray[np.float64], weight: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return what the comparisons inside each learner cost on average: float64 (T,).
+        """Return the mean price of the comparisons inside each learner: float64 (T,).
 
         Parameters
         ----------
         bank : WeakLearnerBank
-            The one these are the outputs of.
+            The bank with these outputs.
         split : float64 (d,)
             Price of a comparison with each feature.
         weight : float64 (n,)
         """
         paid = np.zeros(len(bank))
         if split.any() and len(bank.trees):
-            spent = _of_leaves(bank.trees, _spent(bank.trees, split))
+            spent = _select_leaves(bank.trees, _path_prices(bank.trees, split))
             trees = evolve(self, source=np.arange(len(bank.trees), dtype=np.int32), values=spent)
             paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
         return paid
@@ -151,9 +151,9 @@ class BankOutputs:
     def _blocks(
         self, factor: NDArray[np.float64], most: int = BLOCK
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Yield row numbers and their outputs times a factor (n,), in a buffer that the next ones are written to.
+        """Yield row numbers and their outputs times a factor (n,), in a buffer that the next block overwrites.
 
-        Rows whose factor is zero are left out.
+        It leaves out rows whose factor is zero.
         """
         rows = np.flatnonzero(factor)
         step = min(len(rows), max(1, most // max(1, self.shape[1])))
@@ -175,14 +175,14 @@ class BankOutputs:
         return out
 
 
-def _ordinals(trees: TreeTable) -> NDArray[np.int64]:
-    """Count the leaves before each node of its tree: int64 (nodes,), a leaf's number."""
+def _number_leaves(trees: TreeTable) -> NDArray[np.int64]:
+    """Return the number of leaves before each node in its tree, which numbers the leaves: int64 (nodes,)."""
     before = np.concatenate([[0], np.cumsum(trees.feature < 0)])
     return np.asarray(before[:-1] - before[trees.first[:-1]][trees.tree_of_node])
 
 
 def _leaf_codes(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None) -> NDArray[np.unsignedinteger]:
-    nodes, ordinal = lay_out_nodes(trees, X.shape[1]), _ordinals(trees)
+    nodes, ordinal = lay_out_nodes(trees, X.shape[1]), _number_leaves(trees)
     smallest = np.min_scalar_type(int(ordinal.max(initial=0)))
     codes = np.empty((len(X), len(trees)), smallest)
     number = ordinal[nodes.origin].astype(smallest)
@@ -196,27 +196,29 @@ def _leaf_codes(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None) ->
     return codes
 
 
-def _of_leaves(trees: TreeTable, of_node: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Arrange a number of each node by tree and leaf: float64 (trees, most leaves)."""
-    leaf, ordinal = trees.feature < 0, _ordinals(trees)
+def _select_leaves(trees: TreeTable, of_node: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values of leaves, from values of nodes, by tree and leaf: float64 (trees, most leaves)."""
+    leaf, ordinal = trees.feature < 0, _number_leaves(trees)
     table = np.zeros((len(trees), int(ordinal.max(initial=0)) + 1))
     table[trees.tree_of_node[leaf], ordinal[leaf]] = of_node[leaf]
     return table
 
 
 def _leaf_tables(trees: TreeTable) -> list[NDArray[np.float64]]:
-    """Tell what each tree's leaves give: float64 (trees, most leaves) for its first output, its second, ..."""
+    """Return the outputs of each tree's leaves: float64 (trees, most leaves) for the first output, the second, ..."""
     tables = []
     for k in range(int(trees.width.max(initial=0))):
         has = (trees.feature < 0) & (trees.width[trees.tree_of_node] > k)
         given = np.zeros(trees.n_nodes)
         given[has] = trees.values[trees.value[has] + k]
-        tables.append(_of_leaves(trees, given))
+        tables.append(_select_leaves(trees, given))
     return tables
 
 
-def _sources(bank: WeakLearnerBank, tables: list[NDArray[np.float64]]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return where each output is read, int32 (C,), and its table, float64 (C, most leaves)."""
+def _locate_outputs(
+    bank: WeakLearnerBank, tables: list[NDArray[np.float64]]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the source of each output, int32 (C,), and its table of values, float64 (C, most leaves)."""
     owner = np.repeat(np.arange(len(bank)), bank.widths)
     output = np.arange(len(owner)) - np.repeat(np.cumsum(bank.widths) - bank.widths, bank.widths)
     tree = bank.kind[owner] == TREE
@@ -229,8 +231,8 @@ def _sources(bank: WeakLearnerBank, tables: list[NDArray[np.float64]]) -> tuple[
     return source, values
 
 
-def _spent(trees: TreeTable, split: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Tell what comparisons cost on the way to each node: float64 (nodes,)."""
+def _path_prices(trees: TreeTable, split: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the price of the comparisons on the path to each node: float64 (nodes,)."""
     spent, first = np.zeros(trees.n_nodes), trees.first[:-1][trees.tree_of_node]
     level = trees.first[:-1][trees.feature[trees.first[:-1]] >= 0]
     while len(level):

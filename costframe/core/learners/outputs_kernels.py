@@ -1,4 +1,4 @@
-"""Compiled: write out what learners give, from leaf numbers."""
+"""Compiled writing of learners' outputs from leaf numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_outputs(
 ) -> None:
     """Set out[i, j] to factor[i] h, h = values[j, codes[r, source[j]]], or dense[r, -1 - source[j]] + values[j, 0].
 
-    The row r is rows[i]; h is of the second kind for source < 0.
+    The row r is rows[i]; the second form of h is for source < 0.
     """
     for i in range(out.shape[0]):
         row = rows[i]

@@ -1,4 +1,4 @@
-"""The compiled walk of a single row through all stages: no blocks, no masks."""
+"""Compiled walk of a single row through all stages, without blocks and masks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.
 
 @kernel
 def _below(value: float, cut: F8) -> int:
-    """Count the cuts below a value; NaN is above none."""
+    """Return the number of cuts below a value, zero for NaN."""
     begin, size = 0, cut.shape[0]
     while size > 0:
         half = size >> 1
@@ -96,7 +96,7 @@ def walk_row(
     above: I8,
     scores: F8,
 ) -> int:
-    """Walk the single row of X through all stages (without opaque learners); fill scores[0] and return the exit."""
+    """Walk the single row of X through all stages, without opaque learners; set scores[0] and return the exit."""
     codes = np.empty((1, column_missing.shape[0]), np.uint32)
     _code_row(X[0], used, cut_first, cut, column_first, column_missing, codes[0])
     if category.shape[0] > 0:

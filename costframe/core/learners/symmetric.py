@@ -1,4 +1,4 @@
-"""Square matrices of which only one triangle has been computed."""
+"""Symmetric matrices with one computed triangle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOCK = 256
 
 
 def mirror(matrix: NDArray[np.float64]) -> None:
-    """Copy what is above the diagonal of a square matrix below it, in place and without another matrix."""
+    """Copy the upper triangle of a square matrix to the lower one, in place."""
     for begin in range(0, len(matrix), _BLOCK):
         end = min(begin + _BLOCK, len(matrix))
         for i in range(begin, end):

@@ -1,4 +1,4 @@
-"""What a table of trees must be."""
+"""Checks of tables of trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_trees", "check_values"]
 
 
 def check_trees(table: TreeTable) -> None:
-    """Refuse arrays that do not describe trees, naming the first offending tree and node.
+    """Refuse arrays that do not describe trees, and name the first wrong tree and node.
 
     Raises
     ------

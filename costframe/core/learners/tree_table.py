@@ -1,4 +1,4 @@
-"""All trees of a bank in one flat struct of fixed-width arrays."""
+"""Tables of trees: all trees of a bank in flat arrays of fixed width."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def _bool(values: ArrayLike) -> NDArray[np.bool_]:
 class TreeTable:
     """Binary decision trees: a row goes left iff its value is at most the threshold, NaN where `missing_left` says.
 
-    A node that has categories tests for them instead: a value equal to one of them goes against the missing way, and
-    whatever else it may be, a category never seen or NaN, the missing way.
+    A node with categories tests for them instead: a value equal to one of them goes against the missing way, and any
+    other value, an unknown category or NaN, goes the missing way.
 
     Parameters
     ----------
     first : int64 (trees + 1,)
-        Where each tree's nodes begin in the node arrays. A tree's first node is its root.
+        Position of each tree's first node, its root, in the node arrays.
     feature : int32 (nodes,)
         Column that an inner node tests; -1 at a leaf.
     threshold : float64 (nodes,)
-        `x <= threshold` goes left. NaN: no value passes; so it must be at a node with categories. Ignored at leaves.
+        `x <= threshold` goes left; no value passes NaN, which nodes with categories must have. Ignored at leaves.
     missing_left : bool (nodes,)
         Whether NaN goes left. Ignored at leaves.
     left, right : int32 (nodes,)
@@ -63,18 +63,18 @@ class TreeTable:
     width : int32 (trees,)
         Number of outputs K_t of each tree.
     value : int64 (nodes,)
-        Where a leaf's `width` outputs begin in `values`; -1 at inner nodes.
+        Position of the first of a leaf's `width` outputs in `values`; -1 at inner nodes.
     values : float64 (any,)
         Outputs of all leaves.
     category_count : int32 (nodes,)
-        How many categories a node has; zero by default, at leaves and where numbers are compared.
+        Number of categories of a node; zero by default, at leaves and at comparisons of numbers.
     categories : float64 (sum of category_count,)
-        Those of all nodes, node by node: finite, and ascending within a node.
+        Categories of all nodes, node by node: finite, and ascending within a node.
 
     Raises
     ------
     BankError
-        If the arrays do not describe trees; the first offending tree and node are named.
+        If the arrays do not describe trees; the text names the first wrong tree and node.
     """
 
     first: NDArray[np.int64] = field(converter=_int64)
@@ -100,22 +100,22 @@ class TreeTable:
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of all trees together."""
+        """Number of nodes of all trees."""
         return len(self.feature)
 
     @property
     def tree_of_node(self) -> NDArray[np.int64]:
-        """int64 (nodes,): the tree that each node belongs to."""
+        """Tree of each node: int64 (nodes,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
     @property
     def category_first(self) -> NDArray[np.int64]:
-        """int64 (nodes + 1,): where each node's categories begin in `categories`."""
+        """Position of each node's first category in `categories`: int64 (nodes + 1,)."""
         return np.concatenate([[0], np.cumsum(self.category_count, dtype=np.int64)])
 
     @classmethod
     def empty(cls) -> TreeTable:
-        """No trees."""
+        """Make a table without trees."""
         none = np.empty(0)
         return cls([0], none, none, none, none, none, none, none, none)
 
@@ -132,7 +132,7 @@ class TreeTable:
     ) -> TreeTable:
         """Make the table of one tree.
 
-        `outputs` is float64 (nodes,) or (nodes, K), read at the leaves; `categories` those of each node that has any.
+        `outputs` is float64 (nodes,) or (nodes, K), used at leaves; `categories` maps nodes to their categories.
         """
         return cls(**_single(feature, threshold, missing_left, left, right, outputs, categories))
 
@@ -147,7 +147,7 @@ class TreeTable:
         outputs: NDArray[np.float64],
         categories: Mapping[int, ArrayLike] | None = None,
     ) -> TreeTable:
-        """Make the table of one tree that has just been grown, and is known to be one; only outputs are checked."""
+        """Make the table of a tree from a grower, like `single`, but check its outputs only."""
         table = cls.__new__(cls)
         arrays = _single(feature, threshold, missing_left, left, right, outputs, categories)
         for each in fields(cls):
@@ -157,7 +157,7 @@ class TreeTable:
 
     @classmethod
     def concatenate(cls, tables: Sequence[TreeTable]) -> TreeTable:
-        """Put the trees of several tables in one, in order."""
+        """Join the trees of several tables, in order."""
         if not tables:
             return cls.empty()
         nodes = np.cumsum([0, *(table.n_nodes for table in tables)])
@@ -203,17 +203,17 @@ class TreeTable:
         )
 
     def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
-        """Read column `columns[f]` wherever column f was read."""
+        """Return the same trees with column `columns[f]` in place of column f."""
         feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
         return evolve(self, feature=feature)
 
     def depths(self) -> NDArray[np.int32]:
-        """int32 (trees,): comparisons on the longest path of each tree."""
+        """Return the number of comparisons on the longest path of each tree: int32 (trees,)."""
         level = self.node_levels()
         return np.maximum.reduceat(level, self.first[:-1]).astype(np.int32) if len(self) else np.empty(0, np.int32)
 
     def node_levels(self) -> NDArray[np.int32]:
-        """int32 (nodes,): comparisons made before each node."""
+        """Return the number of comparisons before each node: int32 (nodes,)."""
         level = np.zeros(self.n_nodes, np.int32)
         current, positions = self.first[:-1], self.node_positions
         while len(current):  # one step per level of the deepest tree
@@ -228,7 +228,7 @@ class TreeTable:
 
     @property
     def node_positions(self) -> NDArray[np.int64]:
-        """int64 (nodes,): each node's number within its tree."""
+        """Return each node's number within its tree: int64 (nodes,)."""
         return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
@@ -241,7 +241,7 @@ def _single(
     outputs: NDArray[np.float64],
     categories: Mapping[int, ArrayLike] | None,
 ) -> dict[str, ArrayLike]:
-    """Return what the fields of one tree's table hold, by name."""
+    """Return the fields of one tree's table by name."""
     sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
     table = np.asarray(outputs, np.float64)
     table = table.reshape(len(table), -1)
@@ -265,6 +265,6 @@ def _single(
 
 
 def _ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
-    """int64 (sum of count,): first[0], first[0] + 1, ..., `count[0]` of them, then those of the next."""
+    """Return consecutive numbers from first[0], `count[0]` of them, then from first[1], ...: int64 (sum of count,)."""
     before = np.cumsum(count, dtype=np.int64) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()))

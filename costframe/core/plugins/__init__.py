@@ -1,1 +1,1 @@
-"""The algorithms that are installed, by name."""
+"""Installed plugins, by name."""

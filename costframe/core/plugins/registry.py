@@ -1,4 +1,4 @@
-"""Finds plugins, calls their hooks one by one, and keeps the broken ones from taking others down."""
+"""The registry of plugins: it loads them one by one, so that a broken one does not stop the others."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ NEEDED = ("fit", "predict", "get_params", "set_params")  # what every estimator 
 
 @frozen
 class Registry:
-    """What plugins bring, by name, and what is wrong with those that bring nothing.
+    """Algorithms, data sets and sources of plugins by name, and the faults of broken plugins.
 
     Attributes
     ----------
     algorithms, datasets, sources : dict
         Usable entries by name.
     broken : dict of str to str
-        By entry point for a plugin that failed, and by name for what two plugins claim: what is wrong, naming them.
+        Error texts: by entry point for a plugin that failed, and by name for an entry that two plugins claim.
     """
 
     manager: pluggy.PluginManager
@@ -52,14 +52,14 @@ class Registry:
 
     @classmethod
     def load(cls, found: Iterable[EntryPoint]) -> Registry:
-        """Load plugins from entry points; none of them can fail it."""
+        """Load plugins from entry points; note the faults of broken ones instead of raising them."""
         registry = cls(pluggy.PluginManager(GROUP))
         registry.manager.add_hookspecs(hooks)
         for point in found:
             registry._register(point)
-        registry._collect("costframe_algorithms", registry.algorithms, _named_algorithms)
-        registry._collect("costframe_datasets", registry.datasets, _named_functions)
-        registry._collect("costframe_sources", registry.sources, _named_functions)
+        registry._collect("costframe_algorithms", registry.algorithms, _check_algorithms)
+        registry._collect("costframe_datasets", registry.datasets, _check_functions)
+        registry._collect("costframe_sources", registry.sources, _check_functions)
         return registry
 
     def algorithm(self, name: str) -> Algorithm:
@@ -68,23 +68,23 @@ class Registry:
         Raises
         ------
         PluginError
-            If there is none of that name, its plugin is broken, or two plugins claim the name.
+            If no algorithm has the name, its plugin is broken, or two plugins claim the name.
         """
-        return self._named(self.algorithms, name, "algorithm")
+        return self._find(self.algorithms, name, "algorithm")
 
     def dataset(self, name: str) -> Callable[[], Any]:
         """Return a data set's loader by name; errors as for `algorithm`."""
-        return self._named(self.datasets, name, "data set")
+        return self._find(self.datasets, name, "data set")
 
     def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
-        """Return what the first plugin makes of a foreign model, or None.
+        """Return the predictor that the first plugin makes from a foreign model, or None.
 
         Raises
         ------
         CostframeError
-            What a plugin says of a model of its kind that it cannot adopt.
+            If a plugin knows this kind of model, but cannot adopt it.
         PluginError
-            If none adopts it and some plugins failed on it; they are named.
+            If no plugin adopts it and some plugins failed; the text names them.
         """
         from costframe.core.predictors.predictor import Predictor
 
@@ -95,8 +95,8 @@ class Registry:
                 predictor = implementation.function(*(offered[name] for name in implementation.argnames))
             except CostframeError:
                 raise
-            except Exception as error:  # noqa: BLE001 - a broken plugin must not keep the next from trying
-                failed.append(f"plugin {plugin}: costframe_adopt failed: {_shown(error)}")
+            except Exception as error:  # noqa: BLE001 - the next plugin must still have its turn
+                failed.append(f"plugin {plugin}: costframe_adopt failed: {_one_line(error)}")
                 continue
             if isinstance(predictor, Predictor):
                 return predictor
@@ -109,17 +109,17 @@ class Registry:
     def _register(self, point: EntryPoint) -> None:
         title = _title(point)
         if self.manager.has_plugin(title):
-            self._blame(point.name, f"plugin {title} is installed twice; the first found is used")
+            self._add_fault(point.name, f"plugin {title} is installed twice; the first found is used")
             return
         plugin = None
         try:
             plugin = point.load()
             self.manager.register(plugin, title)
             self.manager.check_pending()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's import raises is its fault alone
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an import of a foreign plugin may raise anything
             if plugin is not None and self.manager.get_plugin(title) is plugin:
                 self.manager.unregister(plugin)
-            self._blame(point.name, f"plugin {title} cannot be loaded: {_shown(error)}")
+            self._add_fault(point.name, f"plugin {title} cannot be loaded: {_one_line(error)}")
 
     def _implementations(self, hook: str) -> Iterator[tuple[str, HookImpl]]:
         for implementation in reversed(getattr(self.manager.hook, hook).get_hookimpls()):
@@ -131,7 +131,7 @@ class Registry:
             try:
                 entries = read(implementation.function())
             except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-                self._blame(_entry_point(plugin), f"plugin {plugin}: {hook} failed: {_shown(error)}")
+                self._add_fault(_entry_point(plugin), f"plugin {plugin}: {hook} failed: {_one_line(error)}")
                 continue
             for name, entry in entries.items():
                 owners.setdefault(name, []).append(plugin)
@@ -140,19 +140,19 @@ class Registry:
             if len(plugins) > 1:
                 del into[name]
                 claimed = " and ".join(sorted(plugins))
-                self._blame(name, f"{name!r} is claimed by {claimed}; neither is loaded, uninstall one of them")
+                self._add_fault(name, f"{name!r} is claimed by {claimed}; neither is loaded, uninstall one of them")
 
-    def _blame(self, name: str, reason: str) -> None:
+    def _add_fault(self, name: str, reason: str) -> None:
         self.broken[name] = f"{self.broken[name]}; {reason}" if name in self.broken else reason
 
-    def _named(self, table: Mapping[str, Entry], name: str, what: str) -> Entry:
+    def _find(self, table: Mapping[str, Entry], name: str, what: str) -> Entry:
         if name in table:
             return table[name]
         if name in self.broken:
             raise PluginError(f"{what} {name!r}: {self.broken[name]}")
         failed = "".join(f"; {reason}" for reason in self.broken.values())
         expected = ", ".join(sorted(table)) or "none"
-        raise PluginError(f"{what} {name!r}: expected one of {expected}{_suggestion(name, table)}{failed}")
+        raise PluginError(f"{what} {name!r}: expected one of {expected}{_suggest(name, table)}{failed}")
 
 
 @functools.cache
@@ -180,7 +180,7 @@ def estimator(name: str, task: str = "classification", **parameters: Any) -> Any
     Raises
     ------
     PluginError
-        If there is no such algorithm, it does not have that task, or it has no such parameter.
+        If the algorithm does not exist, or lacks the task or the parameter.
     """
     algorithm = registry().algorithm(name)
     if task not in TASKS:
@@ -192,16 +192,16 @@ def estimator(name: str, task: str = "classification", **parameters: Any) -> Any
     known = list(inspect.signature(kind).parameters)
     for parameter in parameters:
         if parameter not in known:
-            hint = _suggestion(parameter, known)
+            hint = _suggest(parameter, known)
             raise PluginError(f"algorithm {name!r} has no parameter {parameter!r}{hint}; it has {', '.join(known)}")
     return kind(**parameters)
 
 
 def two_classes_only(kind: Any) -> bool:
-    """Tell whether an estimator class says that it is a classifier for two classes, by the scikit-learn tag for it."""
+    """Return whether an estimator class has scikit-learn's tag of a classifier for two classes only."""
     try:
         return not kind().__sklearn_tags__().classifier_tags.multi_class
-    except Exception:  # noqa: BLE001 - a stranger's class may have no such tag, or fail; it has said nothing then
+    except Exception:  # noqa: BLE001 - a foreign class may lack tags, or fail
         return False
 
 
@@ -214,16 +214,16 @@ def _entry_point(title: str) -> str:
     return title.partition(" (")[0]
 
 
-def _shown(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())  # one line, whatever a stranger writes
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def _suggestion(name: object, known: Iterable[str]) -> str:
+def _suggest(name: object, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(str(name), known, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _named_algorithms(result: Iterable[Algorithm]) -> dict[str, Algorithm]:
+def _check_algorithms(result: Iterable[Algorithm]) -> dict[str, Algorithm]:
     entries: dict[str, Algorithm] = {}
     for algorithm in result:
         if not isinstance(algorithm, Algorithm):
@@ -246,7 +246,7 @@ def _check_kinds(algorithm: Algorithm) -> None:
             raise TypeError(f"algorithm {algorithm.name!r}: {role} {kind.__name__} lacks {', '.join(lacking)}")
 
 
-def _named_functions(result: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def _check_functions(result: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     entries = dict(result)
     for name, function in entries.items():
         if not isinstance(name, str) or not name:

@@ -1,1 +1,1 @@
-"""Predictors: trees of stages and plans, one row at a time or many."""
+"""Predictors: stage trees, plans and stepped models, for tables and for single rows."""

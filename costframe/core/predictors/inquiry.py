@@ -1,7 +1,7 @@
 """One prediction under way: a state machine without I/O that asks for features until it can answer.
 
-A *walker* knows a model: what it needs next and how far given values take it. The *ledger* knows prices. The inquiry
-joins the two; every driver, and every replay of a cost, is a loop over it.
+A *walker* steps through a model: it names the features needed next, and takes their values. The *ledger* keeps the
+charges. The inquiry joins the two; every driver, and every replay of a cost, is a loop over it.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ __all__ = ["Inquiry", "Ledger", "Prediction", "Walker"]
 
 @frozen(eq=False)
 class Prediction:
-    """How an inquiry ended.
+    """The end of an inquiry: its prediction and its cost.
 
     Attributes
     ----------
     value : float, or float64 (K,)
-        What `predict` gives for the row.
+        Prediction for the row, as from `predict`.
     cost : float
-        What the row was charged, in the cost model's unit; once-per-batch prices are not in it.
+        Cost of the row in the cost model's unit, without once-per-batch prices.
     acquired : tuple of str
-        Features paid for, in the order of acquisition; known ones are not among them.
+        Features paid for, in the order of acquisition, without known ones.
     rounds : int
         Trips to the sources.
     exit : int
         Index of the answering stage, or of a route at which the row was cut; 0 for a model without stages.
     reason : str
-        "complete"; or why the model was not gone through to its end: "max_cost" (the cap of the row), "unavailable"
-        (something could not be had). If both, "unavailable".
+        "complete", or why the row was cut: "max_cost" (its cap) or "unavailable" (a feature or resource was
+        unavailable). If both, "unavailable".
     """
 
     value: float | NDArray[np.float64]
@@ -57,30 +57,30 @@ class Prediction:
 
 
 class Walker(Protocol):
-    """A model stepping through one row; features are column numbers."""
+    """A model that steps through one row; features are column numbers."""
 
     @property
     def needs(self) -> frozenset[int]:
         """Features that are certainly needed; empty when the model can answer."""
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Go as far as `values`, all that was asked for, take it. If it raises, nothing has changed."""
+        """Add the values of all features in `needs`, and go on as far as possible; an error changes nothing."""
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
-        """Prediction and exit, once nothing is needed."""
+        """Prediction and exit, when `needs` is empty."""
 
     @property
     def reason(self) -> str:
-        """Why there is nothing more to be had; see `Prediction`."""
+        """Why the walk ended; see `Prediction`."""
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """So far: sum of e_t of evaluated learners, price of comparisons made, uses of features beyond their first."""
+        """Sum of e_t of evaluated learners, price of comparisons, and uses of features beyond the first, so far."""
 
 
 class Ledger:
-    """What one row has been charged so far."""
+    """The charges of one row so far."""
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
         self._prices = prices
@@ -102,11 +102,11 @@ class Ledger:
 
     @property
     def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Columns and resources that were paid for before the inquiry, as long as nothing is bought."""
+        """Columns and resources paid for before the inquiry; valid until the first purchase."""
         return frozenset(self._features), frozenset(self._resources)
 
     def buy(self, feature: int) -> None:
-        """Charge a feature and the resources it is the first to need, unless they were paid for before."""
+        """Charge a feature, and the resources that it needs first, unless they were paid for before."""
         resources = self._prices.needed[feature] - self._resources
         self._resources |= resources
         self._charged += [float(self._prices.resource_cost[r]) for r in resources]
@@ -116,26 +116,26 @@ class Ledger:
 
     @property
     def spent(self) -> float:
-        """What was bought so far cost, rounded once, so that it depends on what it was and not on the order."""
+        """Price of all purchases so far, rounded once, so that it does not depend on their order."""
         return math.fsum(self._charged)
 
     def quote(self, features: Iterable[int]) -> float:
-        """Return what buying features would add; those bought or paid for before cost nothing."""
+        """Return the price of buying features; those already paid for cost nothing."""
         fresh = sorted(set(features) - self._features - set(self.acquired))
         resources = set[int]().union(*(self._prices.needed[f] for f in fresh)) - self._resources
         return float(self._prices.cost[fresh].sum() + self._prices.resource_cost[sorted(resources)].sum())
 
     def total(self, evaluated: tuple[float, float, int]) -> float:
-        """Cost so far: acquisitions, learners, comparisons, and every use of a feature but its first."""
+        """Return the cost so far: acquisitions, learners, comparisons, and uses of features beyond the first."""
         weight, comparisons, again = evaluated
         return self.spent + self._prices.learner * weight + comparisons + self._prices.reuse * again
 
 
 class Inquiry:
-    """Asks for features until it can answer.
+    """One prediction under way: it asks for features until it can answer.
 
-    While `needs` is not empty, supply exactly the features it names; then read `answer`. A value may be NaN: acquired,
-    but missing. A refused call raises `InquiryError` and changes nothing.
+    While `needs` is not empty, supply exactly the features it names; then read `answer`. A value may be NaN: the
+    feature is acquired, but missing. A refused call raises `InquiryError` and changes nothing.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Inquiry:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Names of features that are certainly needed, in column order; empty when there is an answer."""
+        """Names of the features that are certainly needed, in column order; empty when there is an answer."""
         return tuple(self._names[f] for f in sorted(self._walker.needs))
 
     @property
@@ -165,18 +165,18 @@ class Inquiry:
 
     @property
     def cost(self) -> float:
-        """What the row has been charged so far."""
-        return min(self._ledger.total(self._walker.evaluated), self._max_cost)  # which rounding alone can exceed
+        """Cost of the row so far."""
+        return min(self._ledger.total(self._walker.evaluated), self._max_cost)  # rounding alone can exceed the cap
 
     def supply(self, values: Mapping[str, Any]) -> None:
-        """Give the values of exactly the features in `needs`: numbers, or labels where categories are texts.
+        """Supply the values of exactly the features in `needs`: numbers, or labels where categories are texts.
 
-        A label that is none of the feature's is a category never seen, and goes the missing way.
+        An unknown label goes the missing way.
 
         Raises
         ------
         InquiryError
-            If the inquiry has ended, a name is missing or was not asked for, or a value is no number.
+            If the inquiry has ended, a name is missing or not in `needs`, or a value is not a number.
         """
         needs = self.needs
         if not needs:
@@ -187,7 +187,7 @@ class Inquiry:
         surplus = [name for name in values if name not in needs]
         if missing or surplus:
             raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
-        numbers = {self._column[name]: number(name, values[name], self._categories.get(name)) for name in needs}
+        numbers = {self._column[name]: as_number(name, values[name], self._categories.get(name)) for name in needs}
         self._walker.advance(numbers)
         for feature in numbers:
             self._ledger.buy(feature)
@@ -200,7 +200,7 @@ class Inquiry:
         Raises
         ------
         InquiryError
-            While features are still needed.
+            If features are still needed.
         """
         if self._walker.needs:
             raise InquiryError(f"answer: the inquiry still needs {self.needs}")
@@ -208,13 +208,13 @@ class Inquiry:
         return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self._walker.reason)
 
 
-def number(name: str, value: object, labels: tuple[str, ...] | None = None) -> float:
-    """Return a feature's value as a float, or refuse it by name; `labels` are those of a feature that has any."""
+def as_number(name: str, value: object, labels: tuple[str, ...] | None = None) -> float:
+    """Return a feature's value as a float, or refuse it by name; `labels` are the feature's labels, if it has any."""
     if labels is not None:
         value = encode_value(value, labels)
     try:
         if isinstance(value, str | bytes) or value is None:
-            raise TypeError  # noqa: TRY301 - float("3") would take it
+            raise TypeError  # noqa: TRY301 - float("3") would accept it
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InquiryError(

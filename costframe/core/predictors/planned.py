@@ -1,4 +1,4 @@
-"""A predictor that plans, row by row, which set of features to buy next; prices are named when it predicts."""
+"""A predictor that plans for each row which set of features to buy next, at prices given at prediction."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from costframe.core.errors import CostModelError, ParameterError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.planned_charges import planned_charges
-from costframe.core.predictors.planned_terms import Terms
+from costframe.core.predictors.planned_terms import Terms, planned_charges
 from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import Limits
 from costframe.core.stages.reading import check_acquisition
-from costframe.core.stages.stop_prices import stop_prices
-from costframe.core.stages.stops import Stop, as_stops, check_stops
+from costframe.core.stages.stops import Stop, as_stops, check_stops, stop_prices
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
@@ -32,10 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.cost.expected import CostReport
+    from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.predictors.inquiry import Ledger
-    from costframe.core.predictors.planned_walk import Walked
+    from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.tables.categories import Categories
 
 __all__ = ["PlannedPredictor", "Stop"]
@@ -43,39 +41,39 @@ __all__ = ["PlannedPredictor", "Stop"]
 
 @define(eq=False, frozen=True, repr=False)
 class PlannedPredictor(Predictor):
-    """A list of m stops, each with a set of features; where a row goes from each is planned as it is predicted.
+    """A list of m stops, each with a set of features; prediction chooses for each row the next stop to go to.
 
-    A row begins at stop 0, or, where values are known beforehand, at the last stop that they make up. At stop k, with A
-    acquired, it goes on to the stop j >= k of least
+    A row begins at stop 0, or, if values are known, at the last stop whose features are all known. At stop k, with A
+    acquired, it goes on to the stop j >= k with the least
 
-        G_kj(x) + tradeoff * price(A -> A + S_j),    G_kk = 0, and staying costs nothing,
+        G_kj(x) + tradeoff * price(A -> A + S_j),    G_kk = 0, without a price for j = k;
 
-    the first of equals; there it is asked again, knowing more. Who stays is answered there. Nothing in the models
-    depends on prices: they, the tradeoff, caps and what cannot be had are named at prediction. With a cap only those j
-    count that leave the row within it, and those whose features can all be had. What cannot be had of stop 0 is missing
-    (NaN) there.
+    of equal ones, with the first. There it chooses again with more features known. A row that stays gets its answer
+    there. The models do not depend on prices: prices, tradeoff, cap and unavailable features are given at prediction.
+    A row chooses among the stops that its cap allows and whose features are all available. Unavailable features of
+    stop 0 are missing (NaN) there.
 
     Parameters
     ----------
     bank : WeakLearnerBank
-        The learners of all answers.
+        Learners of all answers.
     gains_bank : WeakLearnerBank
-        The learners of all gains, over the same d features and, behind them, the K scores of the answer at the stop
-        where the row stands. No opaque ones.
+        Learners of all gains, over the same d features followed by the K scores of the answer at the row's stop. It
+        has no opaque learners.
     stops : tuple of Stop
     tradeoff : float
-        Loss accepted per unit of cost, where none is given.
+        Default loss accepted per unit of cost.
     costs : CostModel or None
-        Prices used where none are given.
+        Default prices.
     batch : float or None
-        Rows that share what is paid once for a batch, where it is weighed what to buy; None leaves it out there.
+        Rows that share once-per-batch prices in the choice of the next stop; None ignores these prices there.
 
     Raises
     ------
     StageError
         If stops do not fit the banks or each other.
     CostModelError
-        If the prices are not for its features.
+        If the prices do not fit its features.
     """
 
     bank: WeakLearnerBank
@@ -99,7 +97,7 @@ class PlannedPredictor(Predictor):
             self.costs.select(self.feature_names)
 
     def __repr__(self) -> str:
-        """Say how large it is; the arrays would be pages."""
+        """Show the size; the arrays would fill pages."""
         return (
             f"PlannedPredictor({len(self.stops)} stops, {len(self.feature_names)} features, tradeoff={self.tradeoff:g})"
         )
@@ -111,7 +109,7 @@ class PlannedPredictor(Predictor):
 
     @property
     def categories(self) -> Categories:
-        """The labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
         return self.bank.categories
 
     @property
@@ -126,32 +124,32 @@ class PlannedPredictor(Predictor):
 
     @property
     def grows(self) -> bool:
-        """Whether each stop has the features of the one before and more, and nothing is planned for certain prices."""
+        """Whether each stop has all features of the one before and more, and no stop has a plan for fixed prices."""
         chain = all(a & ~b == 0 and a != b for a, b in pairwise(self.sets))
-        return chain and not self._plans
+        return chain and not self._has_plans
 
     @cached_property
     def models(self) -> tuple[StopModels, ...]:
-        """What is evaluated at each stop."""
+        """Models of each stop."""
         banks = self.bank, self.gains_bank
         return tuple(StopModels(*banks, stop.answer, stop.gains, stop.planned) for stop in self.stops)
 
     def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
-        """Return the same model with other prices of its own; what was planned for the old ones is forgotten.
+        """Return the same model with other default prices, without plans for the old prices.
 
-        One that had none, as a trained model before it is kept, was planned for those that it is given.
+        A model without prices, as during training, keeps its plans: they were made for the new prices.
         """
         same = self.costs is None or CostModel.of(costs, self.feature_names) == self._own
-        return self._shared(evolve(self, costs=costs, stops=self.stops if same else self._unplanned()))
+        return self._share_layouts(evolve(self, costs=costs, stops=self.stops if same else self._without_plans()))
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
-        """Return the same model with another tradeoff of its own; what was planned for the old one is forgotten."""
+        """Return the same model with another default tradeoff, without plans for the old one."""
         same = tradeoff == self.tradeoff
-        return self._shared(evolve(self, tradeoff=tradeoff, stops=self.stops if same else self._unplanned()))
+        return self._share_layouts(evolve(self, tradeoff=tradeoff, stops=self.stops if same else self._without_plans()))
 
     def with_categories(self, categories: Categories) -> PlannedPredictor:
         """Return the same model with other labels of its features."""
-        return self._shared(evolve(self, bank=evolve(self.bank, categories=categories)))
+        return self._share_layouts(evolve(self, bank=evolve(self.bank, categories=categories)))
 
     def predict(
         self,
@@ -168,27 +166,28 @@ class PlannedPredictor(Predictor):
         Parameters
         ----------
         X : float64 (rows, d), or data frame
-        costs : CostModel, or what makes one
-            None takes the predictor's own; so does `tradeoff`.
+        costs : CostModel, or anything `CostModel.of` accepts
+            None uses the predictor's default.
         tradeoff : float, optional
+            None uses the predictor's default.
         max_cost : float, optional
-            What each row may be charged at most.
+            Hard cap on the cost of each row.
         unavailable : iterable of str
-            Features and resources that cannot be had.
+            Unavailable features and resources.
         n_jobs : int, optional
-            Threads; None takes all there are. The result does not depend on it.
+            Threads; None uses all cores. The result does not depend on it.
         """
         parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         return squeezed(np.concatenate([self.linked(part) for part in parts]))
 
     def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
-        """Score rows on terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
+        """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
         parts = self.walk(X, self.terms(**terms), n_jobs)
         ranked = self.stops[0].answer.link == "ranked"
         return squeezed(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
 
     def exits(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.int64]:
-        """Tell at which stop each row is answered, on terms as for `predict`: int64 (rows,)."""
+        """Return the stop that answers each row, with terms as for `predict`: int64 (rows,)."""
         parts = self.walk(X, self.terms(**terms), n_jobs)
         return np.concatenate([part.exits for part in parts])
 
@@ -202,17 +201,17 @@ class PlannedPredictor(Predictor):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
     ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`. Sets are bought whole, whatever `acquisition`."""
+        """Begin the prediction of one row; see `Predictor.inquire`. It buys whole sets for any `acquisition`."""
         check_acquisition(acquisition)
-        model = self._resolved(costs)
-        _, ledger, given = open_ledger(self, model, known)
-        terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, given)
-        walker = PlannedWalker(self.models, self.sets, terms, given)
+        model = self._resolve_costs(costs)
+        _, ledger, known_values = open_ledger(self, model, known)
+        terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, known_values)
+        walker = PlannedWalker(self.models, self.sets, terms, known_values)
         cap = math.inf if max_cost is None else float(max_cost)
         return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
 
     def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
-        """Say exactly what predicting these rows costs; see `Predictor.cost`."""
+        """Return the exact cost of predicting rows; see `Predictor.cost`."""
         predictor = self if tradeoff is None else self.with_tradeoff(tradeoff)
         return super(PlannedPredictor, predictor).cost(X, costs, **how)
 
@@ -221,24 +220,17 @@ class PlannedPredictor(Predictor):
         X: NDArray[np.float64],
         costs: CostModel,
         weight: NDArray[np.float64],
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        steepness: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
+        how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
         """Charge rows; see `Predictor.charges`."""
-        del steepness
-        check_acquisition(acquisition)
-        if routing == "soft":
+        if how.routing == "soft":
             raise ParameterError("routing: a plan has no thresholds to soften; use routing='hard'")
-        terms = self.terms(costs, None, max_cost, unavailable)
+        terms = self.terms(costs, None, how.max_cost, how.unavailable)
         return planned_charges(self.walk(X, terms, n_jobs), terms, weight, self.linked)
 
-    def linked(self, walked: Walked) -> NDArray[np.float64]:
-        """Apply to scores the link of the answer that each row ended at: float64 (rows, K)."""
+    def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
+        """Apply the link of each row's answer to its scores: float64 (rows, K)."""
         first = self.stops[0].answer
         if first.link != "ranked":
             return first.predictions(walked.scores)
@@ -255,12 +247,12 @@ class PlannedPredictor(Predictor):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         ledger: Ledger | None = None,
-        given: Collection[int] = (),
+        known_values: Collection[int] = (),
     ) -> Terms:
-        """Settle on which terms rows are predicted; `given` are columns whose values are known, paid or not."""
-        model = self._resolved(costs)
+        """Make the terms of a prediction; `known_values` are columns with known values, paid for or not."""
+        model = self._resolve_costs(costs)
         prices = model.select(self.feature_names)
-        limits = Limits.of(max_cost, unavailable, prices, given)
+        limits = Limits.of(max_cost, unavailable, prices, known_values)
         if tradeoff is not None:
             check_number("tradeoff", tradeoff)
         features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())
@@ -273,8 +265,8 @@ class PlannedPredictor(Predictor):
             planned=not (limits and limits.unavailable) and not known and self._is_own(model, tradeoff),
         )
 
-    def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[Walked]:
-        """Send rows from stop to stop on some terms: part by part, at least one."""
+    def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[PlannedRows]:
+        """Send rows from stop to stop on some terms; return the results of parts of the table, at least one."""
         return walk_table(self.models, terms, as_rows(X, self.feature_names, self.categories), n_jobs)
 
     @cached_property
@@ -282,20 +274,20 @@ class PlannedPredictor(Predictor):
         return CostModel.of(self.costs, self.feature_names)
 
     def _is_own(self, model: CostModel, tradeoff: float | None) -> bool:
-        """Whether something was planned for these prices and this tradeoff."""
-        return self._plans and tradeoff in {None, self.tradeoff} and model == self._own
+        """Return whether stops have plans for these prices and this tradeoff."""
+        return self._has_plans and tradeoff in {None, self.tradeoff} and model == self._own
 
     @cached_property
-    def _plans(self) -> bool:
+    def _has_plans(self) -> bool:
         return any(stop.planned is not None for stop in self.stops)
 
-    def _resolved(self, costs: object) -> CostModel:
+    def _resolve_costs(self, costs: object) -> CostModel:
         return self._own if costs is None else CostModel.of(costs, self.feature_names)
 
-    def _unplanned(self) -> tuple[Stop, ...]:
+    def _without_plans(self) -> tuple[Stop, ...]:
         return tuple(evolve(stop, planned=None) for stop in self.stops)
 
-    def _shared(self, other: PlannedPredictor) -> PlannedPredictor:
-        """Let a predictor of the same answers and gains have the layouts of this one."""
+    def _share_layouts(self, other: PlannedPredictor) -> PlannedPredictor:
+        """Give this predictor's layouts to one with the same answers and gains."""
         object.__setattr__(other, "models", self.models)
         return other

@@ -1,4 +1,4 @@
-"""The terms of a plan, prices, tradeoff, a cap, what cannot be had; and where a row goes on these terms."""
+"""Terms of a plan (prices, tradeoff, cap, unavailable features), and the choice of a row's next stop."""
 
 from __future__ import annotations
 
@@ -8,23 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import members
 from costframe.core.prices.limits import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
-    from costframe.core.stages.stop_prices import StopPrices
+    from costframe.core.predictors.planned_walk import PlannedRows
+    from costframe.core.stages.stops import StopPrices
 
-__all__ = ["COMPLETE", "CUT", "REASONS", "UNAVAILABLE", "Terms"]
+__all__ = ["COMPLETE", "CUT", "REASONS", "UNAVAILABLE", "Terms", "planned_charges"]
 
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
+
+
 REASONS = ("complete", "max_cost", "unavailable")
 
 
 @frozen(eq=False)
 class Terms:
-    """What decides where rows go, beside what is known of them.
+    """Terms that decide, with the models' gains, the next stops of rows.
 
     Attributes
     ----------
@@ -32,23 +38,23 @@ class Terms:
     tradeoff : float
         Loss accepted per unit of cost.
     limited : bool
-        Whether there is a cap, or something unavailable.
+        Whether there is a cap or an unavailable feature.
     threshold : float
-        What one row may be charged at most, infinite without a cap.
+        Cap on the cost of one row, infinite without one.
     known : int
-        Items that are paid for before the first stop.
+        Items paid for before the first stop.
     reachable : bool (m,)
-        Stops all of whose features can be had.
-    first : frozenset of int
-        Features that a row has at stop 0: all of its set, but those that cannot be had or paid for.
-    missing : tuple of int
-        The others of its set.
-    begins_with : int
-        Items that a row has paid for at stop 0, known ones among them.
-    begun : {COMPLETE, CUT, UNAVAILABLE}
-        Why some of its features are missing.
+        Stops whose features are all available.
+    first_features : frozenset of int
+        Features that a row has at stop 0: those of its set that are available and affordable.
+    first_missing : tuple of int
+        The other features of its set.
+    first_paid : int
+        Items that a row has paid for at stop 0, known ones included.
+    first_reason : {COMPLETE, CUT, UNAVAILABLE}
+        Why features of stop 0 are missing.
     planned : bool
-        Whether there are plans for these very terms, but for the cap.
+        Whether stops have plans for these terms, apart from the cap.
     """
 
     prices: StopPrices
@@ -57,18 +63,18 @@ class Terms:
     threshold: float
     known: int
     reachable: NDArray[np.bool_]
-    first: frozenset[int]
-    missing: tuple[int, ...]
-    begins_with: int
-    begun: int
+    first_features: frozenset[int]
+    first_missing: tuple[int, ...]
+    first_paid: int
+    first_reason: int
     planned: bool
 
     @staticmethod
-    @lru_cache(maxsize=256)  # every inquiry asks
+    @lru_cache(maxsize=256)  # for every inquiry
     def of(
         prices: StopPrices, tradeoff: float, limits: Limits | None = None, *, known: int = 0, planned: bool = False
     ) -> Terms:
-        """Settle terms; `known` are items paid for."""
+        """Make terms from prices, tradeoff and limits; `known` are items paid for."""
         d, begun = len(prices.prices.cost), COMPLETE
         limited, limits = limits is not None, limits or Limits()
         first: list[int] = []
@@ -87,38 +93,38 @@ class Terms:
             limits.threshold,
             known,
             reachable=np.array([not each & limits.unavailable for each in sets]),
-            first=frozenset(first),
-            missing=tuple(sorted(sets[0].difference(first))),
-            begins_with=known | prices.items(first),
-            begun=begun,
+            first_features=frozenset(first),
+            first_missing=tuple(sorted(sets[0].difference(first))),
+            first_paid=known | prices.items(first),
+            first_reason=begun,
             planned=planned,
         )
 
     @cached_property
-    def everything(self) -> bool:
-        """Whether every stop can be had."""
+    def all_reachable(self) -> bool:
+        """Whether the features of every stop are all available."""
         return bool(self.reachable.all())
 
     def choose(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Choose where rows go on: to the stop j >= `stop` of least gain_j + tradeoff * price_j, the first of equals.
+        """Choose the next stop of rows: the first j >= `stop` with the least gain_j + tradeoff * price_j.
 
-        Staying has neither gain nor price. NaN is never chosen.
+        Gain and price are zero for j = `stop`. It never chooses NaN.
 
         Parameters
         ----------
         stop : int
-            Where the rows stand.
+            Stop of the rows.
         paid : int
             Items that they have paid for.
         gains : float64 (n, m - 1 - stop)
-            Of each row, expected loss at each later stop minus that here.
+            Expected loss of each row at each later stop minus that here.
 
         Returns
         -------
         to : int64 (n,)
-            The stop chosen; `stop` itself is to answer there.
+            The next stop; `stop` itself means to answer there.
         why : int64 (n,)
-            COMPLETE, or what kept a row from a better one: CUT, UNAVAILABLE.
+            COMPLETE, or why a row could not choose a better stop: CUT, UNAVAILABLE.
         """
         totals = np.zeros((len(gains), gains.shape[1] + 1))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -127,7 +133,7 @@ class Terms:
             totals[np.isnan(totals)] = np.inf
         best = totals.argmin(axis=1)
         why = np.zeros(len(gains), np.int64)
-        if not self.everything:
+        if not self.all_reachable:
             totals[:, 1:][:, ~self.reachable[stop + 1 :]] = np.inf
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = UNAVAILABLE
@@ -138,7 +144,7 @@ class Terms:
         return stop + best, why
 
     def choose_for_one(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[int, int]:
-        """Choose as `choose` does, for one row: gains are float64 (1, m - 1 - stop). Arrays of a few are slow."""
+        """Choose like `choose`, faster for one row; gains are float64 (1, m - 1 - stop)."""
         if self.limited:
             to, why = self.choose(stop, paid, gains)
             return int(to[0]), int(why[0])
@@ -151,6 +157,43 @@ class Terms:
         return chosen, COMPLETE
 
     def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
-        """Bool (m - 1 - stop,): whether a row that went on to a later stop would still be within the cap."""
+        """Return whether each later stop would leave the row within its cap: bool (m - 1 - stop,)."""
         total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]
         return np.array([total((paid | bundle) & ~self.known) <= self.threshold for bundle in bundles], np.bool_)
+
+
+def planned_charges(
+    parts: Sequence[PlannedRows],
+    terms: Terms,
+    weight: NDArray[np.float64],
+    linked: Callable[[PlannedRows], NDArray[np.float64]],
+) -> Charges:
+    """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions."""
+    ends = np.cumsum([len(part.exits) for part in parts])
+    return sum_charges([
+        _charge(part, terms, weight[end - len(part.exits) : end], linked(part))
+        for part, end in zip(parts, ends, strict=True)
+    ])  # fmt: skip
+
+
+def _charge(part: PlannedRows, terms: Terms, weight: NDArray[np.float64], predictions: NDArray[np.float64]) -> Charges:
+    d, n_items = len(terms.prices.prices.cost), sum(terms.prices.prices.needs.shape)
+    bought = np.zeros((len(part.paid), n_items))
+    for account, items in enumerate(part.paid):
+        bought[account, list(members(items))] = True
+    cost = np.array([terms.prices.total(items) for items in part.paid])
+    of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
+    none = np.zeros(len(part.exits))
+    return Charges(
+        acquired=bought[part.account, :d] > 0,
+        acquisition=cost[part.account],
+        learners=none,
+        comparisons=none,
+        reuse=none,
+        feature_weight=of_account[:d],
+        resource_weight=of_account[d:],
+        stage_weight=np.array([weight[visit.rows].sum() for visit in part.visits]),
+        predictions=predictions,
+        rounds=part.rounds,
+        cut=part.why != COMPLETE if terms.limited else None,
+    )

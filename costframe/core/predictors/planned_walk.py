@@ -1,4 +1,4 @@
-"""A plan followed stop by stop: by one row that asks for features as it goes, and by a table of rows."""
+"""Walks through a plan, stop by stop: of one row in an inquiry, and of a table of rows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.stages import Answer
 
-__all__ = ["PlannedWalker", "StopModels", "Visit", "Walked", "walk_table"]
+__all__ = ["PlannedRows", "PlannedWalker", "StopModels", "Visit", "walk_table"]
 
 
 @define(eq=False, frozen=True)
 class StopModels:
-    """What is evaluated at a stop, laid out for the kernels when it is first used."""
+    """The models of a stop, laid out for the kernels at their first use."""
 
     bank: WeakLearnerBank
     gains_bank: WeakLearnerBank
@@ -43,22 +43,22 @@ class StopModels:
 
     @cached_property
     def _gains_layout(self) -> StageLayout:
-        assert self.gains is not None  # noqa: S101 - whoever stands at the last stop stays
+        assert self.gains is not None  # noqa: S101 - callers stop at the last stop
         return lay_out(self.gains_bank, (self.gains,))
 
     @cached_property
     def _planned_layout(self) -> StageLayout:
-        assert self.planned is not None  # noqa: S101 - asked before
+        assert self.planned is not None  # noqa: S101 - callers check it
         return lay_out(self.gains_bank, (self.planned,))
 
     def score(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Score rows, float64 (n, d + K), C-contiguous: float64 (n, K), which are also written behind the features."""
+        """Score rows, C-contiguous float64 (n, d + K): float64 (n, K), which it also writes to the last K columns."""
         scores = predict_rows(self.bank, self._answer_layout, rows, 1)[0]
         rows[:, -scores.shape[1] :] = scores
         return scores
 
     def expected_gains(self, rows: NDArray[np.float64], *, planned: bool) -> NDArray[np.float64]:
-        """Say what scored rows may gain, or what was planned for them: float64 (n, later stops)."""
+        """Return the expected gains of scored rows, or those of the plan: float64 (n, later stops)."""
         layout = self._planned_layout if planned else self._gains_layout
         return predict_rows(self.gains_bank, layout, rows, 1)[0]
 
@@ -72,24 +72,25 @@ class PlannedWalker:
     sets : sequence of int
         Features of each stop, one bit a column.
     terms : Terms
-    given : mapping of int to float
-        Values that are known before. The row begins at the last stop that some of them make up, else at stop 0.
+    known_values : mapping of int to float
+        Known values. The row begins at the last stop whose features are all known, else at stop 0.
     """
 
     def __init__(
-        self, models: Sequence[StopModels], sets: Sequence[int], terms: Terms, given: Mapping[int, float]
+        self, models: Sequence[StopModels], sets: Sequence[int], terms: Terms, known_values: Mapping[int, float]
     ) -> None:
         self._models, self._sets, self._terms = models, sets, terms
         width = len(terms.prices.prices.cost) + len(models[0].answer.intercept)
         self._row = np.full((1, width), np.nan)
         self._have = 0
-        self._take(given)
+        self._take(known_values)
         self._scores: NDArray[np.float64] | None = None
-        # where the row stands, or goes as soon as it has what it needs
+        # the row's stop, or its next one while it waits for features
         self._stop = max((k for k, wanted in enumerate(sets) if wanted and not wanted & ~self._have), default=0)
         self._paid, self._why, self._needs = terms.known, COMPLETE, frozenset[int]()
         if self._stop == 0:
-            self._paid, self._why, self._needs = terms.begins_with, terms.begun, terms.first - given.keys()
+            self._paid, self._why = terms.first_paid, terms.first_reason
+            self._needs = terms.first_features - known_values.keys()
         if not self._needs:
             self.advance({})
 
@@ -101,22 +102,22 @@ class PlannedWalker:
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and stop."""
-        assert self._scores is not None  # noqa: S101 - nothing is needed only once there is an answer
+        assert self._scores is not None  # noqa: S101 - set when needs is empty
         value = self._models[self._stop].answer.predictions(self._scores)[0]
         return (float(value[0]) if len(value) == 1 else value), self._stop
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """A plan prices what it acquires, and nothing that it computes."""
+        """Always zero: a plan prices acquisitions only."""
         return 0.0, 0.0, 0
 
     @property
     def reason(self) -> str:
-        """Why the row ends where it does; see `Prediction`."""
+        """Why the row ended; see `Prediction`."""
         return REASONS[self._why]
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Arrive with the values, and go on until something is needed; if an opaque learner raises, nothing changes."""
+        """Add values and go on until a feature is needed; if an opaque learner raises, nothing changes."""
         before = self._row, self._have, self._paid, self._stop, self._why
         self._row = self._row.copy()
         try:
@@ -132,7 +133,7 @@ class PlannedWalker:
             self._have |= 1 << f
 
     def _go_on(self) -> int:
-        """Go from stop to stop until features are missing, which are returned, or the row stays."""
+        """Go from stop to stop until features are missing, or the row stays; return the missing features."""
         while True:
             models = self._models[self._stop]
             scores = models.score(self._row)
@@ -146,7 +147,7 @@ class PlannedWalker:
         return 0
 
     def _next_stop(self, models: StopModels) -> int:
-        """Choose as planned, for as long as that could be paid; else by what may be gained."""
+        """Choose the next stop by the plan as long as the row can pay for it; else by expected gains."""
         terms = self._terms
         if terms.planned and models.planned is not None and self._why == COMPLETE:
             gains = models.expected_gains(self._row, planned=True)
@@ -161,31 +162,31 @@ class PlannedWalker:
 
 @frozen(eq=False)
 class Visit:
-    """The rows that come to a stop: int64 (n,), and where each goes on, int64 (n,): to the stop itself to answer."""
+    """The rows at a stop, int64 (n,), and their next stops, int64 (n,); the same stop means to answer there."""
 
     rows: NDArray[np.int64]
     to: NDArray[np.int64]
 
 
 @frozen(eq=False)
-class Walked:
-    """Where rows went.
+class PlannedRows:
+    """Ends of rows sent through a plan, and their purchases.
 
     Attributes
     ----------
     scores : float64 (n, K)
     exits : int64 (n,)
-        The stop that answers.
+        Stop that answers each row.
     paid : list of int
-        Each set of items that some row paid for.
+        Distinct sets of items that rows paid for.
     account : int64 (n,)
-        Which of them each row did.
+        Index of each row's set in `paid`.
     why : int64 (n,)
         COMPLETE, CUT or UNAVAILABLE.
     rounds : int64 (n,)
         Visits that bought something.
     visits : tuple of Visit (m,)
-        Of each stop.
+        One for each stop.
     """
 
     scores: NDArray[np.float64]
@@ -199,32 +200,32 @@ class Walked:
 
 def walk_table(
     models: Sequence[StopModels], terms: Terms, X: NDArray[np.float64], n_jobs: int | None = None
-) -> list[Walked]:
-    """Send rows, float64 (n, d), from stop to stop: part by part, at least one."""
+) -> list[PlannedRows]:
+    """Send rows, float64 (n, d), from stop to stop; return the results of parts of the table, at least one."""
     if len(X) == 0:
         return [_Walk(models, terms, X).follow()]
     return over_chunks(lambda part: _Walk(models, terms, X[part]).follow(), len(X), n_jobs)
 
 
 class _Walk:
-    """One part of a table under way: rows that have paid for the same items share an account."""
+    """A walk of one part of a table; rows that paid for the same items share an account."""
 
     def __init__(self, models: Sequence[StopModels], terms: Terms, X: NDArray[np.float64]) -> None:
         n, n_outputs = len(X), len(models[0].answer.intercept)
         self._models, self._terms = models, terms
         self._rows = np.empty((n, X.shape[1] + n_outputs))
         self._rows[:, : X.shape[1]] = X
-        self._rows[:, terms.missing] = np.nan
+        self._rows[:, terms.first_missing] = np.nan
         self._scores = np.empty((n, n_outputs))
-        self._paid, self._number = [terms.begins_with], {terms.begins_with: 0}
+        self._paid, self._number = [terms.first_paid], {terms.first_paid: 0}
         self._at, self._account = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self._why = np.full(n, terms.begun)
-        self._rounds = np.full(n, int(bool(terms.first)))
+        self._why = np.full(n, terms.first_reason)
+        self._rounds = np.full(n, int(bool(terms.first_features)))
 
-    def follow(self) -> Walked:
-        """Visit all stops in order: no row goes back."""
+    def follow(self) -> PlannedRows:
+        """Visit all stops in order; rows never go back."""
         visits = tuple(self._visit(stop) for stop in range(len(self._models)))
-        return Walked(self._scores, self._at, self._paid, self._account, self._why, self._rounds, visits)
+        return PlannedRows(self._scores, self._at, self._paid, self._account, self._why, self._rounds, visits)
 
     def _visit(self, stop: int) -> Visit:
         rows = np.flatnonzero(self._at == stop)
@@ -240,7 +241,7 @@ class _Walk:
         return Visit(rows, to)
 
     def _choose(self, stop: int, rows: NDArray[np.int64], block: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose where rows go on, as planned, for as long as that could be paid; else by what may be gained."""
+        """Choose the next stops by the plan as long as rows can pay for it; else by expected gains."""
         models, to = self._models[stop], np.full(len(rows), stop)
         left = np.arange(len(rows) if models.gains is not None else 0)
         if self._terms.planned and models.planned is not None:
@@ -260,7 +261,7 @@ class _Walk:
         *,
         planned: bool,
     ) -> None:
-        """Choose for some of the rows at a stop, and note why, account by account."""
+        """Choose the next stops of some rows, and record the reasons, account by account."""
         if not len(some):
             return
         gains = self._models[stop].expected_gains(block if len(some) == len(block) else block[some], planned=planned)
@@ -272,7 +273,7 @@ class _Walk:
             self._why[at] = np.maximum(self._why[at], why)
 
     def _pay(self, rows: NDArray[np.int64], stop: int, to: NDArray[np.int64]) -> None:
-        """Charge rows, account by account, for what each buys at the stop it goes to."""
+        """Charge rows, account by account, for their purchases at their next stops."""
         way = self._account[rows] * len(self._models) + to
         for each in np.unique(way).tolist():
             number, j = divmod(each, len(self._models))

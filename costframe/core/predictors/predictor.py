@@ -1,4 +1,4 @@
-"""What every trained thing offers: it predicts tables, steps through single rows, and prices both."""
+"""The interface of all trained models: prediction of tables, inquiries for single rows, and exact costs."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.replay import replay_charges
 from costframe.core.errors import InquiryError, ParameterError
-from costframe.core.predictors.inquiry import Inquiry, Ledger, number
+from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.cost.expected import CostReport
-    from costframe.core.cost.report import Charges
+    from costframe.core.cost.report import Charges, CostReport
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
 
 __all__ = ["Known", "Predictor", "open_ledger"]
 
 Known = Mapping[str, Any] | Iterable[str]
-"""What is paid for before an inquiry: names of features and resources, or features with their values."""
+"""Features and resources paid for before an inquiry: names, or features with their values."""
 
 
 class Predictor(ABC):
-    """Anything that predicts rows and can say, row by row, which features it needs."""
+    """A model that predicts rows, and names the features it needs for each row."""
 
     @property
     @abstractmethod
@@ -36,18 +37,18 @@ class Predictor(ABC):
     @property
     @abstractmethod
     def costs(self) -> CostModel | None:
-        """Prices used where none are given; None prices every feature at one."""
+        """Default prices; None prices every feature at one."""
 
     @property
     def categories(self) -> Categories:
-        """The labels of each feature whose categories are texts, by its name; their numbers are their positions."""
+        """Labels of each feature whose categories are texts, by name; the number of a label is its position."""
         return {}
 
     @abstractmethod
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.
 
-        `max_cost` and `unavailable` mean what they mean to `inquire`, for each row, at the predictor's own prices.
+        `max_cost` and `unavailable` limit each row, at the predictor's own prices; see `inquire`.
         """
 
     @abstractmethod
@@ -68,21 +69,21 @@ class Predictor(ABC):
     ) -> Inquiry:
         """Begin the prediction of one row.
 
-        There is always an answer: the best that the limits allow; its `reason` says whether they cut the row.
+        It always ends in an answer, the best that the limits allow; its `reason` says whether they cut the row.
 
         Parameters
         ----------
-        costs : CostModel, or what makes one
-            None takes the predictor's own.
+        costs : CostModel, or anything `CostModel.of` accepts
+            None uses the predictor's own.
         acquisition : {"path", "learner"}
             Whether a tree acquires features split by split, or all of them before it is evaluated.
         known : iterable of str, or mapping of str to float or label
-            Features and resources already paid for. Features that come with their values are not asked for again.
+            Features and resources already paid for. The inquiry does not ask for features given with their values.
         max_cost : float, optional
-            Hard cap of what the row may be charged for features, resources, comparisons, learners and reuse together.
+            Hard cap on the cost of the row: features, resources, comparisons, learners and reuse together.
         unavailable : iterable of str
-            Features and resources that cannot be had; with a resource, all features that need it. None of them is asked
-            for. A feature that is known with its value is available all the same.
+            Features and resources that the inquiry must not ask for; with a resource, all features that need it. A
+            feature known with its value stays available.
         """
 
     def charges(
@@ -90,12 +91,7 @@ class Predictor(ABC):
         X: NDArray[np.float64],
         costs: CostModel,
         weight: NDArray[np.float64],
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        steepness: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
+        how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
         """Charge rows: the one method by which evaluators price a predictor. By default it replays them one by one.
@@ -104,11 +100,10 @@ class Predictor(ABC):
         ----------
         X : float64 (rows, d)
         costs : CostModel
+            Those of `how`, resolved.
         weight : float64 (rows,)
-        acquisition, max_cost, unavailable
-            As for `inquire`.
-        routing, steepness
-            As for `ExpectedCost`.
+        how : ExpectedCost
+            Acquisition, routing and limits.
         n_jobs : int, optional
             Threads.
 
@@ -117,12 +112,10 @@ class Predictor(ABC):
         ParameterError
             If the routing is soft and there is nothing to soften.
         """
-        from costframe.core.cost.replay import replay_charges
-
-        del steepness, n_jobs
-        if routing == "soft":
+        del n_jobs
+        if how.routing == "soft":
             raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
-        return replay_charges(self, X, costs, weight, acquisition, max_cost, unavailable)
+        return replay_charges(self, X, costs, weight, how)
 
     def cost(
         self,
@@ -136,9 +129,7 @@ class Predictor(ABC):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
     ) -> CostReport:
-        """Say exactly what predicting these rows costs; shorthand for `ExpectedCost`."""
-        from costframe.core.cost.expected import ExpectedCost
-
+        """Return the exact cost of predicting rows; shorthand for `ExpectedCost`."""
         evaluator = ExpectedCost(
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
         )
@@ -146,18 +137,20 @@ class Predictor(ABC):
 
 
 def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[PriceArrays, Ledger, dict[int, float]]:
-    """Resolve prices and what is known: prices, an account for one row, and given values by column."""
+    """Return prices, a ledger for one row, and known values by column."""
     model = predictor.costs if costs is None else costs
     prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
     if not isinstance(known, Iterable):
         raise InquiryError(f"known: expected names, or names with values, got {known!r}")
     names = list(known)
-    given: dict[int, float] = {}
+    known_values: dict[int, float] = {}
     if isinstance(known, Mapping):
         column = {name: f for f, name in enumerate(predictor.feature_names)}
-        given = {
-            column[name]: number(name, known[name], predictor.categories.get(name)) for name in names if name in column
+        known_values = {
+            column[name]: as_number(name, known[name], predictor.categories.get(name))
+            for name in names
+            if name in column
         }
     elif isinstance(known, str):
         names = [known]
-    return prices, Ledger(prices, names), given
+    return prices, Ledger(prices, names), known_values

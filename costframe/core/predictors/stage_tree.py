@@ -15,6 +15,7 @@ from costframe.core.cost.report import squeezed
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.predictors.charging import charge_tree
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.caps.capped_kernels import Model
+    from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
@@ -57,16 +59,16 @@ class StageTree(Predictor):
     stages : tuple of Answer or Route
         The first is the root; children come after their parents.
     costs : CostModel or None
-        Prices used where none are given.
+        Default prices.
     fallbacks : Fallbacks, FallbackRows or None
-        What to expect of learners and stages that a row cannot finish within its limits, or rows to learn it from when
-        it is first needed; see `with_fallbacks`. Without them a learner given up adds nothing, and a row goes on by
-        partial sums. A saved or pickled model holds no rows.
+        Expected outputs of learners and stages that a row cannot finish within its limits, or rows from which to learn
+        them at their first use; see `with_fallbacks`. Without them a learner given up adds nothing, and a row goes on
+        by partial sums. A saved or pickled model holds no rows.
 
     Raises
     ------
     StageError
-        If the stages are no tree or do not fit the bank, or the fallbacks do not fit both.
+        If the stages are not a tree or do not fit the bank, or the fallbacks do not fit both.
     """
 
     bank: WeakLearnerBank
@@ -92,7 +94,7 @@ class StageTree(Predictor):
 
     @property
     def categories(self) -> Categories:
-        """The labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
         return self.bank.categories
 
     @property
@@ -107,22 +109,22 @@ class StageTree(Predictor):
 
     @cached_property
     def layout(self) -> StageLayout:
-        """The form that the kernels read."""
+        """The tree as arrays for the kernels."""
         return lay_out(self.bank, self.stages)
 
     @cached_property
     def plan(self) -> StagePlan:
-        """The form that walkers read."""
+        """The tree as lists for walkers."""
         return plan_stages(self.bank, self.stages)
 
     @cached_property
     def capped_model(self) -> Model:
-        """The form that the kernel reads which minds limits."""
+        """The tree as arrays for the kernel under limits."""
         return lay_out_capped(self)
 
     @cached_property
     def expected_outputs(self) -> ExpectedOutputs | None:
-        """What `fallbacks` expect of learners that are given up."""
+        """Expected outputs of learners given up, from `fallbacks`."""
         return None if self.fallbacks is None else ExpectedOutputs(self.bank, self.fallbacks)
 
     def with_costs(self, costs: CostModel | None) -> StageTree:
@@ -134,29 +136,29 @@ class StageTree(Predictor):
         return evolve(self, bank=evolve(self.bank, categories=categories))
 
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> StageTree:
-        """Return the same model that knows, from rows without labels, what to answer where limits cut a row.
+        """Return the same model with fallbacks, learned from rows without labels, for rows that limits cut.
 
-        A thousand rows at most are kept, and read when a row has limits for the first time, or the model is saved.
+        It keeps at most a thousand rows, and learns from them when a row first has limits, or when the model is saved.
         """
         rows = as_rows(X, self.feature_names, self.categories)
         weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
         return evolve(self, fallbacks=FallbackRows.of(rows, weight))
 
     def with_fallback_rows_of(self, other: StageTree) -> StageTree:
-        """Return the same model, to learn its fallbacks from the rows of another one of the same features."""
+        """Return the same model with the fallback rows of another model of the same features."""
         rows = other._fallbacks
         return evolve(self, fallbacks=rows) if isinstance(rows, FallbackRows) else self
 
     @cached_property
     def fallbacks(self) -> Fallbacks | None:
-        """What to expect where limits cut a row; None if nothing is known."""
+        """Fallbacks for rows that limits cut, or None."""
         from costframe.core.caps.fit_fallbacks import fit_fallbacks
 
         known = self._fallbacks
         return fit_fallbacks(self, known) if isinstance(known, FallbackRows) else known
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.bank, self.stages, self.costs, self.fallbacks)
+        return _restore, (type(self), self.bank, self.stages, self.costs, self.fallbacks)
 
     def predict(
         self,
@@ -166,17 +168,17 @@ class StageTree(Predictor):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
     ) -> NDArray[np.float64]:
-        """Predict rows: the link applied to the score of the answer that each row ends at.
+        """Predict rows: apply the link to the score of each row's answer.
 
         Parameters
         ----------
         X : float64 (rows, d), or data frame
         n_jobs : int, optional
-            Threads; None takes all there are. The result does not depend on it.
+            Threads; None uses all cores. The result does not depend on it.
         max_cost : float, optional
-            Hard cap of what each row may be charged, at the model's own prices, features split by split.
+            Hard cap on the cost of each row, at the model's own prices, with path acquisition.
         unavailable : iterable of str
-            Features and resources that cannot be had. Rows that limits stop are answered by what `fallbacks` expects.
+            Unavailable features and resources. `fallbacks` answer the rows that limits cut.
 
         Returns
         -------
@@ -195,7 +197,7 @@ class StageTree(Predictor):
     ) -> NDArray[np.float64]:
         """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
 
-        Of ranked answers these are the predictions, as scores of different stages are in no order.
+        Ranked answers give predictions, because scores of different stages have no common order.
         """
         scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
         if self.links == ("ranked",):
@@ -203,7 +205,7 @@ class StageTree(Predictor):
         return squeezed(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
-        """Tell at which stage each row is answered: int64 (rows,)."""
+        """Return the stage that answers each row: int64 (rows,)."""
         return self._scores(X, n_jobs, None, ())[1]
 
     def inquire(
@@ -217,13 +219,13 @@ class StageTree(Predictor):
     ) -> Inquiry:
         """Begin the prediction of one row; see `Predictor.inquire`."""
         check_acquisition(acquisition)
-        prices, ledger, given = open_ledger(self, costs, known)
+        prices, ledger, known_values = open_ledger(self, costs, known)
         by_path, names = acquisition == "path", self.feature_names
-        limits = Limits.of(max_cost, unavailable, prices, given)
+        limits = Limits.of(max_cost, unavailable, prices, known_values)
         if limits is None or cannot_bind(limits, self, prices):
-            walker = StageWalker(self.plan, prices.split.tolist(), by_path=by_path, given=given)
+            walker = StageWalker(self.plan, prices.split.tolist(), by_path=by_path, known_values=known_values)
             return Inquiry(walker, names, ledger, self.categories)
-        capped = CappedWalker(self, prices, limits, by_path=by_path, given=given, paid=ledger.paid_before)
+        capped = CappedWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
         return Inquiry(capped, names, ledger, self.categories, limits.max_cost)
 
     def charges(
@@ -231,21 +233,13 @@ class StageTree(Predictor):
         X: NDArray[np.float64],
         costs: CostModel,
         weight: NDArray[np.float64],
-        *,
-        acquisition: str = "path",
-        routing: str = "hard",
-        steepness: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
+        how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
         """Charge rows with the kernels; see `Predictor.charges`."""
-        from costframe.core.predictors.charging import charge_tree
-
         prices = costs.select(self.feature_names)
-        limits = Limits.of(max_cost, unavailable, prices)
-        soft = routing == "soft"
-        return charge_tree(self, prices, X, weight, acquisition, limits, n_jobs, soft=soft, steepness=steepness)
+        limits = Limits.of(how.max_cost, how.unavailable, prices)
+        return charge_tree(self, prices, X, weight, how, limits, n_jobs)
 
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
@@ -261,9 +255,9 @@ class StageTree(Predictor):
         return capped_scores(self, prices, limits, rows, n_jobs)
 
     def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Apply to scores, float64 (rows, K), the link of the answer that each row ended at.
+        """Apply the link of each row's answer to its scores, float64 (rows, K).
 
-        Where links or levels differ, the score of a row that ended at a route is a final score, see `Fallbacks`.
+        If links or levels differ, a row that ended at a route has a final score; see `Fallbacks`.
         """
         if (answer := self.only_answer) is not None:
             return answer.predictions(scores)
@@ -280,12 +274,12 @@ class StageTree(Predictor):
 
     @cached_property
     def only_answer(self) -> Answer | None:
-        """An answer whose link and level all answers have; None where they differ."""
+        """An answer with the link and level of all answers; None if these differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
         return answers[0] if len({(answer.link, answer.level) for answer in answers}) == 1 else None
 
 
-def _restored(
+def _restore(
     kind: type[StageTree],
     bank: WeakLearnerBank,
     stages: tuple[Stage, ...],

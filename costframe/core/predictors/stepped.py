@@ -1,4 +1,4 @@
-"""A predictor made of anything that can be stepped: a third party's model need be no more than a generator."""
+"""A predictor over any model that can be stepped, given as a generator function."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
+from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.replay import replay
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SteppedPredictor", "Steps"]
 
-MOST_REPEATS = 10_000  # a model that asks for nothing new as often as this will not end
+MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
 
 Steps = Generator[Iterable[str], Mapping[str, float], "ArrayLike"]
 """Yields the names of the features it needs next, is sent their values, and returns the prediction."""
@@ -49,21 +50,21 @@ def _prediction(value: object) -> float | NDArray[np.float64]:
 class SteppedPredictor(Predictor):
     """A model given as a generator function, `steps() -> Generator[names, values, prediction]`.
 
-    It is priced by features and resources only: what it computes inside cannot be seen, so a cost model with prices for
-    learners, comparisons or reuse is refused.
+    Only features and resources have prices: it refuses a cost model with prices for learners, comparisons or reuse,
+    because it cannot see the model's computations.
 
     Parameters
     ----------
     feature_names : tuple of str
     steps : callable
-        Called once a row. A feature may be asked for again; it is bought once.
+        Called once a row. The generator may ask for a feature again; the row buys it once.
     costs : CostModel or None
-        Prices used where none are given.
+        Default prices.
     categories : mapping of str to tuple of str
-        For features whose categories are texts, the labels; the generator is sent the position of a label.
+        Labels of the features whose categories are texts; the generator receives the position of a label.
     fallback : float, or float64 (K,), optional
-        The answer of a row for which the model asks for something that is unavailable or exceeds the row's cap, such as
-        the mean of its predictions. Without one, `max_cost` and `unavailable` are refused.
+        Answer of a row that cannot have or pay for the features that the model asks for; for example the mean of its
+        predictions. Without one, `max_cost` and `unavailable` are refused.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)
@@ -88,10 +89,11 @@ class SteppedPredictor(Predictor):
         """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`."""
         rows = as_rows(X, self.feature_names, self.categories)
         if max_cost is None and not names_of(unavailable):
-            values = [self._one(row) for row in rows]
+            values = [self._predict_row(row) for row in rows]
         else:
             costs = CostModel.of(self.costs, self.feature_names)
-            values = [replay(self, row, costs, "path", max_cost, unavailable).value for row in rows]
+            how = ExpectedCost(costs, max_cost=max_cost, unavailable=unavailable)
+            values = [replay(self, row, costs, how).value for row in rows]
         if len({np.shape(value) for value in values}) > 1:
             raise DataError("the model returned predictions of different lengths")
         return np.array(values) if values else np.empty(0)
@@ -111,9 +113,9 @@ class SteppedPredictor(Predictor):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
     ) -> Inquiry:
-        """Begin the prediction of one row; `acquisition` makes no difference here.
+        """Begin the prediction of one row; `acquisition` has no effect here.
 
-        What the model asks for at once is bought at once, or not at all: then the answer is `fallback`.
+        The row buys all features of one request, or it buys none of them and the answer is `fallback`.
 
         Raises
         ------
@@ -121,19 +123,19 @@ class SteppedPredictor(Predictor):
             If there are limits and no `fallback`.
         """
         check_acquisition(acquisition)
-        prices, ledger, given = open_ledger(self, costs, known)
+        prices, ledger, known_values = open_ledger(self, costs, known)
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
-        limits = Limits.of(max_cost, unavailable, prices, given)
+        limits = Limits.of(max_cost, unavailable, prices, known_values)
         if limits is not None and self.fallback is None:
             named = "unavailable" if max_cost is None else "max_cost"
             raise ParameterError(
                 f"{named}: a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
             )
-        walker = StepWalker(self, given, limits, ledger)
+        walker = StepWalker(self, known_values, limits, ledger)
         return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
 
-    def _one(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
+    def _predict_row(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})
         while walker.needs:
             walker.advance({f: float(row[f]) for f in walker.needs})
@@ -141,12 +143,12 @@ class SteppedPredictor(Predictor):
 
 
 class StepWalker:
-    """The model side of an inquiry, for a generator. One that raised cannot go on: every later step says so."""
+    """The model side of an inquiry, for a generator. After the generator raised, every later step is an error."""
 
     def __init__(
         self,
         predictor: SteppedPredictor,
-        given: Mapping[int, float],
+        known_values: Mapping[int, float],
         limits: Limits | None = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -154,60 +156,60 @@ class StepWalker:
         self._reason = "complete"
         self._names = predictor.feature_names
         self._column = {name: f for f, name in enumerate(self._names)}
-        self._values = dict(given)
+        self._values = dict(known_values)
         self._steps = predictor.steps()
         if not isinstance(self._steps, Generator):
             raise DataError(f"steps: expected a generator function, its call returned {type(self._steps).__name__}")
         self._failure: BaseException | None = None
-        self._asked: tuple[int, ...] = ()
+        self._requested: tuple[int, ...] = ()
         self._answer: float | NDArray[np.float64] | None = None
         self._step(None, self._values)
 
     @property
     def needs(self) -> frozenset[int]:
-        """Features asked for and not yet known."""
-        return frozenset(f for f in self._asked if f not in self._values)
+        """Features of the last request that are not known."""
+        return frozenset(f for f in self._requested if f not in self._values)
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and exit, always 0."""
-        assert self._answer is not None  # noqa: S101 - nothing is needed once the generator returned
+        assert self._answer is not None  # noqa: S101 - needs is empty when the generator returned
         return self._answer, 0
 
     @property
     def reason(self) -> str:
-        """Why the model was left, if it was."""
+        """Why the row was cut; "complete" if it was not."""
         return self._reason
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """Nothing is known of what the model computes."""
+        """Always zero: the model's computations have no price."""
         return 0.0, 0.0, 0
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Send the values, and again what is known already, until something new is asked for."""
+        """Send values to the generator, known ones again if it asks, until it requests a new feature."""
         known = {**self._values, **values}
-        self._step({self._names[f]: known[f] for f in self._asked}, known)
+        self._step({self._names[f]: known[f] for f in self._requested}, known)
         self._values = known
 
     def _step(self, values: dict[str, float] | None, known: Mapping[int, float]) -> None:
         if self._failure is not None:
             raise InquiryError(f"the model raised {self._failure!r} and cannot go on; begin a new inquiry")
         try:
-            self._asked = self._next_request(values, known)
+            self._requested = self._next_request(values, known)
         except StopIteration as end:
-            self._asked, self._answer = (), _prediction(end.value)
+            self._requested, self._answer = (), _prediction(end.value)
         except BaseException as error:
             self._failure = error
             raise
         self._reason = self._refusal(known)
         if self._reason != "complete":
-            self._asked, self._answer = (), self._fallback
+            self._requested, self._answer = (), self._fallback
             self._steps.close()
 
     def _refusal(self, known: Mapping[int, float]) -> str:
-        """Say why what is asked for cannot be had, or "complete" if it can; a row has bought what is known by now."""
-        wanted = [f for f in self._asked if f not in known]
+        """Return why the row cannot have the requested features, or "complete" if it can."""
+        wanted = [f for f in self._requested if f not in known]
         if self._limits is None or self._ledger is None or not wanted:
             return "complete"
         if self._limits.unavailable.intersection(wanted):
@@ -216,7 +218,7 @@ class StepWalker:
         return "complete" if total <= self._limits.threshold else "max_cost"
 
     def _next_request(self, values: dict[str, float] | None, known: Mapping[int, float]) -> tuple[int, ...]:
-        """Run the generator until it asks for something that is not known."""
+        """Run the generator until it requests a feature that is not known."""
         for _ in range(MOST_REPEATS):
             asked = self._columns(next(self._steps) if values is None else self._steps.send(values))
             values = {self._names[f]: known[f] for f in asked if f in known}

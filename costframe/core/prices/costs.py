@@ -1,4 +1,4 @@
-"""What features cost: the price table, checked when made."""
+"""The cost model: prices of features and resources, checked when it is made."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FeaturePrice:
     cost : float
         Paid per row that acquires the feature.
     needs : tuple of str
-        Resources that must be there first; what these need in turn is not repeated.
+        Resources that must be there first; resources that these need in turn are not repeated.
     once : float
         Paid per batch in which any row acquires the feature (gamma_m of CEGB).
     split : float or None
@@ -44,7 +44,7 @@ class FeaturePrice:
     Raises
     ------
     CostModelError
-        If a price is no finite number >= 0, or a name no text; the error names the entry.
+        If a price is not a finite number >= 0, or a name is not a text; the error names the entry.
     """
 
     name: str
@@ -54,7 +54,7 @@ class FeaturePrice:
     split: float | None = None
 
     def __attrs_post_init__(self) -> None:
-        costs_io.settle(self, "features", "cost", "once", *(() if self.split is None else ("split",)))
+        costs_io.check_entry(self, "features", "cost", "once", *(() if self.split is None else ("split",)))
 
 
 @attrs.frozen
@@ -76,7 +76,7 @@ class ResourcePrice:
     needs: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
-        costs_io.settle(self, "resources", "cost")
+        costs_io.check_entry(self, "resources", "cost")
 
 
 @attrs.frozen(cache_hash=True)
@@ -88,9 +88,9 @@ class CostModel:
     features : tuple of FeaturePrice
         At least one.
     resources : tuple of ResourcePrice
-        What features, and other resources, may need.
+        Resources that features and other resources may need.
     unit : str
-        What the prices count.
+        Unit of all prices.
     split : float
         Per comparison inside a tree, for features without a `split` of their own.
     learner : float
@@ -101,8 +101,8 @@ class CostModel:
     Raises
     ------
     CostModelError
-        If a price is no finite number >= 0, a name is given twice, a need is unknown or part of a circle, or all prices
-        together exceed the largest float; the error names the entry.
+        If a price is not a finite number >= 0, a name occurs twice, a need is unknown or part of a circle, or the sum
+        of all prices exceeds the largest float; the error names the entry.
     """
 
     features: tuple[FeaturePrice, ...]
@@ -135,7 +135,7 @@ class CostModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CostModel:
-        """Read a ``.toml`` or ``.json`` file; a `CostModelError` names the file and what is wrong in it."""
+        """Read a ``.toml`` or ``.json`` file; a `CostModelError` names the file and the entry that is wrong."""
         file = Path(path)
         table = costs_io.read_table(file)
         try:
@@ -145,9 +145,9 @@ class CostModel:
 
     @classmethod
     def from_dict(cls, mapping: object) -> CostModel:
-        """Make a price table of a mapping with the keys of the file format.
+        """Make a cost model from a mapping with the keys of the file format.
 
-        These are ``features`` and, if wanted, ``resources``, ``unit``, ``split``, ``learner`` and ``reuse``. An entry
+        These are ``features`` and, optionally, ``resources``, ``unit``, ``split``, ``learner`` and ``reuse``. An entry
         of the first two is a number, or a table with at least a ``cost``. A `CostModelError` names the entry that is
         missing, unknown or not allowed.
         """
@@ -160,7 +160,7 @@ class CostModel:
     def from_array(cls, costs: NDArray[Any] | Sequence[float], names: Iterable[str]) -> CostModel:
         """Price features by position, ``costs[i]`` per row for ``names[i]``; both have length d.
 
-        A `CostModelError` tells of another shape or length, a dtype that is none of numbers, and what is no price.
+        A `CostModelError` refuses another shape or length, a dtype that does not hold numbers, and invalid prices.
         """
         names = costs_io.as_names(names, "names")
         costs_io.check_array(costs, names)
@@ -173,9 +173,9 @@ class CostModel:
 
     @classmethod
     def of(cls, costs: object, names: Iterable[str]) -> CostModel:
-        """Make a price table of anything that stands for one: what estimators accept as `costs`.
+        """Make a cost model from any value that estimators accept as `costs`.
 
-        None prices each of `names` at one; a mapping is read as by `from_dict`; a text or path is a file to `load`; an
+        None prices each of `names` at one; `from_dict` reads a mapping; a text or path is a file to `load`; an
         array or sequence of numbers prices `names` by position. Anything else is a `CostModelError`.
         """
         if costs is None:
@@ -188,34 +188,34 @@ class CostModel:
             return cls.load(costs)
         if isinstance(costs, np.ndarray | Sequence) and not isinstance(costs, bytes | bytearray | memoryview):
             return cls.from_array(costs, names)
-        raise costs_io.wrong(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
+        raise costs_io.entry_error(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain dicts, lists, texts and floats, of which `from_dict` makes an equal price table."""
+        """Return plain dicts, lists, texts and floats from which `from_dict` makes an equal cost model."""
         table: dict[str, Any] = {"unit": self.unit, "split": self.split, "learner": self.learner, "reuse": self.reuse}
-        table["features"] = {feature.name: costs_io.as_plain(feature) for feature in self.features}
+        table["features"] = {feature.name: costs_io.to_plain(feature) for feature in self.features}
         if self.resources:
-            table["resources"] = {resource.name: costs_io.as_plain(resource) for resource in self.resources}
+            table["resources"] = {resource.name: costs_io.to_plain(resource) for resource in self.resources}
         return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a ``.toml`` or ``.json`` file, wholly or not at all; a `CostModelError` names a file that cannot be."""
+        """Write a ``.toml`` or ``.json`` file, whole or not at all; a `CostModelError` names a file it cannot write."""
         costs_io.write_table(Path(path), self.to_dict())
 
     def select(self, names: Iterable[str]) -> PriceArrays:
         """Return the prices of the features `names`, in that order, and of all resources.
 
-        A name without a price, or given twice, is a `CostModelError`.
+        A name without a price, or a repeated name, is a `CostModelError`.
         """
         try:
-            return _selected(self, names if type(names) is tuple else costs_io.as_names(names, "names"))
-        except TypeError:  # a list among the names, say, of which there is no hash
-            return _selected(self, costs_io.as_names(names, "names"))
+            return _select_prices(self, names if type(names) is tuple else costs_io.as_names(names, "names"))
+        except TypeError:  # an unhashable name, such as a list
+            return _select_prices(self, costs_io.as_names(names, "names"))
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:
-        """Return what one row pays that acquires all features, or all of `names`, with the resources they need.
+        """Return the cost of a row that acquires all features, or all of `names`, with the resources they need.
 
-        Prices per batch, comparison, learner and reuse are not part of it.
+        It leaves out prices per batch, comparison, learner and reuse.
         """
         prices = self.select(self.names if names is None else names)
         return math.fsum([*prices.cost, *prices.resource_cost[prices.needs.any(axis=0)]])
@@ -231,11 +231,11 @@ class CostModel:
             math.fsum(amounts.values())
         except OverflowError as error:
             where = max(amounts, key=amounts.__getitem__)
-            raise costs_io.wrong(where, "prices with a finite sum", amounts[where]) from error
+            raise costs_io.entry_error(where, "prices with a finite sum", amounts[where]) from error
 
 
 @functools.lru_cache(maxsize=64)  # every inquiry selects; the arrays are read-only, so all may share them
-def _selected(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
+def _select_prices(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
     wanted = costs_io.as_names(names, "names")
     prices = {feature.name: feature for feature in model.features}
     missing = [name for name in wanted if name not in prices]
@@ -243,7 +243,7 @@ def _selected(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
         tail = costs_io.suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
         raise CostModelError(f"features: no price for {costs_io.shown(missing[0])}{tail}")
     chosen = [prices[name] for name in wanted]
-    reach, needs = _closed_needs(model, chosen)
+    reach, needs = _close_needs(model, chosen)
     return PriceArrays(
         names=wanted,
         cost=np.array([feature.cost for feature in chosen], dtype=np.float64),
@@ -259,8 +259,8 @@ def _selected(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
     )
 
 
-def _closed_needs(model: CostModel, chosen: Sequence[FeaturePrice]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return what each resource pays for, (R, R), and what each feature needs, (len(chosen), R)."""
+def _close_needs(model: CostModel, chosen: Sequence[FeaturePrice]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the resources that each resource needs, (R, R), and that each feature needs, (len(chosen), R)."""
     position = {name: r for r, name in enumerate(model.resource_names)}
     reach = np.eye(len(position), dtype=np.bool_)
     for name in costs_io.needed_first(model.resources):

@@ -1,4 +1,4 @@
-"""Price tables as others write them: entries checked by name, and TOML and JSON files read and written whole."""
+"""Files of prices: checks of their entries by name, and reading and writing of TOML and JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN_LENGTH = 80
 
 
 def shown(value: object) -> str:
-    """Return a value as an error text quotes it: one line, of bounded length, NumPy scalars as plain numbers."""
+    """Return a value as an error text quotes it: one short line, NumPy scalars as plain numbers."""
     try:
         text = repr(value.item() if isinstance(value, np.generic) else value)
     except ValueError:  # Python does not print an integer of thousands of digits
@@ -39,15 +39,15 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "..."
 
 
-def entry(*where: str) -> str:
+def entry_path(*where: str) -> str:
     """Return the address of an entry, such as ``features.chol.cost``, with names quoted where TOML quotes them."""
     bare = re.compile(r"[A-Za-z0-9_-]+")
     return ".".join(part if bare.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in where)
 
 
-def wrong(where: Sequence[str], expected: str, value: object) -> CostModelError:
-    """Return the error of an entry that holds `value`; an empty `where` is the whole table."""
-    place = f"{entry(*where)}: " if where else ""
+def entry_error(where: Sequence[str], expected: str, value: object) -> CostModelError:
+    """Return the error for an entry `where` that holds `value`; an empty `where` is the whole table."""
+    place = f"{entry_path(*where)}: " if where else ""
     return CostModelError(f"{place}expected {expected}, got {shown(value)}")
 
 
@@ -62,13 +62,13 @@ def check_different(names: Iterable[str], *where: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            place = f"{entry(*where)}: " if where else ""
+            place = f"{entry_path(*where)}: " if where else ""
             raise CostModelError(f"{place}expected different names, got {shown(name)} twice")
         seen.add(name)
 
 
 def as_price(value: object, *where: str) -> float:
-    """Return a price as a float; anything but a finite real number >= 0 is an error that names the entry `where`."""
+    """Return a price as a float; refuse a value that is not a finite number >= 0, naming the entry `where`."""
     # Python's booleans are registered as numbers, NumPy's are not.
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and not value < 0:
         try:
@@ -77,43 +77,43 @@ def as_price(value: object, *where: str) -> float:
             price = math.inf
         if math.isfinite(price):
             return price + 0.0  # minus zero becomes zero
-    raise wrong(where, "a finite number >= 0", value)
+    raise entry_error(where, "a finite number >= 0", value)
 
 
 def as_text(value: object, *where: str) -> str:
     """Return a text that UTF-8 can hold, as a plain ``str``."""
     if not isinstance(value, str):
-        raise wrong(where, "a text", value)
+        raise entry_error(where, "a text", value)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise wrong(where, "a text without lone surrogates", value) from error
+        raise entry_error(where, "a text without lone surrogates", value) from error
     return "".join(value)  # numpy.str_ and other subclasses become plain
 
 
 def as_name(value: object, *where: str) -> str:
     """Return the name of a feature or resource: a non-empty text that UTF-8 can hold."""
     if not isinstance(value, str) or not value:
-        raise wrong(where, "a name, a text that is not empty", value)
+        raise entry_error(where, "a name, a text that is not empty", value)
     return as_text(value, *where)
 
 
 def as_names(values: object, *where: str) -> tuple[str, ...]:
-    """Return a list of different names as a tuple; a single text in place of a list is an error."""
+    """Return a list of different names as a tuple; refuse a single text in place of a list."""
     if isinstance(values, str | bytes | Mapping | set | frozenset) or not isinstance(values, Iterable):
-        raise wrong(where, "a list of names", values)
+        raise entry_error(where, "a list of names", values)
     names = tuple(as_name(value, *where) for value in values)
     check_different(names, *where)
     return names
 
 
 def as_table(value: object, *where: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return a table as a dict; with `keys`, any other key is an error that suggests the closest one."""
+    """Return a table as a dict; with `keys`, refuse any other key and suggest the closest one."""
     if not isinstance(value, Mapping):
-        raise wrong(where, "a table", value)
+        raise entry_error(where, "a table", value)
     for key in value:
         if keys is not None and key not in keys:
-            place = f"{entry(*where)}: " if where else ""
+            place = f"{entry_path(*where)}: " if where else ""
             hint = suggestion(key, keys)
             raise CostModelError(f"{place}unknown key {shown(key)}{hint}, expected only {', '.join(keys)}")
     return dict(value)
@@ -127,27 +127,27 @@ def as_entries(value: object, kind: type[_Price], table: str) -> tuple[_Price, .
         name = as_name(key, table)
         prices = as_table(item, table, name, keys=keys) if isinstance(item, Mapping) else {"cost": item}
         if "cost" not in prices:
-            raise CostModelError(f"{entry(table, name, 'cost')}: expected a finite number >= 0, got no entry")
+            raise CostModelError(f"{entry_path(table, name, 'cost')}: expected a finite number >= 0, got no entry")
         entries.append(kind(name, **prices))
     return tuple(entries)
 
 
 def check_array(costs: Sequence[float] | np.ndarray[Any, Any], names: Sequence[str]) -> None:
-    """Refuse prices by position that are no row of numbers, one for each of `names`."""
+    """Refuse prices by position that are not one number for each of `names`."""
     if isinstance(costs, np.ndarray):
         if costs.ndim != 1:
             raise CostModelError(f"costs: expected an array of one dimension, got the shape {costs.shape}")
         if costs.dtype.kind not in "iuf":
             raise CostModelError(f"costs: expected an array of numbers, got the dtype {costs.dtype}")
     elif isinstance(costs, str | bytes) or not isinstance(costs, Sequence):
-        raise wrong(["costs"], "an array or sequence of numbers", costs)
+        raise entry_error(["costs"], "an array or sequence of numbers", costs)
     if len(costs) != len(names):
         wanted = f"{len(names)} prices, one for each of the features {shown(list(names))}"
         raise CostModelError(f"costs: expected {wanted}, got {len(costs)}")
 
 
-def settle(price: FeaturePrice | ResourcePrice, table: str, *keys: str) -> None:
-    """Check a frozen entry while it is being made, and put plain values in place of those given."""
+def check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) -> None:
+    """Check a frozen entry while it is being made, and convert its fields to plain values."""
     name = as_name(price.name, table)
     object.__setattr__(price, "name", name)
     object.__setattr__(price, "needs", as_names(price.needs, table, name, "needs"))
@@ -158,16 +158,16 @@ def settle(price: FeaturePrice | ResourcePrice, table: str, *keys: str) -> None:
 def as_prices(values: object, kind: type[_Price], table: str) -> tuple[_Price, ...]:
     """Return the entries of a price table as a tuple, all of one kind and with different names."""
     if not isinstance(values, tuple | list):
-        raise wrong([table], f"a tuple of {kind.__name__}", values)
+        raise entry_error([table], f"a tuple of {kind.__name__}", values)
     for value in values:
         if not isinstance(value, kind):
-            raise wrong([table], f"only {kind.__name__}", value)
+            raise entry_error([table], f"only {kind.__name__}", value)
     check_different((value.name for value in values), table)
     return tuple(values)
 
 
-def as_plain(price: FeaturePrice | ResourcePrice) -> float | dict[str, Any]:
-    """Return an entry as a file has it: what is not the default, and a number where the cost is all there is."""
+def to_plain(price: FeaturePrice | ResourcePrice) -> float | dict[str, Any]:
+    """Return an entry as a file has it: its fields without defaults, or a number if it has a cost only."""
     table: dict[str, Any] = {"cost": price.cost}
     for field in attrs.fields(type(price)):
         value = getattr(price, field.name)
@@ -177,29 +177,29 @@ def as_plain(price: FeaturePrice | ResourcePrice) -> float | dict[str, Any]:
 
 
 def check_needs(features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]) -> None:
-    """Refuse a name in both tables, a need that is no resource, and needs in a circle."""
+    """Refuse a name in both tables, a need that is not a resource, and needs in a circle."""
     names, known = {price.name for price in features}, {price.name: price for price in resources}
     for name in known:
         if name in names:
-            raise CostModelError(f"{entry('resources', name)}: expected a name that no feature has")
+            raise CostModelError(f"{entry_path('resources', name)}: expected a name that no feature has")
     for table, prices in (("features", features), ("resources", resources)):
         for price in prices:
             for need in price.needs:
                 if need not in known:
                     hint = " (a feature)" if need in names else suggestion(need, known)
-                    where = entry(table, price.name, "needs")
+                    where = entry_path(table, price.name, "needs")
                     raise CostModelError(f"{where}: expected names of resources, got {shown(need)}{hint}")
     needed_first(resources)
 
 
 def needed_first(resources: Iterable[ResourcePrice]) -> list[str]:
-    """Return the resources in an order in which each comes after those it needs; a circle is an error."""
+    """Return the resources in an order in which each comes after those it needs; refuse a circle."""
     try:
         return list(TopologicalSorter({resource.name: resource.needs for resource in resources}).static_order())
     except CycleError as error:
-        circle = [*reversed(error.args[1])]  # graphlib tells it from the needed to the needing
-        where = entry("resources", circle[0], "needs")
-        path = " -> ".join(map(entry, circle))
+        circle = [*reversed(error.args[1])]  # graphlib lists the needed resource first
+        where = entry_path("resources", circle[0], "needs")
+        path = " -> ".join(map(entry_path, circle))
         raise CostModelError(f"{where}: expected needs without a circle, got {path}") from error
 
 
@@ -211,7 +211,7 @@ def _suffix(path: Path) -> str:
 
 
 def read_table(path: Path) -> object:
-    """Return what a TOML or JSON file holds, by its suffix; whatever goes wrong is an error that names the file."""
+    """Return the content of a TOML or JSON file, by its suffix; every error names the file."""
     suffix = _suffix(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")  # editors on Windows put a byte order mark in front
@@ -232,7 +232,7 @@ def read_table(path: Path) -> object:
 
 
 def _line(text: str, error: ValueError) -> str:
-    """Return the line that a parser's error tells of, for TOML says only where a name is repeated, not which."""
+    """Return the line that a parser's error points to: for a repeated name, TOML's parser gives the place only."""
     found = re.search(r"line (\d+)", str(error))
     lines = text.split("\n")
     number = int(found.group(1)) if found else 0
@@ -245,7 +245,7 @@ def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def write_table(path: Path, table: Mapping[str, Any]) -> None:
-    """Write a price table as TOML or JSON, by the suffix: wholly, or not at all."""
+    """Write a price table as TOML or JSON, by the suffix: whole or not at all."""
     if _suffix(path) == ".toml":
         text = _toml(table)
     else:

@@ -1,4 +1,4 @@
-"""The limits of one row: what it may be charged at most, and what cannot be had."""
+"""Limits of one row: a cap on its cost, and unavailable features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "names_of"]
 
-ROUNDING = 1e-9  # sums that exceed a cap by no more than this part of it are equal to it but for rounding
+ROUNDING = 1e-9  # a sum above the cap by at most this fraction of it differs by rounding only
 
 
 def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
@@ -31,14 +31,14 @@ def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
 
 @frozen
 class Limits:
-    """A hard cap, and columns that cannot be had.
+    """A hard cap, and unavailable columns.
 
     Attributes
     ----------
     max_cost : float
-        What the row may be charged at most, in the cost model's unit; infinite without a cap.
+        Cap on the row's cost, in the cost model's unit; infinite without a cap.
     unavailable : frozenset of int
-        Columns that cannot be had.
+        Unavailable columns.
     """
 
     max_cost: float = math.inf
@@ -46,21 +46,21 @@ class Limits:
 
     @property
     def threshold(self) -> float:
-        """The cap, raised by what rounding may add to a sum."""
+        """The cap, raised by the rounding error of a sum."""
         return self.max_cost * (1.0 + ROUNDING)
 
     @classmethod
     def of(
-        cls, max_cost: float | None, unavailable: Iterable[str], prices: PriceArrays, given: Collection[int] = ()
+        cls, max_cost: float | None, unavailable: Iterable[str], prices: PriceArrays, known_values: Collection[int] = ()
     ) -> Limits | None:
-        """Check a cap and names of features and resources; None if there are neither.
+        """Make limits from a cap and names of features and resources; return None if there are neither.
 
-        Columns `given` with their values are available whatever they need.
+        Columns in `known_values`, whose values are known, are always available.
 
         Raises
         ------
         ParameterError
-            If `max_cost` is no finite number >= 0.
+            If `max_cost` is not a finite number >= 0.
         InquiryError
             If a name is neither a feature of the model nor a priced resource.
         """
@@ -79,4 +79,4 @@ class Limits:
                 columns.update(np.flatnonzero(prices.needs[:, resources[name]]).tolist())
             else:
                 raise InquiryError(f"unavailable: {name!r} is neither a feature of the model nor a priced resource")
-        return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(given)))
+        return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(known_values)))

@@ -1,4 +1,4 @@
-"""Prices as arrays, in the order of a predictor's columns."""
+"""Prices of features and resources as arrays for kernels, in the order of a predictor's columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PriceArrays:
     names : tuple of str
         The d features.
     cost, once, split : ndarray of float64, shape (d,)
-        Per row, per batch, and per comparison; the model's `split` stands where a feature has none of its own.
+        Per row, per batch, and per comparison; features without a `split` of their own have the model's.
     resource_names : tuple of str
         All R resources of the model.
     resource_cost : ndarray of float64, shape (R,)
@@ -31,11 +31,11 @@ class PriceArrays:
     needs : ndarray of bool, shape (d, R)
         Whether a feature needs a resource, directly or through other resources.
     resource_needs : ndarray of bool, shape (R, R)
-        Whether paying for a resource pays for another, or is the same.
+        Whether a resource needs another; each needs itself.
     learner, reuse : float
         Per evaluation of a weak learner with e_t = 1, and per further use of an acquired feature.
     unit : str
-        What the prices count.
+        Unit of all prices.
     """
 
     names: tuple[str, ...]
@@ -56,5 +56,5 @@ class PriceArrays:
 
     @cached_property
     def needed(self) -> tuple[frozenset[int], ...]:
-        """For each feature the resources that it needs, directly or through other resources."""
+        """For each feature, the resources that it needs, directly or through other resources."""
         return tuple(frozenset(np.flatnonzero(row).tolist()) for row in self.needs)

@@ -1,4 +1,4 @@
-"""What marked features and their resources cost."""
+"""Compiled sums of the prices of features and their resources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ __all__ = ["price_rows"]
 def price_rows(
     masks: U8, cost: F8, resource_mask: U8, resource_cost: F8, weight: F8, per_row: F8, features: F8, resources: F8
 ) -> None:
-    """Add to per_row what marked features and their resources cost; sum the weights of the rows that bought each."""
+    """Add the cost of each row's features, bits in `masks`, and of their resources to `per_row`.
+
+    Add the weights of the rows that bought each feature and resource to `features` and `resources`.
+    """
     for i in range(masks.shape[0]):
         total = 0.0
         for u in range(cost.shape[0]):

@@ -1,1 +1,1 @@
-"""Stages over a bank: how rows walk through them, and which features they read."""
+"""Stages over a bank: walks of rows through them, and the features that rows read."""

@@ -24,7 +24,7 @@ __all__ = ["StageLayout", "active_learners", "lay_out"]
 
 @frozen(eq=False)
 class StageLayout:
-    """What the kernels read. Uses of learners are grouped by stage; L uses, U features, W words of 64 features."""
+    """A stage tree as arrays for kernels: L uses of learners, grouped by stage; U features, W words of 64 features."""
 
     n_outputs: int
     used: NDArray[np.int64]  # (U,) columns that active learners read
@@ -52,7 +52,7 @@ class StageLayout:
 
     @cached_property
     def row_arguments(self) -> tuple[NDArray[Any], ...]:
-        """What `row_kernels.walk_row` reads, in its order: all but the row and the scores."""
+        """Arguments of `row_kernels.walk_row` in its order, without the row and the scores."""
         nodes, categories = self.nodes, self.nodes.categories
         return (
             self.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing,
@@ -64,7 +64,7 @@ class StageLayout:
 
 
 def active_learners(stage: Stage, widths: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Bool (L,): learners of a stage with any weight other than zero."""
+    """Return the learners of a stage that have a weight other than zero: bool (L,)."""
     weighty = (stage.weights != 0).any(axis=1)
     owner = np.repeat(np.arange(len(stage.learners)), widths[stage.learners])
     return np.bincount(owner, weights=weighty, minlength=len(stage.learners)) > 0
@@ -75,7 +75,10 @@ def lay_out(
     stages: tuple[Stage, ...],
     outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None,
 ) -> StageLayout:
-    """Lay out a checked stage tree; `outputs`, with some for inner nodes too, replace `value` and `values` of trees."""
+    """Lay out a checked stage tree.
+
+    `outputs`, which may hold outputs of inner nodes too, replace `value` and `values` of the trees.
+    """
     active = [active_learners(stage, bank.widths) for stage in stages]
     learners = [stage.learners[keep] for stage, keep in zip(stages, active, strict=True)]
     every = np.unique(np.concatenate(learners))
@@ -96,17 +99,17 @@ def lay_out(
         stage_first=np.cumsum([0, *(len(part) for part in learners)]),
         learner=np.concatenate(learners),
         **parts.arrays(),
-        intercept=_padded([stage.intercept for stage in stages]),
+        intercept=_pad([stage.intercept for stage in stages]),
         threshold=np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages]),
         below=np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages]),
         above=np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages]),
-        fresh=_fresh(stages, learners),
+        fresh=_fresh_uses(stages, learners),
         n_opaque=parts.n_opaque,
     )
 
 
 class _Uses:
-    """Collects the uses of learners, stage by stage."""
+    """A collector of the uses of learners, stage by stage."""
 
     def __init__(
         self,
@@ -156,7 +159,7 @@ class _Uses:
         self.payloads.append(payload.ravel())
 
     def _tree_payload(self, index: int, begin: int, end: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (nodes, targets): what each node adds to each target, summed in the order that Answer states."""
+        """Return each node's contribution to each target, summed in Answer's order: float64 (nodes, targets)."""
         trees = self.bank.trees
         first = int(trees.first[index])
         value = self.value[first : int(trees.first[index + 1])]
@@ -188,8 +191,8 @@ class _Uses:
         }
 
 
-def _fresh(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """Bool (L,): uses whose learner no stage on the way from the root has evaluated."""
+def _fresh_uses(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """Return the uses whose learner no earlier stage on the way from the root evaluates: bool (L,)."""
     seen: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(stages)
     fresh = []
     for number, stage in enumerate(stages):
@@ -199,7 +202,7 @@ def _fresh(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDAr
     return np.concatenate(fresh)
 
 
-def _padded(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _pad(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     table = np.zeros((len(rows), max(len(row) for row in rows)))
     for number, row in enumerate(rows):
         table[number, : len(row)] = row

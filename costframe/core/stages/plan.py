@@ -1,4 +1,4 @@
-"""A stage tree as the plain lists that a walker reads."""
+"""A stage tree as plain lists for walkers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["StagePlan", "plan_stages"]
 
 @frozen(eq=False)
 class StagePlan:
-    """Plain lists that a walker reads. Sets of features are integers, one bit a column."""
+    """A stage tree as plain lists for walkers. Sets of features are integers, one bit a column."""
 
     bank: WeakLearnerBank
     stages: tuple[Stage, ...]
@@ -32,17 +32,17 @@ class StagePlan:
     feature: list[int]
     threshold: list[float]
     missing_left: list[bool]
-    categories: list[frozenset[float]]  # those that go against the missing way; none where numbers are compared
+    categories: list[frozenset[float]]  # those that go against the missing way; empty at comparisons of numbers
     left: list[int]  # nodes are counted over all trees
     right: list[int]
     root: list[int]
-    reads: list[int]  # features tested at a node or anywhere below it
-    certain: list[int]  # features tested on every way from a node to a leaf
+    reads: list[int]  # features tested at a node or below it
+    certain: list[int]  # features tested on every path from a node to a leaf
     learner_reads: list[int]  # by learner
     depth: list[int]  # by tree
 
     def child(self, node: int, value: float) -> int:
-        """Where a value goes; NaN is the value that differs from itself."""
+        """Return the child that a value goes to; NaN is the value that differs from itself."""
         if categories := self.categories[node]:
             left = (value in categories) != self.missing_left[node]
         else:
@@ -57,13 +57,13 @@ class StagePlan:
         return outputs
 
     def filled(self, column: int, value: float) -> float:
-        """Return a column learner's output."""
+        """Return a column learner's output: the value, or the fill value for NaN."""
         return float(self.bank.column_fill[column]) if value != value else value  # noqa: PLR0124 - NaN
 
     def certain_below(self, node: int, values: Mapping[int, float], known: int, out_of_reach: int = 0) -> int:
-        """Features tested on every way from a node on, given `values`, those of the set `known`.
+        """Return the features tested on every path from a node on, given the `values` of the features `known`.
 
-        A way ends where a feature `out_of_reach` would be tested.
+        A path ends at a test of a feature `out_of_reach`.
         """
         found, touched = dict[int, int](), known | out_of_reach
         waiting = [node]
@@ -108,7 +108,7 @@ class StagePlan:
 
 
 def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
-    """Prepare the lists, once a model."""
+    """Make the lists of a stage tree, once a model."""
     trees = bank.trees
     base = np.repeat(trees.first[:-1], np.diff(trees.first))
     feature, left, right = trees.feature.tolist(), (base + trees.left).tolist(), (base + trees.right).tolist()

@@ -1,4 +1,4 @@
-"""What evaluating a learner reads, as bit masks over the features that a layout uses."""
+"""Features that learners read, as bit masks over the features that a layout uses."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ ACQUISITIONS = ("path", "learner")
 
 @frozen(eq=False)
 class ReadingMarks:
-    """Notes for `kernels.score_rows`: what to keep, and what each node or use reads and spends."""
+    """Arrays for `kernels.score_rows`: what to record, and the features and prices of each node and use."""
 
     notes: int
     node_mask: NDArray[np.uint64]  # (nodes, W)
     use_mask: NDArray[np.uint64]  # (L, W)
-    node_spent: NDArray[np.float64]  # (nodes, 2): price of the comparisons before a leaf, features read by a row there
-    use_spent: NDArray[np.float64]  # (L,): features read by a column or opaque learner
+    node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, number of features read
+    use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
-        """In the order of the kernel's arguments."""
+        """All arrays, in the order of the kernel's arguments."""
         return self.node_mask, self.use_mask, self.node_spent, self.use_spent
 
 
 def check_acquisition(acquisition: str) -> None:
-    """Refuse anything but "path" and "learner"."""
+    """Refuse a value other than "path" and "learner"."""
     if acquisition not in ACQUISITIONS:
         raise ParameterError(f"acquisition: expected one of {', '.join(ACQUISITIONS)}, got {acquisition!r}")
 
 
 def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, acquisition: str) -> ReadingMarks:
-    """Note what rows read: on the path (features tested before the leaf) or by the learner (all it may read)."""
+    """Return the features that rows read: those tested on the path to the leaf, or all that a learner may read."""
     from costframe.core.learners.kernels import READS, SPENDING
 
     check_acquisition(acquisition)

@@ -1,4 +1,4 @@
-"""Sets of rows as bits: what they weigh, what learners that need them cost, and which rows read what in trees."""
+"""Compiled sums over sets of rows, kept as bits: weights of sets, prices of learners, rows that read a feature."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BYTE = np.uint64(255)
 
 @kernel
 def _weight(word: np.uint64, place: int, mass: F8) -> float:
-    """Return what the rows of one word weigh; its first byte has the given place."""
+    """Return the weight of the rows in one word; `place` is that of its first byte."""
     total = 0.0
     for byte in range(8):
         total += mass[place + byte, np.int64((word >> np.uint64(8 * byte)) & BYTE)]
@@ -33,7 +33,7 @@ def _weight(word: np.uint64, place: int, mass: F8) -> float:
 
 @kernel
 def weigh_sets(sets: U8, mass: F8, found: F8) -> None:
-    """Set found[i] to what the rows of set i weigh; see `SampledPrices.mass`."""
+    """Set found[i] to the weight of the rows in set i; see `SampledPrices.mass`."""
     for i in range(sets.shape[0]):
         total = 0.0
         for w in range(sets.shape[1]):
@@ -44,7 +44,7 @@ def weigh_sets(sets: U8, mass: F8, found: F8) -> None:
 
 @kernel
 def price_offers(first: I8, output: I8, price: F8, reads: U8, paid: U8, mass: F8, offers: F8) -> None:
-    """Add to each output's offer what it would have to pay; group g has the entries from first[g] on."""
+    """Add the unpaid prices of each output to its offer; the entries of group g begin at first[g]."""
     for g in range(price.shape[0]):
         if price[g] == 0.0:
             continue
@@ -59,7 +59,7 @@ def price_offers(first: I8, output: I8, price: F8, reads: U8, paid: U8, mass: F8
 
 @kernel
 def _note_tree(leaf: I4, base: int, parent: I8, feature: I4, entry: I8, reads: U8) -> None:
-    """Note which rows read each feature in one tree; feature f has the entry entry[f]."""
+    """Set the bits of the rows that read each feature in one tree; feature f has the entry entry[f]."""
     come = np.zeros((parent.shape[0], reads.shape[1]), np.uint64)
     for i in range(leaf.shape[0]):
         come[leaf[i] - base, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
@@ -75,10 +75,10 @@ def _note_tree(leaf: I4, base: int, parent: I8, feature: I4, entry: I8, reads: U
 def note_reads(
     leaves: I4, root: I8, parent: I8, feature: I4, tree: I8, first: I8, group: I8, needs: B1, reads: U8
 ) -> None:
-    """Note, for learners that are trees, which rows read each of their features and need each of their resources.
+    """Set the bits of the rows that read each feature of a tree, and that need each resource, for all trees.
 
     Row i ends at node leaves[i, t] of tree t, whose nodes begin at root[t], parents before their children. Learner l
-    is tree tree[l], none if negative; its entries begin at first[l]: one of its own, then all features
+    is tree tree[l], or not a tree if that is negative; its entries begin at first[l]: one of its own, then all features
     that it tests, and their resources.
     Groups are the learners, the features, and the resources, in this order.
     """

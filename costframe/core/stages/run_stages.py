@@ -1,4 +1,4 @@
-"""Run stages over tables of any size: cut rows into chunks, score them, call opaque learners where needed."""
+"""Stages evaluated on tables of rows, chunk by chunk, with calls of opaque learners."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["StageRunner", "predict_rows"]
 
 
 class StageRunner:
-    """Scores stages on one chunk of rows; what it keeps between stages are opaque outputs and reading marks."""
+    """A chunk of rows under evaluation, with the opaque outputs and reading marks that stages share."""
 
     def __init__(
         self, bank: WeakLearnerBank, layout: StageLayout, X: NDArray[np.float64], marks: ReadingMarks | None = None
@@ -39,7 +39,7 @@ class StageRunner:
         self.spent = np.zeros((len(X) if marks else 0, 2))
 
     def run(self, stage: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Score a stage: float64 (len(rows), K), K = 1 for a route."""
+        """Score some rows at a stage: float64 (len(rows), K), K = 1 for a route."""
         from costframe.core.learners import kernels
 
         layout, marks = self.layout, self.marks
@@ -57,7 +57,7 @@ class StageRunner:
         return scores
 
     def routed(self) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
-        """Send all rows through the stages; yields (stage, rows that reach it, their scores), parents first."""
+        """Send all rows through the stages; yield (stage, rows that reach it, their scores), parents first."""
         layout = self.layout
         reached = {0: np.arange(len(self.X))}
         for stage in range(len(layout.below)):
@@ -87,7 +87,7 @@ def _no_marks() -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.floa
 def predict_rows(
     bank: WeakLearnerBank, layout: StageLayout, X: NDArray[np.float64], n_jobs: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Score all rows: float64 (rows, K) and the stage that each row ended at, int64 (rows,)."""
+    """Return the scores of all rows, float64 (rows, K), and the stages they end at, int64 (rows,)."""
     scores, exits = np.empty((len(X), layout.n_outputs)), np.zeros(len(X), np.int64)
     if len(X) == 1 and not layout.n_opaque:
         exits[0] = _predict_one(layout, X, scores)

@@ -77,7 +77,7 @@ class Answer:
     """A stage that ends the inquiry.
 
     score_k = intercept_k + sum_t c_tk in ascending learner order, where c_tk = sum_j weights[j, k] h_j over the outputs
-    j of learner t, in order; entries with weight zero are left out, and a learner with none left is not evaluated.
+    j of learner t, in order. Entries with weight zero are left out; a learner with zero weights only is not evaluated.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ class Answer:
         C is the number of outputs of these learners together. One dimension means K = 1.
     intercept : float64 (K,)
     link : {"identity", "sigmoid", "softmax", "ranked"}
-        With "ranked" the prediction is level + s / (2 (1 + |s|)) of the one score s: all rows that are answered at a
-        higher level rank above those of a lower one, and by their scores among themselves.
+        With "ranked" the prediction is level + s / (2 (1 + |s|)) of the one score s: rows answered at a higher level
+        rank above those of a lower one; rows of one level rank by their scores.
     level : float
         For ranked answers only.
     """
@@ -115,7 +115,7 @@ class Answer:
             raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
 
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Apply the link to scores, float64 (rows, K): the same shape."""
+        """Apply the link to scores, float64 (rows, K); the result has the same shape."""
         return apply_link(self.link, scores, self.level)
 
 
@@ -145,7 +145,7 @@ class Route:
     threshold : float
         May be infinite, not NaN.
     steepness : float
-        Slope of the sigmoid when the routing is softened; positive.
+        Slope of the sigmoid of soft routing; positive.
     below, above : int
         Indices of later stages.
     """

@@ -1,13 +1,16 @@
-"""The stops of a plan: sets of features, the models that answer there, and what may be gained further on."""
+"""Stops of a plan: sets of features, the models that answer there, and expected gains of later stops."""
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.errors import StageError
+from costframe.core.errors import CostModelError, StageError
+from costframe.core.learners.bits import as_set, members
 from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.stages.stages import Answer, check_stages
 
@@ -17,8 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["Stop", "as_stops", "check_stops"]
+__all__ = ["Stop", "StopPrices", "as_stops", "check_stops", "stop_prices"]
 
 
 def _columns(features: object) -> NDArray[np.int64]:
@@ -34,7 +38,7 @@ def _columns(features: object) -> NDArray[np.int64]:
 
 @frozen(eq=False)
 class Stop:
-    """A set of features that is bought whole, the model that answers there, and what may be gained further on.
+    """A set of features that is bought whole, the model that answers there, and the expected gains of later stops.
 
     Parameters
     ----------
@@ -43,12 +47,12 @@ class Stop:
     answer : Answer
         Over the predictor's `bank`; it reads these features only.
     gains : Answer or None
-        Over the predictor's `gains_bank`: for each later stop j, in order, the expected loss there minus that here. It
-        reads these features, and the scores of `answer`. No prices are in it. None at the last stop.
+        Over the predictor's `gains_bank`: for each later stop j, in order, the expected loss there minus that here,
+        without prices. It reads these features and the scores of `answer`. None at the last stop.
     planned : Answer or None
-        The same for the prices and the tradeoff of the predictor alone: the expected loss from each later stop on,
-        with all that is still bought from there on. Used in place of `gains` at these prices and this tradeoff, where
-        nothing is known or unavailable; with a cap, for as long as what it chooses can be paid.
+        The same at the predictor's own prices and tradeoff: the expected loss from each later stop on, with the
+        price of all purchases from there on. It replaces `gains` at these prices and this tradeoff, where nothing is
+        known or unavailable; with a cap, as long as the row can pay for its choice.
     """
 
     features: NDArray[np.int64] = field(converter=_columns)
@@ -65,7 +69,7 @@ def as_stops(stops: Iterable[Stop]) -> tuple[Stop, ...]:
 
 
 def check_stops(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> None:
-    """Refuse stops that do not fit the banks or each other."""
+    """Refuse stops that do not fit the banks or one another."""
     if not stops:
         raise StageError("stops: expected at least one, got none")
     for number, stop in enumerate(stops):
@@ -116,3 +120,60 @@ def _check_answer(
     read = np.flatnonzero(np.diff(bank.F[:, answer.learners].indptr))
     if len(other := np.setdiff1d(read, columns)):
         raise StageError(f"{title}: reads {bank.feature_names[other[0]]!r}, which is not bought there")
+
+
+class StopPrices:
+    """The prices of m stops.
+
+    Every sum is rounded once (`math.fsum`): it does not depend on the order, and a lower price never raises a sum.
+
+    Attributes
+    ----------
+    prices : PriceArrays
+    bundles : tuple of int (m,)
+        Items of each stop: its features, and all resources that they need.
+    """
+
+    def __init__(self, prices: PriceArrays, sets: Sequence[int], batch: float | None = None) -> None:
+        self.prices = prices
+        self._amounts: list[float] = [*prices.cost.tolist(), *prices.resource_cost.tolist()]
+        shares = prices.cost if batch is None else prices.cost + prices.once / batch
+        self._weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
+        self._items = [1 << f | as_set(needed) << len(prices.cost) for f, needed in enumerate(prices.needed)]
+        self.bundles = tuple(self.items(members(features)) for features in sets)
+        self.total = lru_cache(4096)(self._total)
+        self.to_later = lru_cache(4096)(self._to_later)
+
+    def items(self, features: Iterable[int]) -> int:
+        """Return the items of features, given as columns: themselves and all resources that they need."""
+        found = 0
+        for f in features:
+            found |= self._items[f]
+        return found
+
+    def _total(self, items: int) -> float:
+        """Return the price of a set of items for one row."""
+        return math.fsum(self._amounts[i] for i in members(items))
+
+    def _to_later(self, paid: int, stop: int) -> NDArray[np.float64]:
+        """Return the price of going from one stop to each later one, float64 (m - 1 - stop,); `paid` items are free.
+
+        It includes a row's share of once-per-batch prices, and is compared with gains.
+        """
+        further = [bundle & ~paid for bundle in self.bundles[stop + 1 :]]
+        return np.array([math.fsum(self._weighed[i] for i in members(items)) for items in further], np.float64)
+
+
+@lru_cache(maxsize=64)  # for every inquiry; prices compare by identity, and CostModel.select returns the same
+def stop_prices(prices: PriceArrays, sets: tuple[int, ...], batch: float | None = None) -> StopPrices:
+    """Prepare the prices of stops whose features are `sets`, one bit a column; `batch` rows share once-prices.
+
+    Raises
+    ------
+    CostModelError
+        If there is a price for learners, comparisons or reuse.
+    """
+    for name, price in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
+        if price:
+            raise CostModelError(f"{name}: planner prices what it acquires: features, resources and once-prices")
+    return StopPrices(prices, sets, batch)

@@ -1,4 +1,4 @@
-"""A stage tree walked by one row in plain Python: the model side of an inquiry, and the kernels' slow equal."""
+"""Walk of one row through a stage tree in plain Python: the model side of an inquiry, and the kernels' slow twin."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ __all__ = ["StageWalker"]
 
 
 class StageWalker:
-    """One row on its way through a stage tree. `by_path` says whether features are acquired split by split."""
+    """One row on its way through a stage tree; with `by_path`, trees acquire features split by split."""
 
-    def __init__(self, plan: StagePlan, split: list[float], *, by_path: bool, given: Mapping[int, float]) -> None:
+    def __init__(
+        self, plan: StagePlan, split: list[float], *, by_path: bool, known_values: Mapping[int, float]
+    ) -> None:
         self._plan, self._split, self._by_path = plan, split, by_path
-        self._values = dict(given)
-        self._known = sum(1 << f for f in given)
+        self._values = dict(known_values)
+        self._known = sum(1 << f for f in known_values)
         self._stage = 0
         self._node: dict[int, int] = {}  # of learners under way
         self._outputs: dict[int, list[float]] = {}  # of evaluated learners
@@ -50,7 +52,7 @@ class StageWalker:
 
     @property
     def reason(self) -> str:
-        """Nothing stands in its way."""
+        """Always "complete": there are no limits."""
         return "complete"
 
     @property
@@ -64,7 +66,7 @@ class StageWalker:
         return weight, self._spent, uses - used.bit_count()
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Take the values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
+        """Add values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
         before = self._state()
         self._values = {**self._values, **values}
         self._known |= sum(1 << f for f in values)
@@ -112,7 +114,7 @@ class StageWalker:
             self._stage = stage.above if scores[0] > stage.threshold else stage.below
 
     def _evaluate(self, t: int) -> bool:
-        """Evaluate a learner as far as known values take it; True when it has its outputs."""
+        """Evaluate a learner as far as known values allow; return True when it has its outputs."""
         bank, values = self._plan.bank, self._values
         kind, index = bank.kind[t], int(bank.index[t])
         if not (kind == TREE and self._by_path) and self._unknown(self._plan.learner_reads[t]):
@@ -147,7 +149,7 @@ class StageWalker:
         return features & ~self._known
 
     def _certain(self, number: int) -> int:
-        """Features that every way from this stage on reads, as far as each learner by itself tells."""
+        """Return the features that every path from this stage on reads, as far as each learner alone decides."""
         found: dict[int, int] = {}
         waiting = [number]
         while waiting:  # not recursive: a chain may have thousands of stages
@@ -157,7 +159,7 @@ class StageWalker:
                 decided = self._decided(current, stage)
                 ways = (stage.below, stage.above) if decided is None else (decided,)
             later = -1 if ways else 0
-            for way in ways:  # in order; a way that needs nothing settles it
+            for way in ways:
                 if later and way not in found:
                     waiting.append(way)
                     break
@@ -168,7 +170,7 @@ class StageWalker:
         return found[number]
 
     def _decided(self, number: int, stage: Route) -> int | None:
-        """Where a stage will send the row, if known values tell; opaque learners are not called ahead of their turn."""
+        """Return the next stage if known values decide it; opaque learners are not called before their turn."""
         outputs = dict(self._outputs)
         for t, _ in self._plan.terms[number]:
             if t not in outputs:
@@ -179,7 +181,7 @@ class StageWalker:
         return stage.above if self._plan.score(number, outputs)[0] > stage.threshold else stage.below
 
     def _output_ahead(self, t: int) -> list[float] | None:
-        """Return the outputs of a tree or column if known values give them; nothing counts as evaluated."""
+        """Return the outputs of a tree or column if known values decide them, without evaluating it."""
         plan, index = self._plan, int(self._plan.bank.index[t])
         if plan.bank.kind[t] == OPAQUE:
             return None
@@ -194,7 +196,7 @@ class StageWalker:
         return plan.leaf_outputs(index, node)
 
     def _certain_here(self, number: int) -> int:
-        """Features that the learners of one stage certainly need."""
+        """Return the features that the learners of one stage certainly need."""
         plan, found = self._plan, 0
         for t, _ in plan.terms[number]:
             if t in self._outputs:

@@ -1,1 +1,1 @@
-"""Models in one checksummed file without code."""
+"""Files of models: one checksummed file without code for each."""

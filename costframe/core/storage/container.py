@@ -1,10 +1,10 @@
-"""The file that holds a model: one JSON header and raw arrays, with a version in front and a checksum behind.
+"""The format of a model's file: a version, one JSON header, raw arrays, and a checksum.
 
     magic (12 bytes) | version (uint32) | header length n (uint64) | header (n bytes) | arrays | SHA-256 (32 bytes)
 
 All numbers are little-endian. The header is ``{"arrays": [...], "model": ...}`` in ASCII without spaces; each array is
-listed with name, dtype, shape and offset from the end of the header, and they lie one behind the other without gaps.
-The checksum is taken over everything before it, in every version of the format.
+listed with name, dtype, shape and offset from the end of the header; arrays follow one another without gaps.
+The checksum covers all bytes before it, in every version of the format.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DTYPES", "MAGIC", "VERSION", "check_magic", "pack", "unpack"]
 
-MAGIC = b"\x89costframe\r\n"  # no text begins so, and a transfer that rewrites line ends is noticed
+MAGIC = b"\x89costframe\r\n"  # no text begins so; it shows rewritten line ends
 VERSION = 3
 DTYPES = ("|u1", "<i4", "<i8", "<f8")
 
@@ -42,7 +42,7 @@ def pack(model: object, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     Parameters
     ----------
     model : dict, list, str, int, float, bool or None, nested
-        What JSON can say.
+        Any JSON value.
     arrays : mapping of str to ndarray
         At most two dimensions, each with one of `DTYPES`.
     """
@@ -59,12 +59,12 @@ def pack(model: object, arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def unpack(content: bytes) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Return the model's part of the header, and the arrays in the machine's own byte order.
+    """Return the model's part of the header, and the arrays in the machine's byte order.
 
     Raises
     ------
     StorageError
-        If the content is not what `pack` returned. Nothing is allocated before all sizes are known to fit the content.
+        If `pack` did not return the content. Arrays are allocated only after all sizes are checked.
     """
     check_magic(content[: len(MAGIC)])
     end = len(content) - _CHECKSUM
@@ -99,7 +99,7 @@ def _read_arrays(directory: list[Any], content: bytes, begin: int, end: int) -> 
     arrays: dict[str, NDArray[Any]] = {}
     at = begin
     for entry in directory:
-        name, dtype, shape, offset = _checked(entry)
+        name, dtype, shape, offset = _check_entry(entry)
         size = math.prod(shape) * dtype.itemsize  # Python's integers do not overflow
         if begin + offset != at or at + size > end:
             raise StorageError(
@@ -116,7 +116,7 @@ def _read_arrays(directory: list[Any], content: bytes, begin: int, end: int) -> 
     return arrays
 
 
-def _checked(entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...], int]:
+def _check_entry(entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...], int]:
     if not isinstance(entry, dict) or entry.keys() != _ENTRY or not isinstance(entry["name"], str):
         raise StorageError(f"malformed header: expected an array's {sorted(_ENTRY)}")
     name, dtype, shape, offset = (entry[key] for key in ("name", "dtype", "shape", "offset"))
@@ -139,6 +139,6 @@ def _parse(text: bytes) -> object:
         same = _dump(header) == text
     except (ValueError, RecursionError) as error:
         raise StorageError(f"malformed header: {error}") from error
-    if not same:  # a key that stands twice, for one
+    if not same:  # for example a repeated key
         raise StorageError("malformed header: not spelled as costframe spells it")
     return header

@@ -1,4 +1,4 @@
-"""Predictors saved to one file and loaded from it: data only, never code."""
+"""Saving and loading of predictors: one file with data only, never code."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = ["load", "save"]
 
 
 def save(predictor: object, path: str | os.PathLike[str], costs: object = None) -> None:
-    """Write a predictor to one file, whole or not at all; the same model gives the same bytes.
+    """Write a predictor to one file, whole or not at all; equal models give equal bytes.
 
-    Opaque learners are written as name, features and width. Class labels belong to estimators and are not written.
+    An opaque learner is written as its name, features and width. Class labels belong to estimators and are not written.
 
     Parameters
     ----------
     predictor : StageTree or PlannedPredictor, or an estimator fitted to one
     path : str or path
-    costs : CostModel, or what makes one
-        Prices that the loaded predictor has as its own; None keeps those of `predictor`.
+    costs : CostModel, or anything `CostModel.of` accepts
+        Prices of the loaded predictor; None keeps those of `predictor`.
 
     Raises
     ------
     StorageError
-        If `predictor` is of no kind that can be saved, or the file cannot be written: an old file stands as it was.
+        If `predictor` cannot be saved, or the file cannot be written; an old file is then unchanged.
     CostModelError
         If `costs` does not price every feature of the predictor.
     """
@@ -64,13 +64,13 @@ def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) ->
     ----------
     path : str or path
     opaque : mapping of str to callable, optional
-        The function of each opaque learner in the file, as `OpaqueLearner` takes it.
+        Function of each opaque learner in the file; see `OpaqueLearner`.
 
     Raises
     ------
     StorageError
-        If the file cannot be read, is no saved predictor, is truncated, altered, or newer than this version, describes
-        no possible model, or `opaque` does not hold exactly the functions of its opaque learners.
+        If the file cannot be read, is not a saved predictor, is truncated, altered, newer than this version, or
+        describes an invalid model; or if `opaque` does not hold exactly the functions of its opaque learners.
     """
     file = Path(path)
     try:
@@ -84,7 +84,7 @@ def _read(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
             begin = stream.read(len(MAGIC))
-            check_magic(begin)  # before the rest of somebody's large file is read
+            check_magic(begin)  # before reading the rest of a large file
             return begin + stream.read()
     except CostframeError:
         raise

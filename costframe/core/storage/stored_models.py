@@ -1,4 +1,4 @@
-"""The kinds of predictors that can be saved: each as data, and made of data again."""
+"""Kinds of predictors that can be saved: conversion of each to data and back."""
 
 from __future__ import annotations
 
@@ -52,12 +52,13 @@ class StoredKind:
     ----------
     predictor : type
     describe : callable
-        Says what the arrays do not hold, in what JSON can say.
+        Returns the parts that the arrays do not hold, as JSON values.
     arrays : callable
+        Returns the arrays.
     keys : tuple of str
-        Of the description.
+        Keys of the description.
     build : callable
-        Makes a predictor of the description, the arrays, and the functions of opaque learners.
+        Makes a predictor from the description, the arrays, and the functions of opaque learners.
     """
 
     predictor: type[Predictor]
@@ -187,4 +188,4 @@ KINDS: Mapping[str, StoredKind] = {
         _build_plan,
     ),
 }
-"""By the name that a file has for each."""
+"""All kinds, by their names in files."""

@@ -1,4 +1,4 @@
-"""The parts of saved models, banks and stages, as data: what describes them, and how they are made of it again."""
+"""Parts of saved models: conversion of banks and stages to data and back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
 
 
 def describe_bank(bank: WeakLearnerBank) -> dict[str, Any]:
-    """Say what the arrays of a bank do not hold; opaque learners are a name, features and a width."""
+    """Return the parts of a bank that its arrays do not hold; an opaque learner is a name, features and a width."""
     for learner in bank.opaques:
         if not isinstance(learner.name, str):
             raise StorageError(f"opaque learner {learner.name!r}: expected a text as its name")
@@ -61,7 +61,7 @@ def bank_arrays(bank: WeakLearnerBank, prefix: str = "") -> dict[str, NDArray[An
 
 
 def describe_answer(answer: Answer) -> dict[str, Any]:
-    """Say what the arrays of an answer do not hold."""
+    """Return the parts of an answer that its arrays do not hold."""
     return {"link": answer.link} | ({"level": answer.level} if answer.link == "ranked" else {})
 
 
@@ -71,13 +71,13 @@ def answer_arrays(answer: object, prefix: str) -> dict[str, NDArray[Any]]:
 
 
 class StoredArrays:
-    """The arrays of a file, each taken once with the dtype and number of dimensions it must have."""
+    """The arrays of a file; each is taken once, with its expected dtype and number of dimensions."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self._left = arrays
 
     def take(self, name: str, dtype: str, ndim: int = 1) -> NDArray[Any]:
-        """Return an array."""
+        """Remove an array and return it; refuse another dtype or number of dimensions."""
         array = self._left.pop(name, None)
         if array is None:
             raise StorageError(f"malformed: no array {name!r}")
@@ -88,11 +88,11 @@ class StoredArrays:
         return array
 
     def take_all(self, prefix: str, dtypes: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-        """Return arrays whose names have a prefix, without it; weights have two dimensions, others one."""
+        """Take all arrays whose names have a prefix; return them by name without it. Weights have two dimensions."""
         return {key: self.take(f"{prefix}.{key}", dtype, 2 if key == "weights" else 1) for key, dtype in dtypes.items()}
 
     def close(self) -> None:
-        """Refuse a file that holds further arrays."""
+        """Refuse a file with further arrays."""
         if self._left:
             raise StorageError(f"malformed: unknown arrays {sorted(self._left)}")
 
@@ -100,7 +100,7 @@ class StoredArrays:
 def build_bank(
     described: Mapping[str, Any], arrays: StoredArrays, functions: OpaqueFunctions, prefix: str = ""
 ) -> WeakLearnerBank:
-    """Make a bank of its description, its arrays and the functions of its opaque learners."""
+    """Make a bank from its description, its arrays and the functions of its opaque learners."""
     names, labels, opaques = (described[key] for key in BANK_FIELDS)
     for part in (names, labels, opaques):
         if not isinstance(part, list):
@@ -110,7 +110,7 @@ def build_bank(
     if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
         raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
     read = arrays.take_all(f"{prefix}bank", _BANK)
-    _within(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
+    _check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))
     categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
     trees = _tree_table(arrays, f"{prefix}trees")
@@ -118,7 +118,7 @@ def build_bank(
 
 
 def build_answer(title: str, described: object, arrays: StoredArrays, prefix: str) -> Answer:
-    """Make an answer of its description and its arrays."""
+    """Make an answer from its description and its arrays."""
     read = arrays.take_all(prefix, STAGE)
     ranked = isinstance(described, dict) and described.get("link") == "ranked"
     link, *level = fields_of(described, title, "link", *(("level",) if ranked else ()))
@@ -126,16 +126,16 @@ def build_answer(title: str, described: object, arrays: StoredArrays, prefix: st
 
 
 def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
-    """Make the trees; sums and differences of numbers near the ends of int64 would wrap, so ranges come first."""
+    """Make the table of trees, after range checks: sums of numbers near the ends of int64 would wrap."""
     read = arrays.take_all(prefix, _TREES)
-    _within(f"{prefix}.first", read["first"], 0, len(read["feature"]))
-    _within(f"{prefix}.value", read["value"], -1, len(read["values"]))
-    _within(f"{prefix}.missing_left", read["missing_left"], 0, 1)
-    _within(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
+    _check_range(f"{prefix}.first", read["first"], 0, len(read["feature"]))
+    _check_range(f"{prefix}.value", read["value"], -1, len(read["values"]))
+    _check_range(f"{prefix}.missing_left", read["missing_left"], 0, 1)
+    _check_range(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
     return TreeTable(**read)
 
 
-def _within(name: str, array: NDArray[Any], least: int, most: int) -> None:
+def _check_range(name: str, array: NDArray[Any], least: int, most: int) -> None:
     if array.size and not (least <= array.min() and array.max() <= most):
         raise StorageError(f"malformed: array {name!r}: expected {least} to {most}, got {array.min()} to {array.max()}")
 

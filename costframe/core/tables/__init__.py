@@ -1,1 +1,1 @@
-"""Frames, arrays and categories become rows."""
+"""Conversion of frames, arrays and categories to rows."""

@@ -1,4 +1,4 @@
-"""Which columns of the training data are split by categories: said by the user, or by a data frame's dtypes."""
+"""Categorical columns of training data, from the user or from a data frame's dtypes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXACT = 2.0**53
 
 @frozen(eq=False)
 class CategoricalColumns:
-    """The columns of a table that are split by categories.
+    """The categorical columns of a table, which trees split by categories.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class CategoricalColumns:
     chosen : bool (d,)
         Whether each is categorical.
     categories : mapping of str to tuple of str
-        The labels of those whose categories are texts.
+        Labels of the columns whose categories are texts.
     """
 
     names: tuple[str, ...] = ()
@@ -44,11 +44,11 @@ class CategoricalColumns:
     categories: Categories = field(factory=dict)
 
     def encoded(self, X: Any, what: str) -> Any:
-        """Put numbers in the place of labels; see `categories.encode`."""
+        """Replace labels by numbers; see `categories.encode`."""
         return encode(X, self.categories, self.names, what)
 
     def check(self, X: NDArray[np.float64], what: str) -> None:
-        """Refuse infinite categories by name, and numbers so large that different ones may have become the same."""
+        """Refuse infinite categories, and numbers so large that doubles cannot distinguish them."""
         for f in np.flatnonzero(self.chosen):
             where, largest = f"{what}: column {self.names[f]!r}", np.nanmax(np.abs(X[:, f]), initial=0.0)
             if np.isinf(largest):
@@ -66,36 +66,36 @@ def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalCol
     Parameters
     ----------
     given : None, sequence of str or int, bool (d,), or mapping
-        None: the columns of a category dtype. Else names or positions of columns, or a mask of them; a mapping of such
-        has the labels that the numbers in a column stand for, or None where these are the categories themselves.
+        None: the columns of a category dtype. Else names or positions of columns, or a mask of them; or a mapping from
+        them to the labels of a column's numbers, None where the numbers are the categories.
     X : data frame, or array-like (rows, d)
     names : sequence of str (d,)
 
     Raises
     ------
     ParameterError
-        If `given` is none of these, or names a column that there is not.
+        If `given` has another form, or names an unknown column.
     DataError
         If a column's categories are neither all texts nor all numbers.
     """
     check_names(column_names(X) or (), "X")
     chosen = np.zeros(len(names), np.bool_)
-    said: dict[int, Any] = {}
+    labels_of: dict[int, Any] = {}
     if given is None:
         chosen[category_columns(X)] = True
     else:
-        said = _said(given, names)
-        chosen[list(said)] = True
+        labels_of = _read_choice(given, names)
+        chosen[list(labels_of)] = True
     labels = {
-        names[f]: said[f] if said.get(f) is not None else _labels(X, f, names[f])
+        names[f]: labels_of[f] if labels_of.get(f) is not None else _find_labels(X, f, names[f])
         for f in np.flatnonzero(chosen).tolist()
     }
     categories = as_categories({name: each for name, each in labels.items() if each is not None})
     return CategoricalColumns(tuple(names), chosen, categories)
 
 
-def _said(given: Any, names: Sequence[str]) -> dict[int, Any]:
-    """Return the positions that the user gave, with labels where these were given, too."""
+def _read_choice(given: Any, names: Sequence[str]) -> dict[int, Any]:
+    """Return the labels, or None, of the columns that the user chose, by position."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ParameterError(
             f"{_PARAMETER}: expected names or positions of columns, a mask of them, or labels by column, got {given!r}"
@@ -105,21 +105,21 @@ def _said(given: Any, names: Sequence[str]) -> dict[int, Any]:
         if len(listed) != len(names):
             raise ParameterError(f"{_PARAMETER}: a mask of {len(names)} columns must be as long, got {len(listed)}")
         return dict.fromkeys(np.flatnonzero(listed).tolist())
-    return {_place(each, names): given[each] if isinstance(given, Mapping) else None for each in listed}
+    return {_position(each, names): given[each] if isinstance(given, Mapping) else None for each in listed}
 
 
-def _place(column: object, names: Sequence[str]) -> int:
+def _position(column: object, names: Sequence[str]) -> int:
     if isinstance(column, str) and column in names:
         return list(names).index(column)
     whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
-    if whole and 0 <= int(column) < len(names):  # type: ignore[call-overload] # tested just before
-        return int(column)  # type: ignore[call-overload,no-any-return] # likewise
+    if whole and 0 <= int(column) < len(names):  # type: ignore[call-overload]
+        return int(column)  # type: ignore[call-overload,no-any-return]
     raise ParameterError(
         f"{_PARAMETER}: {column!r} is no column, expected some of {tuple(names)} or of their positions"
     )
 
 
-def _labels(X: Any, f: int, name: str) -> tuple[str, ...] | None:
+def _find_labels(X: Any, f: int, name: str) -> tuple[str, ...] | None:
     """Return the labels of a column; None if its categories are numbers."""
     if column_names(X) is not None:
         return find_labels(X[name], name)

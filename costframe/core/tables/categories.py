@@ -1,7 +1,7 @@
-"""Categories that are texts: labels, and the numbers that stand for them in X.
+"""Categories that are texts: labels, and their numbers in X.
 
-The number of a label is its position among the feature's labels. Categories that are numbers need no labels: they are
-their own numbers. What is no label, as what is missing, becomes NaN, which goes the missing way at every test.
+The number of a label is its position among the feature's labels. Categories that are numbers need no labels. A missing
+value and a text that is not a label become NaN, which goes the missing way at every test.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Categories = Mapping[str, tuple[str, ...]]
 
 
 def as_categories(categories: object) -> dict[str, tuple[str, ...]]:
-    """Return a copy of labels by feature; what makes no sense is a `DataError`."""
+    """Return a copy of labels by feature; invalid ones are a `DataError`."""
     if not isinstance(categories, Mapping):
         raise DataError(f"categories: expected labels by feature, got {type(categories).__name__}")
-    return {name: _checked(labels, name) for name, labels in categories.items()}
+    return {name: _check_labels(labels, name) for name, labels in categories.items()}
 
 
 def check_features(categories: Categories, feature_names: Sequence[str]) -> None:
-    """Refuse labels of what is no feature."""
+    """Refuse labels of a name that is not a feature."""
     if unknown := [name for name in categories if name not in feature_names]:
         raise DataError(f"categories: {unknown[0]!r} is no feature, expected some of {tuple(feature_names)}")
 
 
-def _checked(labels: object, name: object) -> tuple[str, ...]:
+def _check_labels(labels: object, name: object) -> tuple[str, ...]:
     found = tuple(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else ()
     if not found or not all(isinstance(label, str) for label in found) or len(set(found)) < len(found):
         raise DataError(f"categories of {name!r}: expected distinct texts, at least one, got {labels!r:.200}")
@@ -46,17 +46,16 @@ def _checked(labels: object, name: object) -> tuple[str, ...]:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value stands for a missing one: None, NaN, pandas' NA or NaT."""
+    """Return whether a value is missing: None, NaN, pandas' NA or NaT."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
-    """Return the labels of a column that is to be split by categories; None if its categories are numbers.
+    """Return the labels of a categorical column; None if its categories are numbers.
 
-    Those of a dtype that states its categories are in its order, whether they occur or not; texts are in alphabetical
-    order.
+    A category dtype gives all its categories, in its order; other texts are in alphabetical order.
 
     Raises
     ------
@@ -65,7 +64,7 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     """
     if is_numeric(getattr(column, "dtype", "")):
         return None
-    declared = _declared(column)
+    declared = _dtype_categories(column)
     values = _listed(column) if declared is None else declared
     present = [value for value in values if not is_missing(value)]
     texts = sum(isinstance(value, str) for value in present)
@@ -80,47 +79,47 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
 
 
 def encode_value(value: object, labels: tuple[str, ...]) -> object:
-    """Return the number of a label, NaN for one that is none of them or missing; anything else as it is."""
+    """Return the number of a label, NaN for an unknown or missing one; other values are unchanged."""
     if isinstance(value, str):
         return float(labels.index(value)) if value in labels else np.nan
     return np.nan if is_missing(value) else value
 
 
 def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: str = "the data") -> Any:
-    """Put numbers in the place of labels, and doubles in that of categories that are pandas' nullable numbers.
+    """Replace labels by numbers, and pandas' nullable numbers that are categories by doubles.
 
     Parameters
     ----------
     X : data frame, or array-like (rows, d)
-        Columns that have labels, found by name in a frame and by position in an array, may be of a category dtype,
-        texts or objects; each value is looked up by its text, whatever numbers the frame has for its own categories.
-        An array of numbers holds the numbers of labels already.
+        Columns with labels, found by name in a frame and by position in an array, may have a category dtype, or hold
+        texts or objects; values are looked up by text, not by the frame's own codes. An array of numbers holds the
+        numbers of labels already.
     categories : mapping of str to tuple of str
         The labels of features.
     feature_names : sequence of str
         Names of an array's columns.
     what : str
-        What an error text calls the data.
+        Name of the data in error texts.
 
     Raises
     ------
     DataError
-        If a value of such a column in a frame is neither a text nor missing.
+        If a value of a column with labels in a frame is neither a text nor missing.
     """
     names = column_names(X)
     if names is not None:
         check_names(names, what)
         own = [name for name in names if name in categories]
-        found = {name: _encoded(X[name], categories[name], f"{what}: column {name!r}") for name in own}
+        found = {name: _encode_column(X[name], categories[name], f"{what}: column {name!r}") for name in own}
         found |= _nullable(X, names, categories)
-        return _replaced(X, found) if found else X
+        return _replace_columns(X, found) if found else X
     if not categories:
         return X
     if hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
         return X
     rows = _objects(X)
     if rows is None or rows.shape[1] != len(feature_names):
-        return X  # whoever reads it names the fault
+        return X  # its reader names the fault
     for f, name in enumerate(feature_names):
         if name in categories:
             place = _places(categories[name])
@@ -142,8 +141,8 @@ def _objects(X: Any) -> NDArray[np.object_] | None:
     return rows if rows.ndim == 2 else None
 
 
-def _declared(column: Any) -> list[Any] | None:
-    """Return the categories of a dtype that states them: pandas' "category", polars' Enum; None for other columns."""
+def _dtype_categories(column: Any) -> list[Any] | None:
+    """Return the categories of pandas' "category" or polars' Enum dtype; None for other columns."""
     if not str(getattr(column, "dtype", "")).startswith(("category", "Enum")):
         return None
     return list(column.dtype.categories)
@@ -153,10 +152,10 @@ def _listed(column: Any) -> list[Any]:
     return list(column.to_list() if hasattr(column, "to_list") else column)
 
 
-def _encoded(column: Any, labels: tuple[str, ...], where: str) -> NDArray[np.float64]:
-    """float64 (rows,): the number of each value of a frame's column."""
+def _encode_column(column: Any, labels: tuple[str, ...], where: str) -> NDArray[np.float64]:
+    """Return the number of each value of a frame's column: float64 (rows,)."""
     place = _places(labels)
-    declared = _declared(column)
+    declared = _dtype_categories(column)
     if declared is not None and is_pandas(column):
         known = [place.get(label, np.nan) for label in _texts(declared, labels, where)]
         numbers = np.asarray([*known, np.nan])
@@ -165,7 +164,7 @@ def _encoded(column: Any, labels: tuple[str, ...], where: str) -> NDArray[np.flo
 
 
 def _nullable(X: Any, names: tuple[str, ...], categories: Categories) -> dict[str, NDArray[np.float64]]:
-    """Return the numbers of pandas' category columns without labels where their missing value is no NaN."""
+    """Return the numbers of pandas' category columns without labels whose missing value is not NaN."""
     found = {}
     for f in category_columns(X) if is_pandas(X) else []:
         kind = X.dtypes.iloc[f].categories.dtype
@@ -185,6 +184,6 @@ def _texts(values: list[Any], labels: tuple[str, ...], where: str) -> list[Any]:
     return values
 
 
-def _replaced(X: Any, columns: Mapping[str, NDArray[np.float64]]) -> Any:
+def _replace_columns(X: Any, columns: Mapping[str, NDArray[np.float64]]) -> Any:
     """Return a frame with some columns replaced."""
     return X.assign(**columns) if is_pandas(X) else X.with_columns(**columns)

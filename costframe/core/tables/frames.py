@@ -1,22 +1,23 @@
-"""What data frames tell of their columns, whichever library they come from."""
+"""Names and types of the columns of pandas' and polars' data frames."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import DataError
+from costframe.core.wording import quote_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["category_columns", "check_names", "column_names", "is_numeric", "is_pandas", "listed"]
+__all__ = ["category_columns", "check_names", "column_names", "is_numeric", "is_pandas"]
 
 
 _NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and polars' numeric types begin
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """Return the names of a data frame's columns; None where there are no columns, or none named by text."""
+    """Return the names of a data frame's columns; None for an array, or columns not named by text."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
@@ -30,23 +31,17 @@ def category_columns(X: Any) -> list[int]:
 
 
 def is_numeric(dtype: object) -> bool:
-    """Whether a column's dtype is one of numbers or truth values, told by its name."""
+    """Return whether the name of a column's dtype is one of numbers or truth values."""
     return str(dtype).lower().startswith(_NUMBERS)
 
 
 def is_pandas(X: Any) -> bool:
-    """Whether a frame or a column is of pandas, told without importing it."""
+    """Return whether a frame or a column is of pandas, without importing pandas."""
     return type(X).__module__.startswith("pandas")
 
 
 def check_names(names: Sequence[str], whose: str) -> None:
-    """Refuse names that stand twice."""
+    """Refuse repeated names."""
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if list(names).count(name) > 1})
-        raise DataError(f"{whose} name {listed(twice)} more than once; names must be distinct")
-
-
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Quote names, up to `most` of them."""
-    shown = ", ".join(repr(name) for name in list(names)[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+        raise DataError(f"{whose} name {quote_names(twice, 6)} more than once; names must be distinct")

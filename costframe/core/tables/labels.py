@@ -1,4 +1,4 @@
-"""Check the labels, weights and queries of rows."""
+"""Checks of the labels, weights and queries of rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
 
 
 def check_queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
-    """Return the queries of rows as numbers; refuse others than one a row, and missing ones."""
+    """Return the query of each row as a number; refuse another shape, and missing queries."""
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
         raise DataError(f"{name}: expected one query a row, shape ({n_rows},), got {queries.shape}")

@@ -1,4 +1,4 @@
-"""Rows as the core reads them: float64, two-dimensional, columns in the order of the feature names."""
+"""Rows for the core: float64, two-dimensional, columns in the order of the feature names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from costframe.core.errors import DataError
 from costframe.core.tables.categories import encode
-from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas, listed
+from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas
+from costframe.core.wording import quote_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,9 +22,9 @@ __all__ = ["as_names", "as_rows", "refuse_text"]
 
 
 def refuse_text(X: Any, what: str = "the data", hint: str = "") -> None:
-    """Refuse text where numbers belong, also text that spells a number, and column names that stand twice.
+    """Refuse text in place of numbers, also text that spells a number, and repeated column names.
 
-    `hint` ends what is said of a data frame's column.
+    `hint` ends the error text for a data frame's column.
     """
     names = column_names(X)
     if names is None:
@@ -39,35 +40,34 @@ def refuse_text(X: Any, what: str = "the data", hint: str = "") -> None:
 def _has_text(values: Any) -> bool:
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError):  # ragged, say; whoever converts it names the fault
+    except (TypeError, ValueError):  # for example ragged; the conversion names the fault
         return False
     return array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat))
 
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple; one text would come apart into letters, so it is refused."""
+    """Return names as a tuple; refuse one text, which a tuple would split into letters."""
     if isinstance(names, str):
         raise DataError(f"names: expected a list of names, got one text {names!r}")
     return tuple(names)
 
 
 def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None = None) -> NDArray[np.float64]:
-    """Make float64 rows of `X`.
+    """Return the rows of `X`: float64 (rows, features).
 
     Parameters
     ----------
     X : data frame, or array-like (rows, features)
-        A data frame (pandas, polars) is matched by name, whatever its column order, and may have further columns;
-        anything else by position.
+        A data frame (pandas, polars) is matched by name, and may have further columns; an array by position.
     feature_names : sequence of str
-        What the columns must be.
+        Names of the columns, in order.
     categories : mapping of str to tuple of str, optional
-        The labels of features whose categories are texts; their numbers take their places, as `categories.encode` says.
+        Labels of the features whose categories are texts; `categories.encode` replaces them by numbers.
 
     Raises
     ------
     DataError
-        If a column is missing, the shape does not fit, or a value is no number.
+        If a column is missing, the shape does not fit, or a value is not a number.
     """
     if type(X) is not np.ndarray or X.dtype != np.float64:
         X = encode(X, categories or {}, feature_names)
@@ -76,14 +76,14 @@ def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None 
     if names is not None:
         missing = [name for name in feature_names if name not in set(names)]
         if missing:
-            raise DataError(f"the data lack {listed(missing)}; they have {listed(names)}")
+            raise DataError(f"the data lack {quote_names(missing, 6)}; they have {quote_names(names, 6)}")
         if names != tuple(feature_names):
             X = X[list(feature_names)]
     rows = _numbers(X)
     if rows.ndim != 2:
         raise DataError(f"expected rows x features, got an array of shape {rows.shape}; one row is X.reshape(1, -1)")
     if rows.shape[1] != len(feature_names):
-        raise DataError(f"expected {len(feature_names)} columns ({listed(feature_names)}), got {rows.shape[1]}")
+        raise DataError(f"expected {len(feature_names)} columns ({quote_names(feature_names, 6)}), got {rows.shape[1]}")
     return rows
 
 

@@ -2,11 +2,11 @@
 
 At each level rounds are added as long as validation loss + tradeoff * cost falls, and the next level goes on from the
 best of them. Greedy growth buys a feature or resource only if one split repays it. So each level also looks ahead: for
-every resource a fork is grown for which it is waived, and if the whole, at its true cost, is better, the line goes on
-from there.
+every resource a fork is grown whose splits get it for nothing, and if the whole, at its true cost, is better, the run
+goes on from there.
 
 Only models that may be wanted become points of the path, and only they are scored: those that lose less on validation
-rows than all before them that cost no more, and the best of each line at each level, for few validation rows may rank
+rows than all before them that cost no more, and the best of each run at each level, for few validation rows may rank
 finished models otherwise by their score than by their loss. To score each of thousands of rounds would take as long as
 to grow them, and the best of thousands of scores is one that chance has chosen.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.trees.annealing.line import Line
+    from costframe.trees.annealing.ensemble_run import EnsembleRun
     from costframe.trees.boosting.boost import Ensemble
     from costframe.trees.boosting.monitor import Running
 
@@ -39,9 +39,9 @@ _LEVELS = 24  # at most; a level is half of the one before unless there would be
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # rounds of a level, at most
 _FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need but show what they are worth
-_FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; hardly any that is hopeless by then pays
+_FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; one that pays by far too little ends
 _FRESH, _FRESH_ROUNDS = 3, 400  # of so many levels, one is tried afresh as well, and rounds then
-_HOPELESS = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, is given up until then
+_GIVEN_UP = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, waits until then
 _CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
 _NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
 
@@ -118,7 +118,7 @@ def _levels(high: float, low: float) -> NDArray[np.float64]:
 
 @define(eq=False)
 class Annealer:
-    """Grows lines and notes the models on the way that may be wanted.
+    """Grows ensembles and notes the models on the way that may be wanted.
 
     Attributes
     ----------
@@ -126,15 +126,15 @@ class Annealer:
         Rounds of a model, at most.
     score : callable, optional
         Of validation rows; minus their loss by default.
-    told : callable, optional
-        Is told the tradeoff of each round.
+    on_round : callable, optional
+        Gets the tradeoff of each round.
     points, branches : list
         What was found so far; as in `AnnealedPath`.
     """
 
     most_rounds: int
     score: Callable[[Running], float] | None = None
-    told: Callable[[float], None] | None = None
+    on_round: Callable[[float], None] | None = None
     points: list[PathPoint] = field(factory=list, init=False)
     branches: list[Ensemble] = field(factory=list, init=False)
     _costs: list[float] = field(factory=list, init=False)  # of points that lose less than all cheaper ones
@@ -154,66 +154,70 @@ class Annealer:
             self._worth_noting(point.loss, point.cost)
             self.points.append(evolve(point, branch=first + point.branch))
 
-    def settle(self, line: Line, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS) -> Line:
-        """Add rounds as long as validation loss + tradeoff * cost falls, and return the best line."""
-        return self._extend(line, tradeoff, tradeoff, patience, rounds)
+    def train_at(
+        self, run: EnsembleRun, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS
+    ) -> EnsembleRun:
+        """Add rounds as long as validation loss + tradeoff * cost falls, and return the best of them."""
+        return self._extend(run, tradeoff, tradeoff, patience, rounds)
 
-    def plain(self, line: Line) -> Line:
-        """Grow a line that knows no prices to its best."""
-        return self._extend(line, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
+    def plain(self, run: EnsembleRun) -> EnsembleRun:
+        """Grow an ensemble without prices to its best."""
+        return self._extend(run, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
-    def descend(self, line: Line, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, dear: float = 0.0) -> None:
-        """Settle at each tradeoff in turn, looking ahead for these bundles; start afresh at some.
+    def descend(
+        self, run: EnsembleRun, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, dear: float = 0.0
+    ) -> None:
+        """Train at each tradeoff in turn, looking ahead for these bundles; start afresh at some.
 
-        What was grown when little was bought stays in a line for good. A fresh line at a tradeoff, with the bundles
-        waived that were taken above it, has no such past, and is often better where rows pay one by one. When one has
-        cost `dear`, there is no further one, for it would hardly differ from a line that knows no prices.
+        What was grown when little was bought stays in a run for good. A fresh run at a tradeoff, which has paid for
+        the bundles taken above it, has no such past, and is often better where rows pay one by one. When one has cost
+        `dear`, there is no further one, for it would hardly differ from a run without prices.
         """
-        waiting, start = _Waiting(ahead), line
+        waiting, start = _Waiting(ahead), run
         for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
-            line = self._look_ahead(self.settle(line, tradeoff), tradeoff, waiting)
-            if number % _FRESH == 0 and line.n_rounds and dear > 0:
+            run = self._look_ahead(self.train_at(run, tradeoff), tradeoff, waiting)
+            if number % _FRESH == 0 and run.n_rounds and dear > 0:
                 fresh = start.fork()
-                waiting.waive_taken(fresh)
-                fresh = self.settle(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=_FRESH_ROUNDS)
+                waiting.mark_taken(fresh)
+                fresh = self.train_at(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=_FRESH_ROUNDS)
                 dear = 0.0 if fresh.running.cost >= dear else dear
         last = float(tradeoffs[-1])
         if last > 0:  # at 0, nothing has to repay its price
-            line = self._look_ahead(self.settle(line, last), last, waiting)
-        self.settle(line, last, patience=_LAST_PATIENCE, rounds=self.most_rounds)
+            run = self._look_ahead(self.train_at(run, last), last, waiting)
+        self.train_at(run, last, patience=_LAST_PATIENCE, rounds=self.most_rounds)
 
-    def _look_ahead(self, line: Line, tradeoff: float, waiting: _Waiting) -> Line:
-        """Go over to the best fork for which a bundle is waived, as long as one is better at its true cost."""
+    def _look_ahead(self, run: EnsembleRun, tradeoff: float, waiting: _Waiting) -> EnsembleRun:
+        """Go over to the best fork that gets a bundle for nothing, as long as one is better at its true cost."""
         while True:
-            best, best_place = line, -1
+            best, best_place = run, -1
             for place in waiting.due(tradeoff):
-                fork, pays = self._grow_fork(line, tradeoff, waiting.ahead[place])
+                fork, pays = self._grow_fork(run, tradeoff, waiting.ahead[place])
                 waiting.tried(place, tradeoff, pays)
                 if _value(fork, tradeoff) < _value(best, tradeoff):
                     best, best_place = fork, place
-            if best is line:
-                return line
-            line = best
+            if best is run:
+                return run
+            run = best
             waiting.taken(best_place, tradeoff)
 
-    def _grow_fork(self, line: Line, tradeoff: float, bundle: Bundle) -> tuple[Line, float]:
-        """Grow a fork for which a bundle is waived; return it, and the tradeoff below which it would pay."""
-        fork = line.fork()
-        fork.prices.waive(bundle.features, bundle.resources)
+    def _grow_fork(self, run: EnsembleRun, tradeoff: float, bundle: Bundle) -> tuple[EnsembleRun, float]:
+        """Grow a fork that gets a bundle for nothing; return it, and the tradeoff below which it would pay."""
+        fork = run.fork()
+        fork.prices.mark_paid(bundle.features, bundle.resources)
         fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FIRST_ROUNDS)
-        if (pays := _repaid(line, fork)) < tradeoff / _HOPELESS:
+        if (pays := _repaid(run, fork)) < tradeoff / _GIVEN_UP:
             return fork, 2 * pays
         fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS - _FIRST_ROUNDS)
-        return fork, _repaid(line, fork)
+        return fork, _repaid(run, fork)
 
-    def _extend(self, line: Line, tradeoff: float, judged_at: float, patience: int, rounds: int) -> Line:
-        """Add rounds at a tradeoff as long as loss + judged_at * cost falls; return the best line."""
-        best, value, since, noted = line, _value(line, judged_at), 0, True
-        growing, branch = line.fork(), len(self.branches)
+    def _extend(self, run: EnsembleRun, tradeoff: float, judged_at: float, patience: int, rounds: int) -> EnsembleRun:
+        """Add rounds at a tradeoff as long as loss + judged_at * cost falls; return the best of them."""
+        best, value, since, noted = run, _value(run, judged_at), 0, True
+        growing, branch = run.fork(), len(self.branches)
         self.branches.append(growing.boosted.ensemble)
         if not self._costs:
             self._note(growing, branch, tradeoff)
-        while growing.n_rounds < min(line.n_rounds + rounds, self.most_rounds) and since < patience:
+        while growing.n_rounds < min(run.n_rounds + rounds, self.most_rounds) and since < patience:
             drawn, since = growing.random.bit_generator.state, since + 1
             if growing.add_round(tradeoff):
                 wanted = self._note(growing, branch, tradeoff)
@@ -226,20 +230,20 @@ class Annealer:
             self._add_point(best, branch, tradeoff)
         return best
 
-    def _note(self, line: Line, branch: int, tradeoff: float) -> bool:
-        """Make a point of the line as it is, if it may be wanted; True if so."""
-        wanted = self._worth_noting(line.running.loss, line.running.cost)
+    def _note(self, run: EnsembleRun, branch: int, tradeoff: float) -> bool:
+        """Make a point of the run as it is, if it may be wanted; True if so."""
+        wanted = self._worth_noting(run.running.loss, run.running.cost)
         if wanted:
-            self._add_point(line, branch, tradeoff)
-        if self.told is not None:
-            self.told(tradeoff)
+            self._add_point(run, branch, tradeoff)
+        if self.on_round is not None:
+            self.on_round(tradeoff)
         return wanted
 
-    def _add_point(self, line: Line, branch: int, tradeoff: float) -> None:
-        """Score the line as it is, and make a point of it."""
-        running = line.running
+    def _add_point(self, run: EnsembleRun, branch: int, tradeoff: float) -> None:
+        """Score the run as it is, and make a point of it."""
+        running = run.running
         score = -running.loss if self.score is None else self.score(running)
-        self.points.append(PathPoint(branch, line.n_rounds, tradeoff, running.loss, running.cost, score))
+        self.points.append(PathPoint(branch, run.n_rounds, tradeoff, running.loss, running.cost, score))
 
     def _worth_noting(self, loss: float, cost: float) -> bool:
         """Whether a model loses less than all so far that cost no more; take note of it if so."""
@@ -270,27 +274,27 @@ class _Waiting:
 
     def tried(self, place: int, tradeoff: float, pays: float) -> None:
         """Take note of the tradeoff below which a fork that was grown at a higher one would pay."""
-        self.pays[place] = pays if pays > 0 else tradeoff / _HOPELESS
+        self.pays[place] = pays if pays > 0 else tradeoff / _GIVEN_UP
 
-    def waive_taken(self, line: Line) -> None:
-        """Waive for another line what was taken."""
+    def mark_taken(self, run: EnsembleRun) -> None:
+        """Mark for another run as paid what was taken."""
         for bundle, pays in zip(self.ahead, self.pays, strict=True):
             if pays < 0:
-                line.prices.waive(bundle.features, bundle.resources)
+                run.prices.mark_paid(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
         """Take a bundle, with those that are part of it; others that have gained something may pay together with it."""
-        self.pays = [max(pays, tradeoff) if pays > tradeoff / _HOPELESS else pays for pays in self.pays]
+        self.pays = [max(pays, tradeoff) if pays > tradeoff / _GIVEN_UP else pays for pays in self.pays]
         for other, bundle in enumerate(self.ahead):
             if bundle.is_part_of(self.ahead[place]):
                 self.pays[other] = -1.0
 
 
-def _repaid(line: Line, fork: Line) -> float:
+def _repaid(run: EnsembleRun, fork: EnsembleRun) -> float:
     """Return the loss that a fork gains for each unit of its further cost; not a positive number if it gains none."""
-    gained, cost = line.running.loss - fork.running.loss, fork.running.cost - line.running.cost
+    gained, cost = run.running.loss - fork.running.loss, fork.running.cost - run.running.cost
     return gained / cost if cost > 0 else np.inf * gained if gained else 0.0
 
 
-def _value(line: Line, tradeoff: float) -> float:
-    return line.running.loss + tradeoff * line.running.cost
+def _value(run: EnsembleRun, tradeoff: float) -> float:
+    return run.running.loss + tradeoff * run.running.cost

@@ -10,17 +10,14 @@ from attrs import Factory, field, frozen
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.threads import run_parallel
-from costframe.trees.binning.category_bins import categories_of
-from costframe.trees.binning.distinct import few_values
-from costframe.trees.binning.thresholds import at_quantiles, between_values, distinct
+from costframe.trees.binning.thresholds import at_quantiles, between_values, categories_of, distinct, few_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.trees.growing.histogram import ColumnBlock
-    from costframe.trees.growing.whole import Room
+    from costframe.trees.growing.room import Room
 
 __all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
 
@@ -149,8 +146,7 @@ class BinMapper:
         DataError
             If `X` is no such table.
         """
-        from costframe.trees.binning.binning_kernels import bin_rows
-        from costframe.trees.growing.category_kernels import mark_unknown
+        from costframe.trees.binning.binning_kernels import bin_rows, mark_unknown
 
         table = _as_table(X)
         if table.shape[1] != self.n_features:
@@ -200,23 +196,15 @@ class BinnedData:
 
     Attributes
     ----------
-    blocks : dict
-        What `column_blocks` made of all columns, by the number of threads.
-    spare : (list, list)
-        Histograms of all columns, of one and of two words, that a tree has left for the next. The system would have to
-        clear new memory first.
     rooms : dict
-        The same for trees that are grown in one call, by leaves, words a row and items that are priced.
+        Room that trees have left for the next, by words a row and items that are priced. The system would have to clear
+        new memory first.
     """
 
     bins: NDArray[np.uint8]
     columns: NDArray[np.uint8]
     mapper: BinMapper
-    blocks: dict[int, list[ColumnBlock]] = field(factory=dict, init=False, repr=False)
-    spare: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = field(
-        factory=lambda: ([], []), init=False, repr=False
-    )
-    rooms: dict[tuple[int, int, int], list[Room]] = field(factory=dict, init=False, repr=False)
+    rooms: dict[tuple[int, int], list[Room]] = field(factory=dict, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:

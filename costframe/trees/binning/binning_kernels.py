@@ -1,13 +1,16 @@
-"""The bin of every value: a binary search without branches, by strips of rows, so that several advance at once."""
+"""The bin of every value, and the values of columns that have few."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["bin_rows"]
+__all__ = ["bin_rows", "collect_distinct", "mark_unknown"]
 
-_STRIP = 256
+_STRIP = 256  # rows at a time, so that a row-major table is read from the cache
+_SLOTS = 1024  # of a hash table: a power of two, four times as many as a column can hold
+_EMPTY = 255
+_MISSING = 255
 
 
 @kernel
@@ -20,6 +23,8 @@ def bin_rows(
     first: int,
 ) -> None:
     """Write into `bins` how many thresholds each value exceeds, and 255 for NaN.
+
+    By a binary search without branches, so that several rows advance at once.
 
     Parameters
     ----------
@@ -51,3 +56,88 @@ def bin_rows(
                 cell = np.uint8(exceeded[at] if values[at] == values[at] else 255)  # NaN alone differs from itself
                 bins[begin + at, feature] = cell
                 columns[feature, first + begin + at] = cell
+
+
+@kernel
+def mark_unknown(
+    X: NDArray[np.float64],
+    categories: NDArray[np.float64],
+    features: NDArray[np.int64],
+    bins: NDArray[np.uint8],
+    columns: NDArray[np.uint8],
+    first: int,
+) -> None:
+    """Turn the bins of values that are no category into the missing one.
+
+    Parameters
+    ----------
+    X : float64 (n, d)
+        Values, row after row.
+    categories : float64 (d, 256)
+        Those of each feature, ascending, padded with NaN.
+    features : int64 (k,)
+        The categorical ones.
+    bins, columns : uint8 (n, d), uint8 (d, more rows)
+        As `bin_rows` wrote them.
+    first : int
+        Where these rows begin in `columns`.
+    """
+    for row in range(X.shape[0]):
+        for feature in features:
+            cell = bins[row, feature]
+            if cell != _MISSING and categories[feature, cell] != X[row, feature]:
+                bins[row, feature] = _MISSING
+                columns[feature, first + row] = _MISSING
+
+
+@kernel
+def _slot(bits: int) -> int:
+    """Fold the bits of a double, so that whole and other simple numbers spread."""
+    bits ^= bits >> 32
+    bits ^= bits >> 20
+    return (bits ^ (bits >> 10)) & (_SLOTS - 1)
+
+
+@kernel
+def collect_distinct(
+    X: NDArray[np.float64],
+    bits: NDArray[np.int64],
+    values: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Collect the distinct values of each column, in order of appearance; NaN is none.
+
+    By hashing, and no further once a column has too many.
+
+    Parameters
+    ----------
+    X : float64 (n, d)
+    bits : int64 (n, d)
+        The same memory.
+    values : float64 (d, limit)
+        Written; at most 255 values a column.
+    counts : int64 (d,)
+        Written: how many there are, or `limit + 1` if more. A column that has more already is skipped.
+    """
+    limit = values.shape[1]
+    slots = np.full((X.shape[1], _SLOTS), _EMPTY, np.uint8)
+    last = np.full(X.shape[1], np.nan)  # equal values often follow each other
+    for begin in range(0, X.shape[0], _STRIP):
+        for column in range(X.shape[1]):
+            if counts[column] > limit:
+                continue
+            for row in range(begin, min(begin + _STRIP, X.shape[0])):
+                x = X[row, column]
+                if x == last[column] or np.isnan(x):
+                    continue
+                last[column] = x
+                slot = _slot(bits[row, column] if x != 0 else 0)  # zero has two signs
+                while slots[column, slot] != _EMPTY and values[column, slots[column, slot]] != x:
+                    slot = (slot + 1) & (_SLOTS - 1)
+                if slots[column, slot] == _EMPTY:
+                    if counts[column] == limit:
+                        counts[column] += 1
+                        break
+                    slots[column, slot] = counts[column]
+                    values[column, counts[column]] = x
+                    counts[column] += 1

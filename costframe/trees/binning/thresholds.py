@@ -1,4 +1,4 @@
-"""Where the bins of one feature end."""
+"""Where the bins of one feature end, which of its categories have one, and the values of features that have few."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.errors import DataError
+from costframe.core.learners.bits import bits_of
+from costframe.core.threads import run_parallel
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["at_quantiles", "between_values", "distinct", "midpoints"]
+__all__ = [
+    "at_quantiles",
+    "between_values",
+    "categories_of",
+    "distinct",
+    "few_values",
+    "going_left",
+    "midpoints",
+    "tested_categories",
+]
 
+_ROWS_PER_PART = 65_536
+_BINS = 256
+NO_CATEGORY = np.array([np.inf])  # the only bin of a feature that is always missing; no category is infinite
 _CLIPPINGS = 3  # a share shrinks as heavy values are clipped; whole weights stay exact so often
 
 
@@ -69,3 +85,70 @@ def _quantile_cuts(masses: NDArray[np.float64], max_bins: int) -> NDArray[np.int
     cumulated = np.cumsum(masses)
     cuts = np.unique(np.searchsorted(cumulated * max_bins, np.arange(1, max_bins) * cumulated[-1]))
     return cuts[cuts < len(masses) - 1]
+
+
+def categories_of(
+    column: NDArray[np.float64], known: NDArray[np.float64] | None, weight: NDArray[np.float64] | None, max_bins: int
+) -> NDArray[np.float64]:
+    """Choose the categories that have a bin: all, or the `max_bins` heaviest ones, of equals the lowest; ascending.
+
+    Parameters
+    ----------
+    column : float64 (n,)
+    known : float64 (m,), optional
+        Its distinct values, if these are few.
+    weight : float64 (n,), optional
+        One each if not given.
+    max_bins : int
+    """
+    values, masses = (known, np.empty(0)) if known is not None else distinct(column, weight)
+    if not np.isfinite(values).all():
+        raise DataError("X: categories must be finite numbers or missing, got an infinite one")
+    if len(values) > max_bins:
+        values = np.sort(values[np.argsort(-masses, kind="stable")[:max_bins]])
+    return values if len(values) else NO_CATEGORY
+
+
+def going_left(left_bins: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Bool (256,): whether each bin is in the set, uint64 (4,)."""
+    return np.asarray(bits_of(left_bins.reshape(1, -1), _BINS)[0])
+
+
+def tested_categories(
+    left: NDArray[np.bool_], categories: NDArray[np.float64], *, missing_left: bool
+) -> NDArray[np.float64]:
+    """Return the categories that go against the missing way, where the bins `left`, bool (256,), go left."""
+    return np.asarray(categories[left[: len(categories)] != missing_left])
+
+
+def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) -> list[NDArray[np.float64] | None]:
+    """Find the distinct values, ascending and without NaN, of each column that has at most `limit`; None for others.
+
+    In all rows: a rare value may be the one that matters.
+
+    Parameters
+    ----------
+    table : (n, d)
+        Numbers.
+    limit : int
+        At most 255.
+    n_threads : int
+        Does not change the result.
+    """
+    from costframe.trees.binning.binning_kernels import collect_distinct
+
+    many = np.zeros(table.shape[1], np.bool_)  # what one part finds, later ones need not find again
+
+    def collect(first: int) -> list[NDArray[np.float64]]:
+        rows = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
+        values, counts = np.empty((table.shape[1], limit)), np.where(many, limit + 1, 0)
+        collect_distinct(rows, rows.view(np.int64), values, counts)
+        many[counts > limit] = True
+        return [column[:count] for column, count in zip(values, counts, strict=True)]
+
+    parts = run_parallel(collect, range(0, len(table), _ROWS_PER_PART), n_threads)
+    columns = (
+        None if too_many else np.unique(np.concatenate(found))
+        for found, too_many in zip(zip(*parts, strict=True), many, strict=True)
+    )
+    return [None if values is None or len(values) > limit else values for values in columns]

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.training.data import Rows
+    from costframe.trees.boosting.grower import GrowAt
     from costframe.trees.boosting.losses import Loss, RowLoss
     from costframe.trees.boosting.monitor import Watcher
     from costframe.trees.growing.finish import GrownTree
+    from costframe.trees.growing.prices import SplitPrices
+    from costframe.trees.settings import TreeSettings
 
     Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
 
-__all__ = ["Boosted", "Ensemble", "boost"]
+__all__ = ["Boosted", "Ensemble", "boost", "boost_at_prices"]
 
 
 @define(eq=False)
@@ -83,7 +86,7 @@ class Ensemble:
 
 @define(eq=False)
 class Boosted:
-    """Where boosting stands: an ensemble, and what it says of the training rows.
+    """Where boosting stands: an ensemble, and its scores of the training rows.
 
     Attributes
     ----------
@@ -95,10 +98,10 @@ class Boosted:
     scores: NDArray[np.float64]
 
     @classmethod
-    def constant(cls, rows: Rows, loss: Loss, step: float) -> Boosted:
-        """Start at the loss's optimal constant."""
-        ensemble = Ensemble(loss.baseline(rows.y, rows.weight), step, loss.link)
-        return cls(ensemble, np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T)
+    def constant(cls, rows: Rows, loss: Loss, step: float, *, from_zero: bool = False) -> Boosted:
+        """Start at the loss's optimal constant, or at zero."""
+        intercept = np.zeros(loss.n_outputs) if from_zero else loss.baseline(rows.y, rows.weight)
+        return cls(Ensemble(intercept, step, loss.link), np.tile(intercept[:, np.newaxis], len(rows)).T)
 
     def fork(self) -> Boosted:
         """Return a copy that goes its own way; trees are shared."""
@@ -153,8 +156,8 @@ def boost(
         In all, earlier ones included.
     step : float
     monitor : Watcher, optional
-        Says which round is best, and when to stop. It is told of earlier rounds too, so that what comes out is what one
-        run would have given: if it would have stopped with the last of them, there is no other.
+        Says which round is best, and when to stop. It sees earlier rounds too, so that the result is that of one run:
+        if that would have stopped with the last of them, there is no other.
     boosted : Boosted, optional
         Where to go on; is changed.
     end_when_idle : bool
@@ -186,8 +189,39 @@ def boost(
     return ensemble, monitor.best_round if monitor else len(ensemble.rounds)
 
 
+def boost_at_prices(
+    rows: Rows,
+    loss: Loss,
+    settings: TreeSettings,
+    grow: GrowAt,
+    prices: SplitPrices,
+    *,
+    random: np.random.Generator | None = None,
+    boosted: Boosted | None = None,
+    monitor: Watcher | None = None,
+    title: str = "boosting",
+) -> tuple[Ensemble, int]:
+    """Boost as the settings say, trees grown at prices that keep account of what is paid; see `boost`."""
+    draws = np.random.default_rng(settings.random_state) if random is None else random
+    if boosted is None:
+        boosted = Boosted.constant(rows, loss, settings.learning_rate, from_zero=settings.from_zero)
+    return boost(
+        rows,
+        loss,
+        lambda gradients, hessians: grow(gradients, hessians, prices, draws),
+        n_rounds=settings.n_estimators,
+        step=settings.learning_rate,
+        monitor=monitor,
+        boosted=boosted,
+        end_when_idle=not settings.draws,
+        n_threads=settings.n_threads,
+        verbose=settings.verbose,
+        title=title,
+    )
+
+
 def _replay(ensemble: Ensemble, monitor: Watcher) -> bool:
-    """Tell a monitor of the rounds that there are; True if it is time to stop."""
+    """Show a monitor the rounds that there are; True if it is time to stop."""
     monitor.begin(ensemble.intercept)
     stop = False
     for number in range(len(ensemble.rounds)):

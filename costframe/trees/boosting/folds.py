@@ -15,6 +15,8 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
 from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss
+from costframe.trees.growing.prices import NoPrices
+from costframe.trees.growing.room import room_for, task_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,38 +26,16 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
     from costframe.trees.boosting.losses import Loss
+    from costframe.trees.growing.room import Room, Task
+    from costframe.trees.settings import TreeSettings
 
-__all__ = ["BoostedFolds", "TreeShape", "as_trees", "boost_folds"]
+__all__ = ["BoostedFolds", "as_trees", "boost_folds", "most_leaves", "unpriced"]
 
 _HESSIAN = 1e-3  # of a leaf, at least
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
 _LARGEST = 4.0  # log odds of a leaf, before the step: where a class is rare, a Newton step goes far beyond the best
 _MOST_PER_ROW = 255  # what a row counts for, at most
 _CHUNK = 16  # rounds between looks at the losses
-
-
-@frozen
-class TreeShape:
-    """How trees are boosted.
-
-    Attributes
-    ----------
-    max_leaves, min_samples_leaf : int
-    step : float
-        Weight of every tree, the learning rate.
-    l2 : float
-    n_rounds : int
-        At most.
-    patience : int or None
-        Rounds without a better loss before all folds stop; None grows and keeps all.
-    """
-
-    max_leaves: int
-    min_samples_leaf: int
-    step: float
-    l2: float = 1.0
-    n_rounds: int = 500
-    patience: int | None = 20
 
 
 @define(eq=False)
@@ -114,7 +94,7 @@ def boost_folds(
     rows: Rows,
     loss: Loss,
     fold: NDArray[np.int64],
-    shape: TreeShape,
+    settings: TreeSettings,
     *,
     judged: Sequence[int] | None = None,
     whole: bool = True,
@@ -130,7 +110,8 @@ def boost_folds(
     loss : SquaredLoss, LogisticLoss or SoftmaxLoss
     fold : int64 (n,)
         The fold of each row.
-    shape : TreeShape
+    settings : TreeSettings
+        Of which `n_iter_no_change` None grows and keeps all rounds.
     judged : sequence of int, optional
         The folds to leave out, each in turn; all by default. Rows of others have the constant's score.
     whole : bool
@@ -149,9 +130,9 @@ def boost_folds(
     if whole:
         everyone, nobody = np.arange(len(rows), dtype=np.int32), np.empty(0, np.int32)
         members.append(_Member(everyone, nobody, start.copy(), np.zeros((d, d))))
-    boosting = _Boosting(data, rows, loss, shape, members, n_threads)
+    boosting = _Boosting(data, rows, loss, settings, members, n_threads)
     boosting.run(start)
-    made = data.mapper, intercept, shape.step, loss.link
+    made = data.mapper, intercept, settings.learning_rate, loss.link
     gain = np.asarray(sum(member.gain for member in parts))
     return BoostedFolds(boosting.best_scores, boosting.best, boosting.n_best, gain, members, made)
 
@@ -163,7 +144,7 @@ class _Boosting:
     data: BinnedData
     rows: Rows
     loss: Loss
-    shape: TreeShape
+    settings: TreeSettings
     members: list[_Member]
     n_threads: int
     best: float = field(default=np.inf, init=False)
@@ -172,16 +153,16 @@ class _Boosting:
 
     def run(self, start: NDArray[np.float64]) -> None:
         """Add rounds until patience ends, then as many on all rows."""
-        from costframe.trees.boosting.rounds_kernels import sum_losses
+        from costframe.trees.boosting.loss_kernels import sum_losses
 
         judged = [member for member in self.members if len(member.outside)]
         y, kind = np.asarray(self.rows.y, np.float64), self._kind
         total = float(sum(self.rows.weight[member.outside].sum() for member in judged))
         none = sum(sum_losses(kind, y, self.rows.weight, start, member.outside) for member in judged) / total
         self.best, self.best_scores = none, start.copy()
-        patience, mark, since, done = self.shape.patience, none, 0, 0
-        while self.data.bins.shape[1] and done < self.shape.n_rounds and (patience is None or since < patience):
-            count = self.shape.n_rounds if patience is None else min(_CHUNK, self.shape.n_rounds - done)
+        patience, mark, since, done = self.settings.n_iter_no_change, none, 0, 0
+        while self.data.bins.shape[1] and done < self.settings.n_estimators and (patience is None or since < patience):
+            count = self.settings.n_estimators if patience is None else min(_CHUNK, self.settings.n_estimators - done)
             found = run_parallel(partial(self._add, count=count, y=y, kind=kind), judged, self.n_threads)
             lost = np.sum([each[0] for each in found], axis=0) / total
             place = len(lost) - 1 if patience is None else int(np.argmin(lost))
@@ -199,7 +180,7 @@ class _Boosting:
 
     @property
     def _kind(self) -> int:
-        from costframe.trees.boosting.rounds_kernels import LOGISTIC, SOFTMAX, SQUARED
+        from costframe.trees.boosting.loss_kernels import LOGISTIC, SOFTMAX, SQUARED
 
         return (
             SQUARED
@@ -212,24 +193,42 @@ class _Boosting:
     def _add(
         self, member: _Member, count: int, y: NDArray[np.float64], kind: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from costframe.trees.boosting.loss_kernels import SQUARED
         from costframe.trees.boosting.rounds_kernels import add_rounds
 
-        data, rows, shape, n_outputs = self.data, self.rows, self.shape, member.scores.shape[1]
-        most = max(1, min(shape.max_leaves, len(member.inside)))
+        data, rows, settings, n_outputs = self.data, self.rows, self.settings, member.scores.shape[1]
+        most = most_leaves(settings, len(member.inside))
         nodes = np.empty((count, n_outputs, 2 * most - 1, 5), np.int64)
         values, sizes = np.empty(nodes.shape[:3]), np.empty((count, n_outputs), np.int64)
         lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
-        columns = np.flatnonzero(data.splittable)
-        counts = rows.repeats
-        fewest = min(shape.min_samples_leaf, len(rows) * _MOST_PER_ROW)
-        limits = np.array([shape.l2, fewest, _HESSIAN, np.inf if kind == 0 else _LARGEST])
+        fewest = min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW)
+        task, room = unpriced(data, rows, kind != SQUARED, (settings.l2_regularization, fewest, _HESSIAN), most)
         add_rounds(
-            data.bins, data.columns, columns, data.mapper.n_bins[columns], kind, y, rows.weight, counts,
-            member.inside, member.outside, limits, most, shape.step, member.scores, nodes, values, sizes, lost, kept,
-            member.gain,
+            task, room, NoPrices().state(), kind, y, rows.weight, rows.repeats, member.inside, member.outside,
+            np.inf if kind == SQUARED else _LARGEST, settings.learning_rate, member.scores, nodes, values, sizes, lost,
+            kept, member.gain,
         )  # fmt: skip
         member.trees = None if len(member.outside) else (nodes, values, sizes)
         return lost, kept
+
+
+def most_leaves(settings: TreeSettings, n_rows: int) -> int:
+    """Return the most leaves of a tree grown on `n_rows` rows."""
+    return max(1, n_rows if settings.max_leaves is None else min(settings.max_leaves, n_rows))
+
+
+def unpriced(
+    data: BinnedData, rows: Rows, with_hessians: bool, limits: tuple[float, float, float], max_leaves: int
+) -> tuple[Task, Room]:
+    """Return what kernels need that grow many trees without prices; words are theirs to write.
+
+    Categories are taken in order, by thresholds.
+    """
+    hessians = with_hessians or rows.uneven_weight is not None
+    words = np.empty((len(rows), 2 if hessians else 1), np.int64)
+    count_bits = int(rows.repeats.sum()).bit_length()
+    task = task_for(data, words, count_bits, limits, max_leaves)._replace(categorical=np.zeros(0, np.bool_))
+    return task, room_for(data, words.shape[1], 0, max_leaves, whole=True)
 
 
 def as_trees(
@@ -245,7 +244,7 @@ def as_trees(
     ----------
     mapper : BinMapper
     nodes, values, sizes : int64 (T, M, 5), float64 (T, M) or (T, M, K), int64 (T,)
-        Of each tree its nodes, as `grow_unpriced` gives them, their outputs, and how many there are.
+        Of each tree its nodes, as `copy_tree` gives them, their outputs, and how many there are.
     columns : int64 (k,), optional
     """
     used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]

@@ -1,11 +1,16 @@
-"""Derivatives of losses, in one pass over the rows."""
+"""Losses and their derivatives, in one pass over the rows; where one kernel boosts, all kinds by number."""
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["derive_logistic"]
+__all__ = ["LOGISTIC", "SOFTMAX", "SQUARED", "derive", "derive_logistic", "sum_losses"]
+
+SQUARED, LOGISTIC, SOFTMAX = range(3)
+_LEAST_HESSIAN = 1e-16
 
 
 @kernel
@@ -35,3 +40,65 @@ def derive_logistic(
         wrong = small[row] if sign * scores[row] > 0 else 1.0
         gradient[row] = -sign * wrong / whole
         hessian[row] = max(small[row] / (whole * whole), least_hessian)
+
+
+@kernel
+def derive(
+    kind: int,
+    y: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64],
+) -> None:
+    """Write both derivatives of each row's loss by each score, (K, n), without weights.
+
+    With the digits of single precision, so that their sums are exact, and a weight of two is a row given twice.
+    """
+    n_outputs, unit = scores.shape[1], 1.0
+    if kind == SQUARED:  # labels have any size
+        largest = 0.0
+        for row in range(y.shape[0]):
+            largest = max(largest, abs(scores[row, 0] - y[row]))
+        unit = math.ldexp(1.0, max(math.frexp(largest)[1], -1000))
+    for row in range(y.shape[0]):
+        if kind == SQUARED:
+            gradients[0, row] = np.float64(np.float32((scores[row, 0] - y[row]) / unit)) * unit
+            hessians[0, row] = 1.0
+        elif kind == LOGISTIC:
+            p = 1.0 / (1.0 + math.exp(-scores[row, 0]))
+            gradients[0, row], hessians[0, row] = np.float32(p - y[row]), np.float32(max(p * (1.0 - p), _LEAST_HESSIAN))
+        else:
+            top = scores[row, 0]
+            for k in range(1, n_outputs):
+                top = max(top, scores[row, k])
+            total = 0.0
+            for k in range(n_outputs):
+                gradients[k, row] = math.exp(scores[row, k] - top)
+                total += gradients[k, row]
+            for k in range(n_outputs):
+                p = gradients[k, row] / total
+                gradients[k, row] = np.float32(p - (1.0 if y[row] == k else 0.0))
+                hessians[k, row] = np.float32(max(p * (1.0 - p), _LEAST_HESSIAN))
+
+
+@kernel
+def sum_losses(kind: int, y: NDArray[np.float64], weight: NDArray[np.float64], scores: NDArray[np.float64],
+            rows: NDArray[np.int32]) -> float:  # fmt: skip
+    """Sum of the losses of some rows, times their weights."""
+    total = 0.0
+    for row in rows:
+        if kind == SQUARED:
+            lost = 0.5 * (scores[row, 0] - y[row]) ** 2
+        elif kind == LOGISTIC:
+            margin = scores[row, 0] if y[row] == 1.0 else -scores[row, 0]
+            lost = math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
+        else:
+            top = scores[row, 0]
+            for k in range(1, scores.shape[1]):
+                top = max(top, scores[row, k])
+            powers = 0.0
+            for k in range(scores.shape[1]):
+                powers += math.exp(scores[row, k] - top)
+            lost = top + math.log(powers) - scores[row, int(y[row])]
+        total += weight[row] * lost
+    return total

@@ -11,14 +11,15 @@ from attrs import evolve, frozen
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel
 from costframe.trees.binning.scaling import power_of_two
-from costframe.trees.boosting.folds import as_trees
+from costframe.trees.boosting.folds import as_trees, most_leaves, unpriced
+from costframe.trees.growing.prices import NoPrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.folds import TreeShape
+    from costframe.trees.settings import TreeSettings
 
 __all__ = ["ManyFolds", "regress_many"]
 
@@ -46,7 +47,7 @@ def regress_many(
     rows: Rows,
     targets: NDArray[np.float64],
     fold: NDArray[np.int64],
-    shape: TreeShape,
+    settings: TreeSettings,
     *,
     whole: bool = True,
     n_threads: int = 1,
@@ -67,7 +68,7 @@ def regress_many(
     jobs = sides + ([(everyone, everyone[:0])] if whole else [])
 
     def fit(job: tuple[NDArray[np.int32], NDArray[np.int32]]) -> tuple[NDArray[np.float64], TreeTable | None]:
-        residual, trees = _fit(data, rows, centered / unit, job, shape, keep=not len(job[1]))
+        residual, trees = _fit(data, rows, centered / unit, job, settings, keep=not len(job[1]))
         grown = None if trees is None else evolve(trees, values=trees.values * unit)
         return (targets - unit * residual)[job[1]], grown
 
@@ -83,25 +84,32 @@ def _fit(
     rows: Rows,
     residual: NDArray[np.float64],
     sides: tuple[NDArray[np.int32], NDArray[np.int32]],
-    shape: TreeShape,
+    settings: TreeSettings,
     *,
     keep: bool,
 ) -> tuple[NDArray[np.float64], TreeTable | None]:
     """Return what is left of the targets, and the trees, with the step in their outputs, if they are to be kept."""
     from costframe.trees.boosting.many_kernels import boost_many
 
-    columns = np.flatnonzero(data.splittable)
-    if not len(columns):
+    if not data.splittable.any():
         return residual, TreeTable.empty() if keep else None
-    most = max(1, min(shape.max_leaves, len(sides[0])))
-    nodes = np.empty((shape.n_rounds, 2 * most - 1, 5), np.int64)
-    values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(shape.n_rounds, np.int64)
-    counts = rows.repeats
-    limits = np.array([shape.l2, shape.min_samples_leaf, 0.0])
+    most = most_leaves(settings, len(sides[0]))
+    nodes = np.empty((settings.n_estimators, 2 * most - 1, 5), np.int64)
+    values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
+    task, room = unpriced(data, rows, False, (settings.l2_regularization, settings.min_samples_leaf, 0.0), most)
     count = boost_many(
-        data.bins, data.columns, columns, data.mapper.n_bins[columns], rows.weight, counts, *sides, limits, shape.step,
-        residual, nodes, values, sizes,
-    )  # fmt: skip
+        task,
+        room,
+        NoPrices().state(),
+        rows.weight,
+        rows.repeats,
+        *sides,
+        settings.learning_rate,
+        residual,
+        nodes,
+        values,
+        sizes,
+    )
     if not keep:
         return residual, None
-    return residual, as_trees(data.mapper, nodes[:count], shape.step * values[:count], sizes[:count])
+    return residual, as_trees(data.mapper, nodes[:count], settings.learning_rate * values[:count], sizes[:count])

@@ -1,18 +1,27 @@
 """Boosted regression of many numbers at once: each tree splits by one mixture of them, and its leaves hold all."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import histogram_kernels, partition_kernels, split_kernels, unpriced_kernels
-from costframe.trees.growing.unpriced_kernels import grow_unpriced, leaf_of, room_for
+from costframe.trees.growing import grow_kernels, partition_kernels
+from costframe.trees.growing.grow_kernels import copy_tree, grow
+from costframe.trees.growing.partition_kernels import leaf_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.trees.growing.prices import PriceState
+    from costframe.trees.growing.room import Room, Task
 
 __all__ = ["boost_many"]
 
 _BITS = 53
-_using = kernel_using(histogram_kernels, partition_kernels, split_kernels, unpriced_kernels)
+_using = kernel_using(grow_kernels, partition_kernels)
 
 
 @kernel
@@ -82,15 +91,13 @@ def _pack(rows: NDArray[np.int32], mixed: NDArray[np.float64], weight: NDArray[n
 
 @_using
 def boost_many(
-    bins: NDArray[np.uint8],
-    bin_columns: NDArray[np.uint8],
-    columns: NDArray[np.int64],
-    n_bins: NDArray[np.int64],
+    task: Task,
+    room: Room,
+    p: PriceState,
     weight: NDArray[np.float64],
     counts: NDArray[np.int64],
     inside: NDArray[np.int32],
     outside: NDArray[np.int32],
-    limits: NDArray[np.float64],
     step: float,
     residual: NDArray[np.float64],
     nodes: NDArray[np.int64],
@@ -101,7 +108,7 @@ def boost_many(
 
     Parameters
     ----------
-    bins, bin_columns, columns, n_bins, weight, counts, inside, outside, limits, step
+    task, room, p, weight, counts, inside, outside, step
         As for `rounds_kernels.add_rounds`.
     residual : float64 (n, T)
         Targets; what is left of them is written.
@@ -109,33 +116,26 @@ def boost_many(
         Written: trees, the outputs of their leaves, and their numbers of nodes.
     """
     n, n_targets = residual.shape
-    most = (nodes.shape[1] + 1) // 2
-    words, mixed, rows = np.empty((n, 1 if (weight == 1.0).all() else 2), np.int64), np.zeros(n), inside.copy()
-    histograms = room_for(most, n_bins, words.shape[1])
-    gains, spans, units = np.empty(2 * most - 1), np.empty((2 * most - 1, 2), np.int64), np.empty(2)
-    mix = np.ones(n_targets)
-    count_bits, total = 0, counts.sum()
-    while total >> count_bits:
-        count_bits += 1
+    mixed, rows, mix = np.zeros(n), inside.copy(), np.ones(n_targets)
+    gains, spans = np.empty(nodes.shape[1]), np.empty((nodes.shape[1], 2), np.int64)
     heavy = math.ldexp(1.0, _BITS - 1 - math.frexp(max(weight.sum(), 1e-300))[1])
     for number in range(nodes.shape[0]):
         _mixture(residual, inside, weight, mix, mixed)
-        scale = _pack(inside, mixed, weight, heavy, counts, count_bits, words)
+        scale = _pack(inside, mixed, weight, heavy, counts, task.count_bits, task.words)
         if scale == 0.0:
             return number
-        units[0], units[1] = 1 / scale, 1 / heavy
+        task.units[0], task.units[1] = 1 / scale, 1 / heavy
         rows[:] = inside
-        count = grow_unpriced(
-            bins, bin_columns, words, rows, columns, n_bins, count_bits, units, limits, n, histograms, nodes[number],
-            gains, spans,
-        )  # fmt: skip
+        room.state[0] = 0
+        grow(task, room, rows, p)
+        count = copy_tree(room, nodes[number], gains, spans)
         if count == 1:
             return number
         sizes[number] = count
-        _fill_leaves(rows, nodes[number], spans, count, weight, limits[0], residual, values[number])
+        _fill_leaves(rows, nodes[number], spans, count, weight, task.limits[0], residual, values[number])
         for side in (inside, outside):
             for row in side:
-                node = leaf_of(bins, nodes[number], row)
+                node = leaf_of(task.bins, nodes[number], row)
                 for t in range(n_targets):
                     residual[row, t] -= step * values[number, node, t]
     return len(nodes)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from costframe.core.checks import resolve
 from costframe.core.cost.prefix import PrefixCost
 from costframe.core.errors import ParameterError
 from costframe.core.learners.links import apply_link
@@ -21,28 +20,28 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows, TrainingData
+    from costframe.training.data import Rows
     from costframe.trees.boosting.losses import Loss
 
     Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
-__all__ = ["Monitor", "Predicted", "Running", "Watcher", "monitor_for", "scorer"]
+__all__ = ["Monitor", "Predicted", "Running", "Watcher", "scorer"]
 
 
 class Watcher(Protocol):
-    """What the boosting loop tells of its progress."""
+    """Follows the boosting loop, and ends it."""
 
     best_round: int
 
     def begin(self, baseline: NDArray[np.float64]) -> None:
-        """Hear of the constant model, float64 (K,)."""
+        """Start from the constant model, float64 (K,)."""
 
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
-        """Hear of a round's trees, each with the output it adds to; True when it is time to stop."""
+        """Add a round's trees, each with the output it adds to; True when it is time to stop."""
 
 
 class Predicted(Protocol):
-    """Rows, and what a model says of them."""
+    """Rows, and a model's predictions of them."""
 
     @property
     def rows(self) -> Rows:
@@ -183,20 +182,3 @@ def _checked(score: object) -> float:
     if number.ndim == 0 and number.dtype.kind in "biuf" and not np.isnan(number):
         return float(number)
     raise ParameterError(f"scoring: expected a score that is a number for the validation data, got {score!r}")
-
-
-def monitor_for(estimator: Any, data: TrainingData, loss: Loss) -> Monitor | None:
-    """Return the monitor that an estimator's `tradeoff`, `n_iter_no_change` and `scoring` ask for.
-
-    Raises
-    ------
-    ParameterError
-        If one of the latter two is set without validation data, where it would have no effect.
-    """
-    if data.valid is None:
-        for name in ("n_iter_no_change", "scoring"):
-            if getattr(estimator, name) is not None:
-                raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
-        return None
-    patience = resolve("n_iter_no_change", estimator.n_iter_no_change, 30, low=1, whole=True)
-    return Monitor(data.valid, loss, data.prices, float(estimator.tradeoff), patience, estimator.scoring)

@@ -1,4 +1,4 @@
-"""Categorical features: bins of values that are no category, the best set of categories, and rows that it parts.
+"""Categorical features: the best set of categories.
 
 Categories are sorted by G / (H + SMOOTHING), the step that each would take by itself, and the best set is taken among
 the prefixes of that order: for a convex loss without smoothing and limits the best of all sets is one of them.
@@ -7,45 +7,15 @@ the prefixes of that order: for a convex loss without smoothing and limits the b
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_using
+from costframe.trees.growing import split_kernels
+from costframe.trees.growing.split_kernels import score_children, score_leaf
 
-__all__ = ["find_category_splits", "mark_unknown", "partition_by_set", "route_by_sets"]
+__all__ = ["find_category_splits"]
 
 SMOOTHING = 10.0  # hessian added to that of each category in the order, as scikit-learn and LightGBM have it
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
-_MISSING = 255
-
-
-@kernel
-def mark_unknown(
-    X: NDArray[np.float64],
-    categories: NDArray[np.float64],
-    features: NDArray[np.int64],
-    bins: NDArray[np.uint8],
-    columns: NDArray[np.uint8],
-    first: int,
-) -> None:
-    """Turn the bins of values that are no category into the missing one.
-
-    Parameters
-    ----------
-    X : float64 (n, d)
-        Values, row after row.
-    categories : float64 (d, 256)
-        Those of each feature, ascending, padded with NaN.
-    features : int64 (k,)
-        The categorical ones.
-    bins, columns : uint8 (n, d), uint8 (d, more rows)
-        As `binning_kernels.bin_rows` wrote them.
-    first : int
-        Where these rows begin in `columns`.
-    """
-    for row in range(X.shape[0]):
-        for feature in features:
-            cell = bins[row, feature]
-            if cell != _MISSING and categories[feature, cell] != X[row, feature]:
-                bins[row, feature] = _MISSING
-                columns[feature, first + row] = _MISSING
+_using = kernel_using(split_kernels)
 
 
 @kernel
@@ -85,46 +55,7 @@ def _sorted_cells(
     return a
 
 
-@kernel
-def _taken_off(gradient: float, weight: float, bounds: NDArray[np.float64]) -> float:
-    """Return twice what the best value between the bounds takes off the loss: G^2/weight unless one of them is it."""
-    if bounds[0] * weight <= -gradient <= bounds[1] * weight:
-        return gradient * gradient / weight
-    value = float(bounds[0] if -gradient < bounds[0] * weight else bounds[1])
-    return -(2.0 * gradient * value + weight * value * value)
-
-
-@kernel
-def _score(
-    word: np.int64,
-    hessian_word: np.int64,
-    total: NDArray[np.int64],
-    count_bits: int,
-    units: NDArray[np.float64],
-    limits: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    with_hessians: bool,
-) -> float:
-    """Return what both children take off the loss, for the words that go left, or -inf if it breaks the limits."""
-    mask = (1 << count_bits) - 1
-    n_left, n_all = word & mask, total[0] & mask
-    g_left = (word >> count_bits) * units[0]
-    g_right = ((total[0] - word) >> count_bits) * units[0]
-    h_left = hessian_word * units[1] if with_hessians else np.float64(n_left)
-    h_right = (total[1] * units[1] if with_hessians else np.float64(n_all)) - h_left
-    a, b = h_left + limits[0], h_right + limits[0]
-    if (
-        n_left < limits[1]
-        or n_all - n_left < limits[1]
-        or h_left < limits[2]
-        or h_right < limits[2]
-        or not min(a, b) > 0
-    ):
-        return -np.inf
-    return _taken_off(g_left, a, bounds) + _taken_off(g_right, b, bounds)
-
-
-@kernel
+@_using
 def _best_prefix(
     sums: NDArray[np.int64],
     cells: NDArray[np.int64],
@@ -139,15 +70,16 @@ def _best_prefix(
     """Find the first largest score above `least` by length, then by way; length 0 if there is none. Sets `left`."""
     best, length, best_way = least, 0, 0
     pairs = sums.shape[1] == 2
-    missing, missing_hessian = sums[_MISSING, 0], sums[_MISSING, 1] if pairs else np.int64(0)
+    last = sums.shape[0] - 1
+    missing, missing_hessian = int(sums[last, 0]), int(sums[last, 1]) if pairs else 0
     ways = 2 if missing != 0 else 1
-    word, hessian = np.int64(0), np.int64(0)
+    word, hessian = 0, 0
     for at in range(cells.shape[0]):
-        word += sums[cells[at], 0]
-        hessian += sums[cells[at], 1] if pairs else np.int64(0)
+        word += int(sums[cells[at], 0])
+        hessian += int(sums[cells[at], 1]) if pairs else 0
         for way in range(ways):
             here, here_hessian = word + way * missing, hessian + way * missing_hessian
-            score = _score(here, here_hessian, total, count_bits, units, limits, bounds, pairs)
+            score = score_children(here, here_hessian, total, count_bits, units, limits, bounds, 0, pairs)
             if score > best:
                 best, length, best_way = score, at + 1, way
                 left[0], left[1] = here, here_hessian
@@ -162,7 +94,7 @@ def _mark_left(cells: NDArray[np.int64], length: int, missing_left: bool, left_b
         left_bins[cells[at] >> 6] ^= np.uint64(1) << np.uint64(cells[at] & 63)
 
 
-@kernel
+@_using
 def find_category_splits(
     histogram: NDArray[np.int64],
     places: NDArray[np.int64],
@@ -187,8 +119,8 @@ def find_category_splits(
 
     Parameters
     ----------
-    histogram : int64 (k, 256, 1 or 2)
-        Sums of words per bin.
+    histogram : int64 (k, B, 1 or 2)
+        Sums of words per bin; the last is for missing values.
     places : int64 (c,)
         Which of the k columns are categorical.
     n_bins, columns, total, count_bits, units, limits
@@ -207,7 +139,7 @@ def find_category_splits(
     g_all, n_all = (total[0] >> count_bits) * units[0], total[0] & ((1 << count_bits) - 1)
     h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
     weight = h_all + limits[0]
-    parent = _taken_off(g_all, weight, bounds) if weight > 0 else 0.0
+    parent = score_leaf(g_all, weight, bounds) if weight > 0 else 0.0
     for k in places:
         column = columns[k]
         cells = _sorted_cells(histogram[k], n_bins[k], count_bits, units, keys)
@@ -222,65 +154,6 @@ def find_category_splits(
         left[column] = sums_left
         n_left = sums_left[0] & ((1 << count_bits) - 1)
         h_left = sums_left[1] * units[1] if with_hessians else np.float64(n_left)
-        some_missing = histogram[k, _MISSING, 0] != 0
+        some_missing = histogram[k, histogram.shape[1] - 1, 0] != 0
         missing_left[column] = way == 1 if some_missing else h_left >= h_all - h_left
         _mark_left(cells, length, missing_left[column], left_bins[column])
-
-
-@kernel
-def partition_by_set(
-    column: NDArray[np.uint8], goes_left: NDArray[np.bool_], rows: NDArray[np.int32], right: NDArray[np.int32]
-) -> int:
-    """Move the rows that go left to the front of `rows`, the others to `right`, in order, and return how many go left.
-
-    Parameters
-    ----------
-    column : uint8 (n,)
-        Bins of all rows in the feature that is tested.
-    goes_left : bool (256,)
-        By bin.
-    rows : int32 (m,)
-        Rows to part; its front is written.
-    right : int32 (m,)
-        Written.
-    """
-    n_left, n_right = 0, 0
-    for at in range(rows.shape[0]):
-        row = rows[at]
-        to_left = goes_left[column[row]]
-        rows[n_left] = row  # both writes always: a branch would be mispredicted half of the time
-        right[n_right] = row
-        n_left += int(to_left)
-        n_right += int(not to_left)
-    return n_left
-
-
-@kernel
-def route_by_sets(
-    bins: NDArray[np.uint8],
-    feature: NDArray[np.int32],
-    goes_left: NDArray[np.bool_],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    leaf_of_row: NDArray[np.int32],
-) -> None:
-    """Send the rows whose leaf is still negative through the finished tree.
-
-    Parameters
-    ----------
-    bins : uint8 (n, d)
-        Rows.
-    feature, left, right : int32 (nodes,)
-        The tree; a feature of -1 marks leaves.
-    goes_left : bool (nodes, 256)
-        By node and bin.
-    leaf_of_row : int32 (n,)
-        Written where negative.
-    """
-    for row in range(bins.shape[0]):
-        if leaf_of_row[row] >= 0:
-            continue
-        node = 0
-        while feature[node] >= 0:
-            node = left[node] if goes_left[node, bins[row, feature[node]]] else right[node]
-        leaf_of_row[row] = node

@@ -10,20 +10,21 @@ import numpy as np
 
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel
-from costframe.trees.binning.category_bins import tested_categories
+from costframe.trees.binning.thresholds import going_left, tested_categories
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from costframe.trees.binning.bin_mapper import BinMapper
-    from costframe.trees.growing.leaf import Leaf
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.growing.room import Room
 
-__all__ = ["GrowingNodes", "GrownTree", "LeafRows", "label_leaves", "route"]
+__all__ = ["GrownTree", "LeafRows", "finish_tree", "label_leaves"]
 
 _ROWS_WORTH_THREADS = 80_000
 _ROWS_PER_PART = 16_384
+_OF_LEAVES = ((0, np.int32), (2, np.int64), (3, np.int64))  # columns of `Room.place`
 
 
 @attrs.frozen(eq=False)
@@ -76,65 +77,6 @@ class GrownTree:
         add_outputs(self.outputs, self.leaf_of_row, float(step), scores)
 
 
-@attrs.define(eq=False)
-class GrowingNodes:
-    """The nodes of a growing tree, in the order of their creation."""
-
-    feature: list[int] = attrs.field(factory=lambda: [-1])
-    bin: list[int] = attrs.field(factory=lambda: [0])
-    missing_left: list[bool] = attrs.field(factory=lambda: [False])
-    left: list[int] = attrs.field(factory=lambda: [-1])
-    right: list[int] = attrs.field(factory=lambda: [-1])
-    left_bins: dict[int, NDArray[np.bool_]] = attrs.field(factory=dict)  # (256,), of tests for categories
-
-    def split(
-        self, node: int, feature: int, bin_: int, missing_left: bool, left_bins: NDArray[np.bool_] | None = None
-    ) -> int:
-        """Turn a leaf into an inner node, and return its left child; the right one is the next."""
-        if left_bins is not None:
-            self.left_bins[node] = left_bins
-        self.feature[node], self.bin[node], self.missing_left[node] = feature, bin_, missing_left
-        child = len(self.feature)
-        self.left[node], self.right[node] = child, child + 1
-        self.feature += [-1, -1]
-        self.bin += [0, 0]
-        self.missing_left += [False, False]
-        self.left += [-1, -1]
-        self.right += [-1, -1]
-        return child
-
-    def finish(self, mapper: BinMapper, outputs: NDArray[np.float64], leaf_of_row: NDArray[np.int32]) -> GrownTree:
-        """Make arrays of it."""
-        thresholds = [
-            mapper.thresholds[feature][cell] if feature >= 0 and not mapper.categorical[feature] else 0.0
-            for feature, cell in zip(self.feature, self.bin, strict=True)
-        ]
-        categories = {
-            node: tested_categories(left, mapper.thresholds[self.feature[node]], missing_left=self.missing_left[node])
-            for node, left in self.left_bins.items()
-        }
-        for node in categories:
-            thresholds[node] = np.nan
-        return GrownTree(
-            np.array(self.feature, np.int32),
-            np.array(thresholds),
-            np.array(self.missing_left, np.bool_),
-            np.array(self.left, np.int32),
-            np.array(self.right, np.int32),
-            outputs,
-            leaf_of_row,
-            categories,
-        )
-
-    def left_by_bin(self) -> NDArray[np.bool_]:
-        """Bool (nodes, 256): whether a row of each bin goes left; nothing that means anything at leaves."""
-        left = np.arange(256) <= np.array(self.bin)[:, np.newaxis]
-        left[:, 255] = self.missing_left
-        for node, bins in self.left_bins.items():
-            left[node] = bins
-        return left
-
-
 class LeafRows(NamedTuple):
     """Where the rows of each leaf lie among those that a tree was grown on, by place.
 
@@ -147,12 +89,59 @@ class LeafRows(NamedTuple):
     begin: NDArray[np.int64]
     n_rows: NDArray[np.int64]
 
-    @classmethod
-    def of(cls, leaves: Sequence[Leaf]) -> LeafRows:
-        """Read it from leaves in the order of their rows."""
-        node = np.array([leaf.node for leaf in leaves], np.int32)
-        begin = np.array([leaf.begin for leaf in leaves], np.int64)
-        return cls(node, begin, np.array([leaf.count for leaf in leaves], np.int64))
+
+def finish_tree(
+    data: BinnedData,
+    room: Room,
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64] | None,
+    rows: NDArray[np.int32],
+    l2: float,
+    gradient_unit: float,
+    *,
+    everyone: bool,
+    n_threads: int = 1,
+) -> GrownTree:
+    """Make a tree of what was grown.
+
+    Parameters
+    ----------
+    data : BinnedData
+    room : Room
+    gradients, hessians : float64 (n,)
+        As they came; hessians None: one each.
+    rows : int32 (m,)
+        As they were permuted; `everyone` says that they are all.
+    l2 : float
+    gradient_unit : float
+        What bounds of outputs in the room are multiplied by.
+    n_threads : int
+    """
+    count = int(room.state[0])
+    made, slots = slice(0, 2 * count - 1), np.argsort(room.place[:count, 2])
+    feature, left, right = room.feature[made].copy(), room.left[made].copy(), room.right[made].copy()
+    missing_left, inner = room.missing_left[made].copy(), feature >= 0
+    leaves = LeafRows(*(np.ascontiguousarray(room.place[slots, at].astype(kind)) for at, kind in _OF_LEAVES))
+    leaf_of_row = np.full(len(data.bins), -1, np.int32)
+    sums = label_leaves(leaves, rows, gradients, hessians, leaf_of_row, n_threads=n_threads)
+    outputs, weight = np.zeros(len(feature)), sums[:, 1] + l2
+    values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
+    outputs[leaves.node] = np.clip(values, *(gradient_unit * room.bounds[slots].T))
+    mapper, tested = data.mapper, np.maximum(feature, 0)
+    threshold = np.where(inner, mapper.padded[tested, room.bin[made]], 0.0)
+    categories, sets = {}, {}
+    for node in np.flatnonzero(inner & mapper.categorical[tested]) if mapper.has_categories else ():
+        sets[node], threshold[node] = going_left(room.node_set[node]), np.nan
+        categories[int(node)] = tested_categories(
+            sets[node], mapper.thresholds[feature[node]], missing_left=bool(missing_left[node])
+        )
+    if not everyone:
+        goes_left = np.arange(256) <= room.bin[made, np.newaxis]
+        goes_left[:, 255] = missing_left
+        for node, bins in sets.items():
+            goes_left[node] = bins
+        _route(data.bins, feature, goes_left, left, right, leaf_of_row, n_threads)
+    return GrownTree(feature, threshold, missing_left, left, right, outputs, leaf_of_row, categories)
 
 
 def label_leaves(
@@ -194,20 +183,20 @@ def label_leaves(
     return total[node]
 
 
-def route(bins: NDArray[np.uint8], nodes: GrowingNodes, leaf_of_row: NDArray[np.int32], *, n_threads: int = 1) -> None:
+def _route(
+    bins: NDArray[np.uint8],
+    feature: NDArray[np.int32],
+    goes_left: NDArray[np.bool_],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    leaf_of_row: NDArray[np.int32],
+    n_threads: int,
+) -> None:
     """Send the rows that the tree was not grown on, whose leaf is still negative, through it."""
-    from costframe.trees.growing.category_kernels import route_by_sets
     from costframe.trees.growing.partition_kernels import route_rows
-
-    feature, left, right = (np.array(each, np.int32) for each in (nodes.feature, nodes.left, nodes.right))
-    cells, missing_left = np.array(nodes.bin, np.uint8), np.array(nodes.missing_left, np.bool_)
-    by_bin = nodes.left_by_bin() if nodes.left_bins else None
 
     def route_part(first: int) -> None:
         here = slice(first, first + _ROWS_PER_PART)
-        if by_bin is not None:
-            route_by_sets(bins[here], feature, by_bin, left, right, leaf_of_row[here])
-            return
-        route_rows(bins[here], feature, cells, missing_left, left, right, leaf_of_row[here])
+        route_rows(bins[here], feature, goes_left, left, right, leaf_of_row[here])
 
     run_parallel(route_part, range(0, len(bins), _ROWS_PER_PART), n_threads)

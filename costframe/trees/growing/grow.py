@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.trees.growing.finish import GrowingNodes, GrownTree, LeafRows, label_leaves, route
-from costframe.trees.growing.grower import Grower
-from costframe.trees.growing.histogram import column_blocks
-from costframe.trees.growing.leaf import Leaf
+from costframe.core.threads import run_parallel
+from costframe.trees.binning.scaling import power_of_two
+from costframe.trees.growing.finish import GrownTree, finish_tree
 from costframe.trees.growing.packing import pack
 from costframe.trees.growing.prices import NoPrices
-from costframe.trees.growing.search import SplitSearch
-from costframe.trees.growing.split import Limits
-from costframe.trees.growing.whole import grow_in_room
+from costframe.trees.growing.room import UNLIMITED, room_for, task_for, widened
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.growing.packing import PackedGradients
-    from costframe.trees.growing.prices import SplitPrices
+    from costframe.trees.growing.prices import PriceState, SplitPrices
+    from costframe.trees.growing.room import Room, Task
 
 __all__ = ["GrownTree", "grow_tree"]
 
-_UNLIMITED = 2**31
+_CELLS_WORTH_THREADS = 400_000  # what two threads must save to pay for waking the second
+_CACHED = 2**23  # bytes of bins that stay in a cache; beyond it, each thread had better read rows of its own
+_ROWS_PER_THREAD = 8192  # at least, where threads share the rows
+_COLUMNS_PER_BLOCK = 64  # histograms of so many columns stay in the second-level cache
 
 
 def grow_tree(
@@ -101,51 +101,74 @@ def grow_tree(
     h = None if hessians is None else _per_row("hessians", hessians, n_rows)
     chosen = np.arange(n_rows, dtype=np.int32) if rows is None else _chosen_rows(rows, n_rows)
     packed = pack(g, h, counts, n_threads=n_threads)
-    limits = Limits(l2, min_samples_leaf, min_hessian_leaf)
-    search = _search(data, packed, _chosen_features(features, n_features), limits, n_threads)
-    search.signs = signs
-    depth, most = (_UNLIMITED if limit is None else min(limit, _UNLIMITED) for limit in (max_depth, max_leaves))
-    paid = prices or NoPrices(n_features)
-    grown = None
-    if growth == "best" and features is None and signs is None:
-        grown = grow_in_room(search, paid, chosen, depth, most)
-    nodes, leaves, bounds = (
-        _grow_step_by_step(search, paid, chosen, growth, depth, most) if grown is None else (*grown, None)
+    allowed = data.splittable if features is None else data.splittable & _chosen_features(features, n_features)
+    depth, most = (UNLIMITED if limit is None else min(limit, UNLIMITED) for limit in (max_depth, max_leaves))
+    limits = float(l2), float(min_samples_leaf), float(min_hessian_leaf)
+    exponent = packed.gradient_exponent
+    task = task_for(data, packed.words, packed.count_bits, limits, most, np.flatnonzero(allowed))._replace(
+        units=np.array([np.ldexp(packed.gradient_unit, -exponent), packed.hessian_unit]),  # squares of sums are doubles
+        price_unit=power_of_two(-2 * exponent),  # a gain is G^2/H, with G in units of the largest possible sum
+        max_depth=depth,
+        breadth=growth == "breadth",
+        cells_worth_threads=_CELLS_WORTH_THREADS if n_threads > 1 else 2**62,
     )
-    leaf_of_row = np.full(n_rows, -1, np.int32)
-    sums = label_leaves(leaves, chosen, g, h, leaf_of_row, n_threads=n_threads)
-    if rows is not None:
-        route(data.bins, nodes, leaf_of_row, n_threads=n_threads)
-    return nodes.finish(data.mapper, _outputs(len(nodes.feature), leaves, bounds, sums, l2), leaf_of_row)
+    if signs is not None:
+        task = task._replace(signs=signs)
+    paid = (prices or NoPrices()).state()
+    key = packed.words.shape[1], len(paid.paid_by_all)
+    room = _grow(task, room_for(data, *key, most), chosen, paid, n_threads)
+    tree = finish_tree(data, room, g, h, chosen, l2, power_of_two(exponent), everyone=rows is None, n_threads=n_threads)
+    data.rooms[key].append(room)
+    return tree
 
 
-def _grow_step_by_step(
-    search: SplitSearch, prices: SplitPrices, rows: NDArray[np.int32], growth: str, max_depth: int, max_leaves: int
-) -> tuple[GrowingNodes, LeafRows, NDArray[np.float64]]:
-    """Grow a tree of any kind, and return its nodes, its leaves, and the bounds of their outputs, (2, leaves)."""
-    grower = Grower(search, prices, Leaf(0, 0, 0, rows, search.packed.sums(rows)), max_depth)
-    (grower.grow_best_first if growth == "best" else grower.grow_breadth_first)(max_leaves)
-    finished = grower.finished_leaves()
-    bounds = np.array([[leaf.low for leaf in finished], [leaf.high for leaf in finished]])
-    return grower.nodes, LeafRows.of(finished), bounds
+def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_threads: int) -> Room:
+    """Let the kernel grow a tree, and do what it asks for meanwhile."""
+    from costframe.trees.growing.grow_kernels import MORE_HISTOGRAMS, MORE_LEAVES, SEARCH, grow
+
+    room.state[0] = 0  # no leaves yet
+    while asked := grow(task, room, rows, paid):
+        if asked == SEARCH:
+            _search(task, room, rows, n_threads)
+        elif asked in {MORE_LEAVES, MORE_HISTOGRAMS}:
+            room = widened(room, histograms=asked == MORE_HISTOGRAMS)
+    return room
 
 
-def _search(
-    data: BinnedData, packed: PackedGradients, allowed: NDArray[np.bool_] | None, limits: Limits, n_threads: int
-) -> SplitSearch:
-    blocks, wide_blocks = column_blocks(data, allowed, n_threads), column_blocks(data, allowed, 1)
-    return SplitSearch(data, packed, blocks, wide_blocks, limits, n_threads)
+def _search(task: Task, room: Room, rows: NDArray[np.int32], n_threads: int) -> None:
+    """Search the leaves that wait for it, each thread some columns; sums of integers come out the same."""
+    from costframe.trees.growing.grow_kernels import search_columns
+    from costframe.trees.growing.histogram_kernels import add_rows
+
+    begin, count = room.place[room.state[2], 2:4]
+    mine, added = rows[begin : begin + count], room.histogram[0, :0]
+    if count >= n_threads * _ROWS_PER_THREAD and task.bins.size > _CACHED:  # threads share the rows first
+
+        def add_part(part: NDArray[np.int32]) -> NDArray[np.int64]:
+            histogram = np.empty((len(task.columns), *room.histogram.shape[2:]), np.int64)
+            for at in range(0, len(task.columns), _COLUMNS_PER_BLOCK):
+                here = slice(at, at + _COLUMNS_PER_BLOCK)
+                add_rows(task.bins, task.words, part, task.columns[here], histogram[here])
+            return histogram
+
+        parts = run_parallel(add_part, np.array_split(mine, n_threads), n_threads)
+        added = parts[0]
+        for part in parts[1:]:
+            added += part
+    edges = _edges(len(task.columns), n_threads)
+
+    def search(block: int) -> None:
+        search_columns(task, room, rows, edges[block], edges[block + 1], added)
+
+    run_parallel(search, range(len(edges) - 1), n_threads)
 
 
-def _outputs(
-    n_nodes: int, leaves: LeafRows, bounds: NDArray[np.float64] | None, sums: NDArray[np.float64], l2: float
-) -> NDArray[np.float64]:
-    """float64 (nodes,): -G/(H+l2) at leaves; zero where nothing has any weight."""
-    outputs = np.zeros(n_nodes)
-    weight = sums[:, 1] + l2
-    values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    outputs[leaves.node] = values if bounds is None else np.clip(values, *bounds)
-    return outputs
+def _edges(n_columns: int, n_threads: int) -> list[int]:
+    """Cut columns into a multiple of `n_threads` blocks of similar size; eight neighbors are quicker together."""
+    rounds = -(-n_columns // (_COLUMNS_PER_BLOCK * n_threads))
+    edges = np.linspace(0, n_columns, min(rounds * n_threads, -(-n_columns // 8)) + 1)
+    edges[1:-1] = 8 * np.round(edges[1:-1] / 8)
+    return [int(edge) for edge in edges]
 
 
 def _check_settings(
@@ -184,9 +207,7 @@ def _chosen_rows(rows: ArrayLike, n_rows: int) -> NDArray[np.int32]:
     return chosen.astype(np.int32)
 
 
-def _chosen_features(features: ArrayLike | None, n_features: int) -> NDArray[np.bool_] | None:
-    if features is None:
-        return None
+def _chosen_features(features: ArrayLike, n_features: int) -> NDArray[np.bool_]:
     chosen = np.asarray(features)
     if chosen.shape != (n_features,) or chosen.dtype != np.bool_:
         raise DataError(f"features: must be bool of shape ({n_features},), got {chosen.dtype} of shape {chosen.shape}")

@@ -9,7 +9,7 @@ numbers do not depend on the order of rows, and a sibling's histogram by subtrac
 from __future__ import annotations
 
 from math import frexp, isfinite, ldexp
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
@@ -21,25 +21,10 @@ from costframe.trees.binning.scaling import power_of_two
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PackedGradients", "Sums", "pack"]
+__all__ = ["PackedGradients", "pack"]
 
 _ROWS_PER_PART = 131_072
 _EXACT_BITS = 53  # integers below 2^53 become doubles unchanged
-
-
-class Sums(NamedTuple):
-    """What a set of rows adds up to.
-
-    Parameters
-    ----------
-    word : int
-        Sum of first words: gradients above, rows below.
-    hessian_word : int
-        Sum of second words; zero where there are none.
-    """
-
-    word: int
-    hessian_word: int
 
 
 @frozen(eq=False)
@@ -63,29 +48,6 @@ class PackedGradients:
     gradient_unit: float
     hessian_unit: float
     gradient_exponent: int
-
-    @property
-    def unit_hessian(self) -> bool:
-        """Whether the hessian of every row is one, and the sum of hessians the count."""
-        return bool(self.words.shape[1] == 1)
-
-    def sums(self, rows: NDArray[np.int32]) -> Sums:
-        """Add up the given rows."""
-        from costframe.trees.growing.packing_kernels import sum_words
-
-        return Sums(*sum_words(self.words, rows))
-
-    def count(self, sums: Sums) -> int:
-        """Rows in a sum; one that is given several times counts as often."""
-        return sums.word & ((1 << self.count_bits) - 1)
-
-    def gradient(self, sums: Sums) -> float:
-        """Sum of gradients."""
-        return (sums.word >> self.count_bits) * self.gradient_unit
-
-    def hessian(self, sums: Sums) -> float:
-        """Sum of hessians."""
-        return float(self.count(sums)) if self.unit_hessian else sums.hessian_word * self.hessian_unit
 
 
 def pack(

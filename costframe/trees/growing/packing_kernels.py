@@ -1,11 +1,13 @@
 """Rounding gradients to integers."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["absolute_sum", "pack_gradients", "pack_hessians", "sum_words"]
+__all__ = ["absolute_sum", "pack_gradients", "pack_hessians", "scale_for", "sum_words"]
 
 
 @kernel
@@ -46,3 +48,16 @@ def sum_words(words: NDArray[np.int64], rows: NDArray[np.int32]) -> tuple[int, i
         if words.shape[1] == 2:
             second += words[row, 1]
     return first, second
+
+
+@kernel
+def scale_for(values: NDArray[np.float64], bits: int) -> float:
+    """Return the largest power of two that keeps every sum of rounded values below 2^bits; 1 if all are zero."""
+    total = 0.0
+    for value in values:
+        total += abs(value)
+    if total == 0.0:
+        return 1.0
+    room = math.ldexp(1.0, bits) - values.shape[0] / 2
+    share, exponent = math.frexp(total)
+    return math.ldexp(1.0, math.frexp(room / share)[1] - 1 - exponent)

@@ -5,16 +5,12 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["add_outputs", "label_rows", "partition_rows", "route_rows", "sum_leaves"]
+__all__ = ["add_outputs", "label_rows", "leaf_of", "partition_rows", "route_rows", "sum_leaves"]
 
 
 @kernel
 def partition_rows(
-    column: NDArray[np.uint8],
-    bin_: int,
-    missing_left: bool,
-    rows: NDArray[np.int32],
-    right: NDArray[np.int32],
+    column: NDArray[np.uint8], goes_left: NDArray[np.bool_], rows: NDArray[np.int32], right: NDArray[np.int32]
 ) -> int:
     """Move the rows that go left to the front of `rows`, the others to `right`, in order, and return how many go left.
 
@@ -22,23 +18,21 @@ def partition_rows(
     ----------
     column : uint8 (n,)
         Bins of all rows in the feature that is tested.
-    bin_, missing_left : int, bool
-        A row goes left if its bin is at most `bin_`, or missing (255) and `missing_left`.
+    goes_left : bool (256,)
+        By bin.
     rows : int32 (m,)
         Rows to part; its front is written.
     right : int32 (m,)
         Written.
     """
-    lowest_missing = 255 if missing_left else 256
     n_left, n_right = 0, 0
     for at in range(rows.shape[0]):
         row = rows[at]
-        cell = np.int64(column[row])
-        goes_left = (cell <= bin_) | (cell >= lowest_missing)
+        to_left = goes_left[column[row]]
         rows[n_left] = row  # both writes always: a branch would be mispredicted half of the time
         right[n_right] = row
-        n_left += int(goes_left)
-        n_right += int(not goes_left)
+        n_left += int(to_left)
+        n_right += int(not to_left)
     return n_left
 
 
@@ -122,8 +116,7 @@ def add_outputs(
 def route_rows(
     bins: NDArray[np.uint8],
     feature: NDArray[np.int32],
-    bin_: NDArray[np.uint8],
-    missing_left: NDArray[np.bool_],
+    goes_left: NDArray[np.bool_],
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     leaf_of_row: NDArray[np.int32],
@@ -134,8 +127,10 @@ def route_rows(
     ----------
     bins : uint8 (n, d)
         Rows.
-    feature, bin_, missing_left, left, right : (nodes,)
+    feature, left, right : int32 (nodes,)
         The tree; a feature of -1 marks leaves.
+    goes_left : bool (nodes, 256)
+        By node and bin.
     leaf_of_row : int32 (n,)
         Written where negative.
     """
@@ -144,7 +139,16 @@ def route_rows(
             continue
         node = 0
         while feature[node] >= 0:
-            cell = bins[row, feature[node]]
-            goes_left = missing_left[node] if cell == 255 else cell <= bin_[node]
-            node = left[node] if goes_left else right[node]
+            node = left[node] if goes_left[node, bins[row, feature[node]]] else right[node]
         leaf_of_row[row] = node
+
+
+@kernel
+def leaf_of(bins: NDArray[np.uint8], nodes: NDArray[np.int64], row: int) -> int:
+    """Return the node that a row ends at, of a tree as `grow_kernels.copy_tree` writes it."""
+    node = 0
+    while nodes[node, 0] >= 0:
+        cell = np.int64(bins[row, nodes[node, 0]])
+        left = nodes[node, 2] == 1 if cell == 255 else cell <= nodes[node, 1]
+        node = int(nodes[node, 3] if left else nodes[node, 4])
+    return node

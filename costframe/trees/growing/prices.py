@@ -10,15 +10,27 @@ import numpy as np
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows
     from costframe.trees.growing.finish import GrownTree
-    from costframe.trees.growing.leaf import Leaf
 
-__all__ = ["NoPrices", "OncePrices", "PriceState", "SplitPrices", "in_loss", "once_prices"]
+__all__ = [
+    "BY_MODEL",
+    "BY_ROW",
+    "FREE",
+    "NoPrices",
+    "OncePrices",
+    "PriceState",
+    "SplitPrices",
+    "in_loss",
+    "once_prices",
+]
 
+FREE, BY_MODEL, BY_ROW = range(3)  # who pays
 LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
 
 
@@ -30,24 +42,25 @@ def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
 
 
 class PriceState(NamedTuple):
-    """What `grow_whole` must know of prices, and changes as splits are paid for; arrays are those of the prices.
+    """Prices as kernels take them, which change them as splits are paid for; arrays are those of the prices.
 
     Attributes
     ----------
-    by_row : bool
-        Whether rows pay, as with `LazyPrices`, or the model, as with `OncePrices`; the other kind's arrays are empty.
+    kind : int
+        FREE, BY_MODEL (as `OncePrices`) or BY_ROW (as `LazyPrices`); arrays of the other kinds are empty.
     tradeoff, root, reuse : float
     row_weight : float64 (n,) or (0,)
         None: one each.
     split, once, once_paid : float64 (d,), float64 (d,), bool (d,)
-        Price of a comparison, what is paid once for a feature, and whether it is paid.
-    totals, marks, bits, seen, waived, begin, items, paid_by_all, true_once, n_items, all_known
-        Of `LazyPrices`: what was spent and paid once; marks of rows; items of features; prices of items.
-    feature_price, resource_price, needs, resource_paid, used
+        Price of a comparison, what is charged once for a feature, and whether it is no longer.
+    feature_price, feature_paid, resource_price, resource_paid, needs, used
         Of `OncePrices`.
+    totals, marks, bits, seen, uncharged, begin, items, paid_by_all, true_once, n_items, all_known
+        Of `LazyPrices`: what was spent and paid once; marks of rows; items of features; prices of items in the gain and
+        beyond it.
     """
 
-    by_row: bool
+    kind: int
     tradeoff: float
     root: float
     reuse: float
@@ -55,81 +68,71 @@ class PriceState(NamedTuple):
     split: NDArray[np.float64]
     once: NDArray[np.float64]
     once_paid: NDArray[np.bool_]
+    feature_price: NDArray[np.float64] = np.zeros(0)
+    feature_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
+    resource_price: NDArray[np.float64] = np.zeros(0)
+    resource_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
+    needs: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
+    used: NDArray[np.bool_] = np.zeros(0, np.bool_)
     totals: NDArray[np.float64] = np.zeros(2)
     marks: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
     bits: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
     seen: NDArray[np.float64] = np.zeros(0)
-    waived: NDArray[np.float64] = np.zeros(0)
+    uncharged: NDArray[np.float64] = np.zeros(0)
     begin: NDArray[np.int64] = np.zeros(0, np.int64)
     items: NDArray[np.int64] = np.zeros(0, np.int64)
     paid_by_all: NDArray[np.float64] = np.zeros(0)
     true_once: NDArray[np.float64] = np.zeros(0)
     n_items: int = 0
     all_known: bool = False
-    feature_price: NDArray[np.float64] = np.zeros(0)
-    resource_price: NDArray[np.float64] = np.zeros(0)
-    needs: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
-    resource_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
-    used: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
 
 class SplitPrices(Protocol):
     """Prices in units of the objective's sum form: loss summed over rows, so tradeoff * rows * price of a feature.
 
     A split is made where `gain - price` is largest, and only if that is positive. A price may depend on the leaf and on
-    what was paid before, but not on the threshold.
+    what was paid before, but not on the threshold. One object serves all trees of an ensemble.
+
+    Attributes
+    ----------
+    tradeoff : float
+        Multiplies all prices; may be changed between trees.
     """
 
-    def begin_tree(self) -> None:
-        """Hear that a new tree begins."""
+    tradeoff: float
 
-    def prices(self, leaf: Leaf) -> NDArray[np.float64]:
-        """float64 (d,): what a split of this leaf on each feature costs now. Not to be changed by the caller."""
+    def state(self) -> PriceState:
+        """Return what a new tree is grown with."""
 
-    def paid(self, leaf: Leaf, feature: int) -> bool:
-        """Hear that a split was made, and say whether any price of another leaf has changed by it.
+    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Charge rows that a tree was not grown on, but that pass through it as well."""
 
-        `leaf.rows` still holds the rows of the leaf that was split.
-        """
+    def fork(self) -> Self:
+        """Return a copy that goes its own way; between trees."""
 
-    def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
-        """Hear which leaves a leaf that was paid for became, unless neither will be split."""
-
-    def state(self) -> PriceState | None:
-        """Return what a tree can be grown with in one call; None if it cannot."""
+    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+        """Charge splits no more for these features (d,) and resources (R,)."""
 
 
 @final
 class NoPrices:
-    """All splits are free.
+    """All splits are free."""
 
-    Parameters
-    ----------
-    n_features : int
-        Columns of the data.
-    """
+    tradeoff = 0.0
 
-    def __init__(self, n_features: int) -> None:
-        self._prices = np.zeros(n_features)
+    def state(self) -> PriceState:
+        """Return what trees without prices are grown with."""
+        return PriceState(FREE, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
 
-    def begin_tree(self) -> None:
+    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Do nothing."""
 
-    def prices(self, leaf: Leaf) -> NDArray[np.float64]:
-        """float64 (d,): zeros."""
-        del leaf
-        return self._prices
+    def fork(self) -> Self:
+        """Return itself."""
+        return self
 
-    def paid(self, leaf: Leaf, feature: int) -> bool:
-        """Nothing changes."""
-        del leaf, feature
-        return False
-
-    def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
+    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Do nothing."""
-
-    def state(self) -> None:
-        """Say that there is none."""
 
 
 @final
@@ -195,88 +198,40 @@ class OncePrices:
         self.row_weight = None if row_weight is None else _prices("row_weight", row_weight)
         self.feature_paid = np.zeros(n_features, bool)
         self.resource_paid = np.zeros(n_resources, bool)
-        self._used = np.zeros(n_features, bool)  # by the tree that is being grown
-        self._once = self._once_prices()
-        self._some_per_split = bool(self.split_price.any())
-        self._same_for_all: NDArray[np.float64] | None = None  # prices of any leaf but the root, once reckoned
 
     def fork(self) -> OncePrices:
         """Return a copy that goes its own way; between trees."""
         other = copy(self)
         other.feature_paid, other.resource_paid = self.feature_paid.copy(), self.resource_paid.copy()
-        other._used, other._once = self._used.copy(), self._once.copy()  # noqa: SLF001 - the copy's own
         return other
 
-    def waive(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Take these features (d,) and resources (R,) as paid for."""
         self.feature_paid |= features
         self.resource_paid |= resources
 
-    def begin_tree(self) -> None:
-        """Forget which features the last tree used; what is paid stays paid."""
-        self._used[:] = False
-        self._some_per_split = bool(self.split_price.any())
-        self._once, self._same_for_all = self._once_prices(), None
-
-    def prices(self, leaf: Leaf) -> NDArray[np.float64]:
-        """float64 (d,): unpaid feature and resource prices, reuse, split * weight of the leaf, and the root's own."""
-        root = self.root_price if leaf.depth == 0 else 0.0
-        if not (root or self._some_per_split):
-            if self._same_for_all is None:
-                self._same_for_all = in_loss(self.tradeoff, self._once)
-            return self._same_for_all
-        prices = self._once
-        if self._some_per_split:
-            with np.errstate(over="ignore"):  # `in_loss` knows what to do with infinity
-                prices = prices + self.split_price * self._weight(leaf)
-        if root:
-            prices = prices + root
-        return in_loss(self.tradeoff, prices)
-
-    def paid(self, leaf: Leaf, feature: int) -> bool:
-        """Mark the feature and its resources as paid."""
-        del leaf
-        if self._used[feature]:
-            return False
-        before = self._once
-        self._used[feature] = True
-        self.feature_paid[feature] = True
-        self.resource_paid |= self.needs[feature]
-        self._once, self._same_for_all = self._once_prices(), None
-        return not np.array_equal(before, self._once)
-
-    def divided(self, leaf: Leaf, left: Leaf, right: Leaf) -> None:
-        """Do nothing: prices do not depend on rows beyond their weight."""
-
     def state(self) -> PriceState:
-        """Return what a tree is grown with in one call; after `begin_tree`."""
+        """Return what a new tree is grown with; what is paid stays paid."""
+        d = len(self.feature_price)
         return PriceState(
-            False,
-            self.tradeoff,
+            BY_MODEL,
+            float(self.tradeoff),
             self.root_price,
             self.reuse_price,
             np.empty(0) if self.row_weight is None else self.row_weight,
             self.split_price,
-            np.empty(len(self.feature_price)),
+            np.empty(d),
+            np.zeros(d, np.bool_),
+            self.feature_price,
             self.feature_paid,
-            feature_price=self.feature_price,
-            resource_price=self.resource_price,
-            needs=self.needs,
-            resource_paid=self.resource_paid,
-            used=self._used,
+            self.resource_price,
+            self.resource_paid,
+            self.needs,
+            np.zeros(d, np.bool_),
         )
 
     def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Do nothing: what is paid does not depend on rows."""
-
-    def _once_prices(self) -> NDArray[np.float64]:
-        reuse = np.where(self._used, 0.0, self.reuse_price)
-        own = np.where(self.feature_paid, reuse, self.feature_price)
-        prices: NDArray[np.float64] = own + self.needs @ np.where(self.resource_paid, 0.0, self.resource_price)
-        return prices
-
-    def _weight(self, leaf: Leaf) -> float:
-        return float(leaf.count if self.row_weight is None else self.row_weight[leaf.rows].sum())
 
 
 def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share: float = 1.0) -> OncePrices:

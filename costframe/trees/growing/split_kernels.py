@@ -3,6 +3,9 @@
 Running sums first, then the scores of all thresholds without a branch, so that the compiler does several at once, then
 the best of them. A bin without rows parts a leaf as the bin before it does, and the lower of equals is chosen: so in
 leaves of few rows, only bins that have some are looked at, and the first, before which there is none.
+
+Where outputs have bounds, or an order, children are scored one pair at a time: `score_children` is the general case, of
+which the quick loop is that without bounds.
 """
 
 import numpy as np
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["best_feature", "find_splits", "search_pair", "subtract"]
+__all__ = ["best_feature", "child_value", "find_splits", "score_children", "score_leaf", "subtract"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
 
@@ -88,6 +91,96 @@ def _score(
 
 
 @kernel
+def score_leaf(gradient: float, weight: float, bounds: NDArray[np.float64]) -> float:
+    """Return twice what the best output between the bounds takes off the loss: G^2/weight unless one of them is it."""
+    if bounds[0] * weight <= -gradient <= bounds[1] * weight:
+        return gradient * gradient / weight
+    value = float(bounds[0] if -gradient < bounds[0] * weight else bounds[1])
+    return -(2.0 * gradient * value + weight * value * value)
+
+
+@kernel
+def child_value(
+    sums: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    l2: float,
+    bounds: NDArray[np.float64],
+    n_words: int,
+) -> float:
+    """Return the best output of rows with these sums of words, between the bounds."""
+    hessian = sums[1] * units[1] if n_words == 2 else np.float64(sums[0] & ((1 << count_bits) - 1))
+    weight = hessian + l2
+    value = -((sums[0] >> count_bits) * units[0]) / weight if weight > 0 else 0.0
+    return float(min(max(value, bounds[0]), bounds[1]))
+
+
+@kernel
+def score_children(
+    word: int,
+    hessian_word: int,
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    sign: int,
+    with_hessians: bool,
+) -> float:
+    """Return the scores of both children together, for the words that go left.
+
+    -inf if they break the limits; or, where there is a `sign`, the order of their outputs.
+    """
+    mask = (1 << count_bits) - 1
+    n_left, n_all = word & mask, total[0] & mask
+    g_left = (word >> count_bits) * units[0]
+    g_right = ((total[0] - word) >> count_bits) * units[0]
+    h_left = hessian_word * units[1] if with_hessians else np.float64(n_left)
+    h_right = (total[1] * units[1] if with_hessians else np.float64(n_all)) - h_left
+    a, b = h_left + limits[0], h_right + limits[0]
+    if n_left < limits[1] or n_all - n_left < limits[1] or h_left < limits[2] or h_right < limits[2]:
+        return -np.inf
+    if not min(a, b) > 0:
+        return -np.inf
+    if sign != 0:
+        below = min(max(-g_left / a, bounds[0]), bounds[1])
+        above = min(max(-g_right / b, bounds[0]), bounds[1])
+        if sign * (above - below) < 0:
+            return -np.inf
+    return score_leaf(g_left, a, bounds) + score_leaf(g_right, b, bounds)
+
+
+@kernel
+def _best_bounded(
+    running: NDArray[np.int64],
+    n_cells: int,
+    missing: NDArray[np.int64],
+    ways: int,
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    sign: int,
+    bounds: NDArray[np.float64],
+    with_hessians: bool,
+    least: float,
+) -> tuple[float, int, int]:
+    """Find the first largest score above `least` by bin, then by way; bin -1 if there is none.
+
+    The last bin parts missing values from all others, which has no order.
+    """
+    best, at, best_way = least, -1, 0
+    for cell in range(n_cells):
+        kept = sign if cell < n_cells - 1 else 0
+        for way in range(ways):
+            word, hessian_word = running[0, cell] + way * missing[0], running[1, cell] + way * missing[1]
+            score = score_children(word, hessian_word, total, count_bits, units, limits, bounds, kept, with_hessians)
+            if score > best:
+                best, at, best_way = score, cell, way
+    return best, at, best_way
+
+
+@kernel
 def _best(
     scores: NDArray[np.float64], bits: NDArray[np.int64], n_cells: int, ways: int, least: float
 ) -> tuple[float, int, int]:
@@ -116,6 +209,8 @@ def find_splits(
     count_bits: int,
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
+    signs: NDArray[np.int8],
+    bounds: NDArray[np.float64],
     gain: NDArray[np.float64],
     bin_: NDArray[np.uint8],
     missing_left: NDArray[np.bool_],
@@ -123,8 +218,9 @@ def find_splits(
 ) -> None:
     """Find the best split of one leaf on each of some columns.
 
-    The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)]. Ties go to the lowest bin, then to missing
-    right. Where the leaf has no missing rows, missing goes with the child of the larger hessian, on a tie left.
+    The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)], or that of the outputs clipped to their bounds.
+    Ties go to the lowest bin, then to missing right. Where the leaf has no missing rows, missing goes with the child of
+    the larger hessian, on a tie left.
 
     Parameters
     ----------
@@ -140,6 +236,10 @@ def find_splits(
         What one unit of a gradient and of a hessian is.
     limits : float64 (3,)
         l2, fewest rows and least hessian of a child.
+    signs : int8 (d,) or (0,)
+        1 where outputs must not fall from left to right, -1 where they must not rise; (0,) if there are no bounds.
+    bounds : float64 (2,)
+        Least and largest output of a child, in units of gradients over hessians; read where there are signs.
     gain, bin_, missing_left : float64, uint8, bool (d,)
         Written at `columns`; the gain is -inf where no split is allowed or worth anything.
     left : int64 (d, 2)
@@ -153,23 +253,33 @@ def find_splits(
     n_all = total[0] & ((1 << count_bits) - 1)
     h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
     weight = h_all + limits[0]
+    bounded = signs.shape[0] > 0
     parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child passes the limits either
+    if bounded and weight > 0:
+        parent = score_leaf(g_all, weight, bounds)
     for k in range(columns.shape[0]):
         column = columns[k]
-        n_cells, listed = n_bins[k], 2 * n_all < n_bins[k]
+        n_cells, listed = n_bins[k], not bounded and 2 * n_all < n_bins[k]
         if listed:
             n_cells = _add_up_listed(histogram, k, n_bins[k], cells, running)
         else:
             _add_up(histogram, k, n_bins[k], running)
-        _score(running, n_cells, nothing, total, count_bits, units, limits, with_hessians, 0, scores)
         some_missing = histogram[k, last, 0] != 0
-        if some_missing:
-            for word in range(histogram.shape[2]):
-                missing[word] = histogram[k, last, word]
-            _score(running, n_cells, missing, total, count_bits, units, limits, with_hessians, 1, scores)
-        best, at, way = _best(scores, bits, n_cells, 2 if some_missing else 1, parent)
+        missing[:] = 0
+        for word in range(histogram.shape[2]):
+            missing[word] = histogram[k, last, word]
+        if bounded:
+            best, at, way = _best_bounded(
+                running, n_cells, missing, 2 if some_missing else 1, total, count_bits, units, limits,
+                int(signs[column]), bounds, with_hessians, parent,
+            )  # fmt: skip
+        else:
+            _score(running, n_cells, nothing, total, count_bits, units, limits, with_hessians, 0, scores)
+            if some_missing:
+                _score(running, n_cells, missing, total, count_bits, units, limits, with_hessians, 1, scores)
+            best, at, way = _best(scores, bits, n_cells, 2 if some_missing else 1, parent)
         better = 0.5 * (best - parent)
-        if at < 0 or not better > _ROUNDING * parent:
+        if at < 0 or not better > _ROUNDING * abs(parent):
             gain[column] = -np.inf
             continue
         gain[column] = better
@@ -198,51 +308,6 @@ def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDA
             for cell in range(n_bins[k]):
                 histogram[k, cell, word] -= child[k, cell, word]
             histogram[k, last, word] -= child[k, last, word]
-
-
-@kernel
-def search_pair(
-    small: NDArray[np.int64],
-    large: NDArray[np.int64],
-    totals: tuple[int, int, int, int],
-    slots: tuple[int, int],
-    n_bins: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    count_bits: int,
-    units: NDArray[np.float64],
-    limits: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    bin_: NDArray[np.uint8],
-    missing_left: NDArray[np.bool_],
-    left: NDArray[np.int64],
-) -> None:
-    """Turn a parent's histogram into that of its larger child, and find the best splits of both children.
-
-    Parameters
-    ----------
-    small, large : int64 (k, B, 1 or 2)
-        Histograms of the smaller child, and of the parent; the latter is written.
-    totals : int, int, int, int
-        Sums of words of the smaller child, then of the larger one.
-    slots : int, int
-        Where each child's splits are written; -1 if it is not to be searched.
-    n_bins, columns, count_bits, units, limits
-        As for `find_splits`.
-    gain, bin_, missing_left, left : (slots, d), the last one (slots, d, 2)
-        Written as by `find_splits`, in two slots.
-    """
-    subtract(large, small, n_bins)
-    total = np.empty(2, np.int64)
-    if slots[0] >= 0:
-        at, total[0], total[1] = slots[0], totals[0], totals[1]
-        find_splits(
-            small, n_bins, columns, total, count_bits, units, limits, gain[at], bin_[at], missing_left[at], left[at]
-        )
-    if slots[1] >= 0:
-        at, total[0], total[1] = slots[1], totals[2], totals[3]
-        find_splits(
-            large, n_bins, columns, total, count_bits, units, limits, gain[at], bin_[at], missing_left[at], left[at]
-        )
 
 
 @kernel

@@ -11,7 +11,7 @@ from scipy.special import log_softmax, softmax
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.plugin import PriceArrays
 
 __all__ = ["Labels", "Stump", "added_cost", "best_stump", "boost"]
 

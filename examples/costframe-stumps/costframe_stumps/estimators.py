@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import costframe as cf
-from costframe.core.checks import check_number
-from costframe.core.learners.tree_table import TreeTable
-from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
+from costframe.plugin import (
+    CostAwareClassifier,
+    CostAwareEstimator,
+    CostAwareRanker,
+    CostAwareRegressor,
+    TreeTable,
+    resolve,
+)
 from costframe_stumps.boosting import Labels, Stump, boost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.training.data import Rows, TrainingData
+    from costframe.plugin import Rows, TrainingData
 
 __all__ = ["StumpsClassifier", "StumpsRanker", "StumpsRegressor"]
 
@@ -49,10 +54,8 @@ class Stumps(CostAwareEstimator):
         self.learning_rate = learning_rate
 
     def _train(self, data: TrainingData) -> cf.StageTree:
-        rounds = 100 if self.n_estimators is None else self.n_estimators
-        step = 0.5 if self.learning_rate is None else self.learning_rate
-        check_number("n_estimators", rounds, low=1, whole=True)
-        check_number("learning_rate", step, low=0, strict=True, high=1)
+        rounds = resolve("n_estimators", self.n_estimators, 100, low=1, whole=True)
+        step = resolve("learning_rate", self.learning_rate, 0.5, low=0, strict=True, high=1)
         labels = labels_of(data.train, data.n_classes)
         stumps, paid = boost(data.train.X, labels, data.prices, self.tradeoff, rounds, step)
         if data.valid is not None:

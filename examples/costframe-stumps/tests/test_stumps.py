@@ -6,6 +6,7 @@ from costframe_stumps.estimators import StumpsClassifier, StumpsRanker, StumpsRe
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
+from costframe.plugin import Answer, OpaqueLearner, Route, StageTree, WeakLearnerBank
 from costframe.testing import check_algorithm
 
 COSTS = {"features": {"a": 1.0, "b": {"cost": 2.0, "needs": ["r"], "once": 30.0}}, "resources": {"r": 3.0}}
@@ -75,3 +76,14 @@ def test_settings_out_of_range_are_refused_by_name(wrong):
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+def test_banks_of_columns_and_functions():
+    names = ("age", "blood", "mri")
+    columns = WeakLearnerBank.columns(names, [0])
+    scan = WeakLearnerBank.opaque(names, [OpaqueLearner("scan", lambda rows: np.tanh(rows).sum(axis=1), (1, 2))])
+    one, nothing = np.ones(1), np.empty(0, int)
+    old = Route([0], one, -50.0, threshold=0.0, steepness=1.0, below=1, above=2)  # the score is age - 50
+    tree = StageTree(columns + scan, (old, Answer(nothing, np.empty((0, 1)), [0.1]), Answer([1], one, [0.0])))
+    costs = {"features": {"age": 1.0, "blood": 5.0, "mri": 120.0}}
+    assert tree.cost([[30.0, 1.0, 2.0], [70.0, 1.0, 2.0]], costs=costs).per_row.tolist() == [1.0, 126.0]

@@ -47,7 +47,7 @@ def boost_plainly(
     StageTree, int
         The model, and its rounds: those with the least loss on held-out rows, if there are any.
     """
-    loss, prices = loss_for(data.n_classes), NoPrices(len(data.feature_names))
+    loss, prices = loss_for(data.n_classes), NoPrices()
     read = ~dearer_copies(rows.X, data.prices)
     grow = tree_grower(bin_rows(rows, n_threads), rows, TREES, n_threads, features=read)
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")

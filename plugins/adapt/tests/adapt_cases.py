@@ -1,5 +1,7 @@
 """Tables, prices and expensive models that tests of Adapt share."""
 
+from functools import cache
+
 import numpy as np
 import xgboost
 from bank_cases import COSTS, EVERY_PRICE, NAMES, table
@@ -54,6 +56,7 @@ def chance(rows):
     return 1 / (1 + np.exp(-8 * np.minimum(rows[:, 0] + rows[:, 1] - 0.5, rows[:, 2] + rows[:, 3] - 0.2)))
 
 
+@cache
 def expensive(kind):
     """Return a fitted model that was trained on other rows, and the features to give it (None: it says so itself)."""
     X, y = table(99, 2500)

@@ -114,7 +114,6 @@ def test_points_are_of_the_grid_and_meet_their_share(case):
         tree = path.predictor(point)
         if point.full_share is not None:
             routed = len(tree.stages) > 1
-            assert routed or point.full_share >= 0
             goes = tree.exits(X_VAL) >= 2
             assert kind == "stages" or share @ goes <= point.full_share + 1e-9
             assert point.full_share > 0 or not routed

@@ -1,4 +1,4 @@
-"""Annealing CEGB: lines of small or large trees, at prices paid row by row and at prices paid once by a model."""
+"""Annealing CEGB: small or large trees, at prices paid row by row and at prices paid once by a model."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from costframe.core.threads import thread_count
 from costframe.trees.annealing.annealed import Start, anneal
+from costframe.trees.boosting.grower import bins_of, tree_grower
 from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe.trees.growing.prices import once_prices
-from costframe_cegb.cegb import tree_grower
-from costframe_cegb.state import bins_of
 
 if TYPE_CHECKING:
     from costframe.training.data import TrainingData
     from costframe.trees.annealing.annealed import Annealing
     from costframe.trees.annealing.path import AnnealedPath
     from costframe.trees.boosting.losses import Loss
-    from costframe_cegb.cegb import CEGBSettings
+    from costframe.trees.settings import TreeSettings
 
 __all__ = ["anneal_cegb"]
 
@@ -26,18 +24,19 @@ _SMALLER = 4  # small trees have so many times fewer leaves
 _LEAST_LEAVES = 4
 
 
-def anneal_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, asked: Annealing) -> AnnealedPath:
+def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
     """Anneal from nothing bought to hardly any price, once with each kind of prices.
 
     Prices paid once by the whole model (`OncePrices`) lead to few features that all rows acquire, and are better at low
     budgets; prices paid row by row to features that only some rows acquire, and are better at high ones. Trees are of
     the size that is better where prices do not count.
     """
-    n_threads, starts = thread_count(settings.n_threads), []
-    binned = bins_of(data, settings).transform(data.train.X, n_threads=n_threads)
-    for leaves in _sizes(settings.max_leaves):
-        grow = tree_grower(data, evolve(settings, max_leaves=leaves), binned)
-        starts.append(Start(grow, [_lazy(data), once_prices(data.prices, data.train)]))
+    rows, starts, most = data.train, [], settings.max_leaves
+    binned = bins_of(rows, settings, data.categorical).transform(rows.X, n_threads=settings.n_threads)
+    for leaves in [None] if most is None else _sizes(most):
+        grow = tree_grower(rows, binned, evolve(settings, max_leaves=leaves))
+        lazy = LazyPrices(data.prices, 0.0, len(rows), rows.uneven_weight)
+        starts.append(Start(grow, [lazy, once_prices(data.prices, rows)]))
     return anneal(
         data,
         loss,
@@ -45,7 +44,7 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: CEGBSettings, asked: A
         asked,
         step=settings.learning_rate,
         random_state=settings.random_state,
-        n_threads=n_threads,
+        n_threads=settings.n_threads,
     )
 
 
@@ -53,7 +52,3 @@ def _sizes(max_leaves: int) -> list[int]:
     """Return the leaves of trees to grow: as many as asked for, and fewer."""
     fewer = max(max_leaves // _SMALLER, min(_LEAST_LEAVES, max_leaves))
     return [fewer] if fewer == max_leaves else [fewer, max_leaves]
-
-
-def _lazy(data: TrainingData) -> LazyPrices:
-    return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight)

@@ -11,19 +11,26 @@ from attrs import define, evolve
 
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.threads import thread_count
-from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.boost import Boosted
+from costframe.trees.boosting.grower import bins_of
 from costframe.trees.growing.lazy_prices import LazyPrices
 
 if TYPE_CHECKING:
     from costframe.training.data import Rows, TrainingData
+    from costframe.trees.binning.bin_mapper import BinMapper
     from costframe.trees.boosting.losses import Loss
-    from costframe_cegb.cegb import CEGBSettings
+    from costframe.trees.settings import TreeSettings
 
-__all__ = ["Kept", "State", "bins_of"]
+__all__ = ["State", "WarmStart"]
 
-_KEPT = ("learning_rate", "max_bins", "monotone_constraints", "random_state")  # settings that say what is already there
+_FIXED = (
+    "learning_rate",
+    "max_bins",
+    "monotone",
+    "random_state",
+    "from_zero",
+)  # settings that made what is already there
+_NAMES = {"monotone": "monotone_constraints", "from_zero": "recipe"}  # the parameters that set them
 
 
 @define(eq=False)
@@ -46,36 +53,38 @@ class State:
     random: np.random.Generator
 
     @classmethod
-    def begin(cls, data: TrainingData, loss: Loss, settings: CEGBSettings) -> State:
-        """Know no trees, and have paid nothing."""
+    def begin(cls, data: TrainingData, loss: Loss, settings: TreeSettings) -> State:
+        """Begin without trees, and with nothing paid."""
         return cls(
-            bins_of(data, settings),
-            Boosted.constant(data.train, loss, settings.learning_rate),
-            _unpaid(data, settings),
+            bins_of(data.train, settings, data.categorical),
+            Boosted.constant(data.train, loss, settings.learning_rate, from_zero=settings.from_zero),
+            _unpaid(data),
             np.random.default_rng(settings.random_state),
         )
 
-    def moved(self, data: TrainingData, settings: CEGBSettings) -> State:
+    def moved(self, data: TrainingData, settings: TreeSettings) -> State:
         """Go on with other rows, which have paid for what the trees so far acquire for them."""
-        prices, ensemble, rows = _unpaid(data, settings), self.boosted.ensemble, data.train
+        prices, ensemble, rows = _unpaid(data), self.boosted.ensemble, data.train
         scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T
         everyone = np.arange(len(rows), dtype=np.int32)
         for k, table in zip(ensemble.outputs, ensemble.tables, strict=True):
             leaves = WeakLearnerBank.from_trees(table, data.feature_names).leaves(rows.X)[:, 0]
             prices.walked(table, leaves, everyone)
             scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
-        return State(bins_of(data, settings), evolve(self.boosted, scores=scores), prices, self.random)
+        return State(
+            bins_of(data.train, settings, data.categorical), evolve(self.boosted, scores=scores), prices, self.random
+        )
 
 
 @define(eq=False)
-class Kept:
+class WarmStart:
     """A state, with what must be the same to go on from it.
 
     Attributes
     ----------
     state : State
     loss : Loss
-    settings : CEGBSettings
+    settings : TreeSettings
     costs, labels, names, categories : object
         The price table, the labels of the classes, the features, and which have categories and what labels.
     rows : bytes
@@ -84,7 +93,7 @@ class Kept:
 
     state: State
     loss: Loss
-    settings: CEGBSettings
+    settings: TreeSettings
     costs: dict[str, object]
     labels: list[object]
     names: tuple[str, ...]
@@ -92,12 +101,14 @@ class Kept:
     rows: bytes
 
     @classmethod
-    def of(cls, state: State, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> Kept:
+    def of(
+        cls, state: State, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]
+    ) -> WarmStart:
         """Keep a state."""
         prices, names, categories = data.costs.to_dict(), data.feature_names, _categories(data)
         return cls(state, loss, settings, prices, labels, names, categories, _fingerprint(data.train))
 
-    def again(self, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> State:
+    def again(self, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]) -> State:
         """Return a copy of the state, to go on from.
 
         Raises
@@ -113,17 +124,19 @@ class Kept:
         state = deepcopy(self.state)
         return state if _fingerprint(data.train) == self.rows else state.moved(data, settings)
 
-    def _check(self, loss: Loss, settings: CEGBSettings, data: TrainingData, labels: list[object]) -> None:
+    def _check(self, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]) -> None:
         n_rounds = len(self.state.boosted.ensemble.rounds)
         if settings.n_estimators < n_rounds:
             raise ParameterError(
-                f"n_estimators: expected at least {n_rounds} with warm_start, as there are so many rounds already, "
+                f"n_estimators: expected at least {n_rounds} with warm_start, the number of rounds already there, "
                 f"got {settings.n_estimators}"
             )
-        for name in _KEPT:
+        for name in _FIXED:
             before, now = getattr(self.settings, name), getattr(settings, name)
             if before != now:
-                raise ParameterError(f"{name}: expected {before!r} as before with warm_start, got {now!r}")
+                raise ParameterError(
+                    f"{_NAMES.get(name, name)}: expected {before!r} as before with warm_start, got {now!r}"
+                )
         if loss != self.loss and labels == self.labels:
             raise ParameterError(f"objective: expected {self.loss!r} as before with warm_start, got {loss!r}")
         if data.feature_names != self.names:
@@ -148,22 +161,11 @@ def _categories(data: TrainingData) -> tuple[list[int], dict[str, tuple[str, ...
 
 def _fingerprint(rows: Rows) -> bytes:
     """Tell rows and weights from others."""
-    told = blake2b(repr(rows.X.shape).encode(), digest_size=16)
-    told.update(np.ascontiguousarray(rows.X).data)
-    told.update(np.ascontiguousarray(rows.weight).data)
-    return told.digest()
+    digest = blake2b(repr(rows.X.shape).encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(rows.X).data)
+    digest.update(np.ascontiguousarray(rows.weight).data)
+    return digest.digest()
 
 
-def bins_of(data: TrainingData, settings: CEGBSettings) -> BinMapper:
-    """Learn bins from the training rows."""
-    return BinMapper.fit(
-        data.train.X,
-        max_bins=settings.max_bins,
-        sample_weight=data.train.weight,
-        categorical=data.categorical,
-        n_threads=thread_count(settings.n_threads),
-    )
-
-
-def _unpaid(data: TrainingData, settings: CEGBSettings) -> LazyPrices:
-    return LazyPrices(data.prices, settings.tradeoff, len(data.train), data.train.uneven_weight)
+def _unpaid(data: TrainingData) -> LazyPrices:
+    return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight)

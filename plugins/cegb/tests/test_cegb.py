@@ -75,7 +75,7 @@ def test_what_training_believes_it_pays_is_what_is_paid(
     y = rng.standard_normal(60) + np.nan_to_num(X[:, 0]) if n_classes == 0 else np.arange(60) % n_classes
     kind = CEGBClassifier if n_classes else CEGBRegressor
     settings = {"n_estimators": 6, "learning_rate": 0.5, "max_leaves": 6, "min_samples_leaf": 3, "growth": growth}
-    model = kind(costs, lam, subsample=subsample, column_share=subsample, random_state=seed, **settings)
+    model = kind(costs, lam, subsample=subsample, max_features=subsample, random_state=seed, **settings)
     weight = rng.integers(1, 4, 60).astype(float) if weighted else None
     model.fit(X, y, weight)
     report = model.cost(X, sample_weight=weight)

@@ -119,7 +119,7 @@ def test_what_is_waived_is_not_charged_once_either_but_counted(rows):
     for waived in (False, True):
         prices = LazyPrices(costs.select(costs.names), tradeoff, len(X))
         if waived:
-            prices.waive(np.array([True, False, False]), np.zeros(0, bool))
+            prices.mark_paid(np.array([True, False, False]), np.zeros(0, bool))
         tree = grow_tree(data, -y, prices=prices, max_leaves=4)
         assert (0 in tree.feature) == waived
         assert (prices.fixed, prices.spent > 0) == ((1e6, True) if waived else (0.0, False))

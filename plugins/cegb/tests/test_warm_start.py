@@ -47,7 +47,7 @@ def same(one, other):
 def test_rounds_in_two_fits_are_those_of_one(kind, subsample, weighted):
     X, y, more = table(kind)
     weight = np.random.default_rng(1).integers(1, 3, len(X)) if weighted else None
-    settings = {"subsample": subsample, "column_share": subsample, "max_leaves": 6, "random_state": 3}
+    settings = {"subsample": subsample, "max_features": subsample, "max_leaves": 6, "random_state": 3}
     whole = KINDS[kind](COSTS, 1e-3, n_estimators=12, **settings).fit(X, y, weight, **more)
     parts = KINDS[kind](COSTS, 1e-3, n_estimators=5, warm_start=True, **settings).fit(X, y, weight, **more)
     assert parts.n_iter_ == 5

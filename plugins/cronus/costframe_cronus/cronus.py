@@ -73,8 +73,10 @@ def train_cronus(
     n_jobs : int or None
     """
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = _judge(data, data.train.evenly(MOST_ROWS), few, settings, n_jobs)
-    settings = choose(settings, free, sample, _judge(data, seen.evenly(MOST_ROWS), few, settings, n_jobs, halve=True))
+    sample = _judge(data, data.train.subsample(MOST_ROWS), few, settings, n_jobs)
+    settings = choose(
+        settings, free, sample, _judge(data, seen.subsample(MOST_ROWS), few, settings, n_jobs, halve=True)
+    )
     train = _judge(data, data.train, bank, settings, n_jobs)
     judge = _judge(data, seen, bank, settings, n_jobs, halve=True)
     steps: list[Step] = []

@@ -58,9 +58,9 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         What to choose from. By default trees are boosted on the training rows. One that is given should come from
         other rows than these: on its own training rows a bank looks better than it is.
-    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share
+    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
         For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
-        ones most (`costframe.trees.boosting.priced_banks`); for "cart" and "xgboost", whose trees read a tenth of the
+        ones most (`costframe.trees.boosting.banks`); for "cart" and "xgboost", whose trees read a tenth of the
         columns, or three, by default, see `costframe.train_bank`.
     l1 : float, optional
         rho, 0 by default.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.cost.stage_visits import stage_costs
+from costframe.core.cost.soft import stage_costs
 from costframe.stagewise.calibration import as_counts, calibrate_two
 from costframe.stagewise.measured import Measured
 from costframe_cronus.flow import Flow

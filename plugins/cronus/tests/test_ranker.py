@@ -34,7 +34,7 @@ def table(seed, n_queries=40, size=15):
 @pytest.fixture(scope="module")
 def bank():
     X, y, _ = table(0)
-    return cf.train_bank(X, y, n_estimators=60, learning_rate=0.3, column_share=0.34, max_depth=3, feature_names=NAMES)
+    return cf.train_bank(X, y, n_estimators=60, learning_rate=0.3, max_features=0.34, max_depth=3, feature_names=NAMES)
 
 
 @pytest.fixture(scope="module")

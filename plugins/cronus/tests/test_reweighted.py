@@ -44,7 +44,7 @@ def cancer():
 def bank(cancer):
     X, y, costs, first, _, _ = cancer
     return cf.train_bank(
-        X[first], 2.0 * y[first] - 1, n_estimators=80, column_share=0.1, feature_names=costs.names, max_depth=3
+        X[first], 2.0 * y[first] - 1, n_estimators=80, max_features=0.1, feature_names=costs.names, max_depth=3
     )
 
 

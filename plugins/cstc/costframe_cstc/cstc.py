@@ -87,7 +87,7 @@ def train_cstc(
         return valid.measure(seen).total
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = judge(data.train.evenly(MOST_ROWS), few), judge(seen.evenly(MOST_ROWS), few)
+    sample = judge(data.train.subsample(MOST_ROWS), few), judge(seen.subsample(MOST_ROWS), few)
     settings = choose(settings, free, *sample, dividing=optimization == "full")
     fitter, valid = Fitter(judge(data.train), settings.ridge), judge(seen)
     steps: list[Step] = []
@@ -98,7 +98,7 @@ def train_cstc(
     else:
         best = prune(valid, grown.tree, grown.answers)
     if optimization != "none":
-        some = evolve(fitter, judge=judge(data.train.evenly(_MOST_MOVED)))
+        some = evolve(fitter, judge=judge(data.train.subsample(_MOST_MOVED)))
         if optimization == "full":
             best = min([best, *_moved(fitter, some, valid, grown.tree, settings.depth)], key=total)
         if "ridge" in free:

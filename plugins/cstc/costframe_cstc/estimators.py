@@ -128,9 +128,9 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         rho, and whether the relaxed cost is scaled ("exact", the default) or left ("paper"); with "cyclic" or depth 1.
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         What to choose from. By default trees are boosted on the training rows.
-    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, column_share
+    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
         For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
-        ones most (`costframe.trees.boosting.priced_banks`); for "cart" and "xgboost" see `costframe.train_bank`.
+        ones most (`costframe.trees.boosting.banks`); for "cart" and "xgboost" see `costframe.train_bank`.
     acquisition : {"path", "learner"}, optional
         Whether trees are to acquire features split by split, the default, or all of them before they are evaluated.
     class_weight : dict or "balanced", optional

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.cost.stage_visits import stage_costs
+from costframe.core.cost.soft import stage_costs
 from costframe.stagewise.calibration import as_counts
 from costframe.stagewise.measured import Measured
 from costframe_cstc.flow import Flow

@@ -1,4 +1,4 @@
-"""Planner: strong models on a few sets of features; whether a row buys the next set is planned as it is predicted."""
+"""Planner: strong models on a few sets of features, and a plan of each row's next set during prediction."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def __getattr__(name: str) -> object:
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Bring the planner."""
+    """Return the planner."""
     from costframe_planner.estimators import PlannerClassifier, PlannerRanker, PlannerRegressor
 
     return [
         Algorithm(
             name="planner",
-            summary="Strong models on a few sets of features; a row buys the next set if that should be worth it.",
+            summary="Strong models on a few sets of features; a row buys the next set if its gain is worth the price.",
             reference="costframe's own",
             classifier=PlannerClassifier,
             regressor=PlannerRegressor,

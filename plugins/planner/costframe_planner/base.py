@@ -1,4 +1,4 @@
-"""The model that is given: copies of it on the columns of sets, and scores of what they say."""
+"""The given base model: copies of it on the columns of sets, and their outputs as scores."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Base"]
 
-_ROUNDED = 1e-3  # by which probabilities may lie beyond 0 and 1
+_ROUNDED = 1e-3  # rounding error allowed for probabilities beyond 0 and 1
 
 
 def _check(base: Any, *, classes: bool) -> None:
-    """Refuse what is no unfitted estimator for the task."""
+    """Refuse an object that is not an unfitted estimator for the task."""
     kind = "a classifier" if classes else "a regressor"
     expected, got = f"base: expected {kind} that is not fitted", type(base).__name__
     if isinstance(base, type):
@@ -51,7 +51,7 @@ def _check(base: Any, *, classes: bool) -> None:
 
 @frozen(eq=False)
 class Base:
-    """How the model that is given is trained.
+    """The given base model, and the data to train copies of it.
 
     Attributes
     ----------
@@ -59,10 +59,10 @@ class Base:
         Not fitted.
     data : TrainingData
     labels : (K,) or None
-        Of class numbers; None for numbers.
+        Labels of the classes; None for regression.
     seed : int
     framed : bool
-        Whether the columns have names of their own, so that copies are given data frames.
+        Whether the columns have names, so that copies get data frames.
     """
 
     model: Any
@@ -73,12 +73,12 @@ class Base:
 
     @classmethod
     def of(cls, model: Any, data: TrainingData, classes: NDArray[Any] | None, seed: int, *, framed: bool) -> Base:
-        """Take a model, if it is one for these classes, or for numbers where there are none."""
+        """Check a model for these classes, or for regression without classes."""
         _check(model, classes=classes is not None)
         return cls(model, data, None if classes is None else labels_for(model, classes), seed, framed)
 
     def fit(self, rows: Rows, columns: NDArray[np.int64]) -> _Scores:
-        """Fit a copy on these columns of rows, and return what scores others by it."""
+        """Fit a copy on some columns of rows, and return its scores as a function of rows."""
         names = tuple(self.data.feature_names[f] for f in columns)
         labels = rows.y if self.labels is None else self.labels[rows.y]
         model = refit(self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed)
@@ -91,7 +91,7 @@ class Base:
 
 
 def _places(model: Any, labels: NDArray[Any]) -> NDArray[np.int64]:
-    """int64: numbers of the classes that a fitted classifier knows; refuse others than the labels."""
+    """Return the numbers of a fitted classifier's classes: int64; refuse classes that are not labels."""
     classes = getattr(model, "classes_", None)
     numbers = {label: number for number, label in enumerate(labels.tolist())}
     known = None if classes is None else np.asarray(classes).tolist()
@@ -104,16 +104,16 @@ def _places(model: Any, labels: NDArray[Any]) -> NDArray[np.int64]:
 
 @frozen(eq=False)
 class _Scores:
-    """Scores of rows, (n, columns) to (n,) or (n, K): predictions, log odds for two classes, or logarithms of more.
+    """Scores of rows, (n, columns) to (n,) or (n, K): predictions, or log odds for two classes, or log probabilities.
 
     Attributes
     ----------
     outputs : CallableModel
     known : int64 (M,) or None
-        The classes that the model has seen, in its order.
+        Classes of the model's training rows, in its order.
     n_classes : int
     least : float
-        To which probabilities are raised: so many rows cannot be surer.
+        Lower bound of probabilities, from the number of training rows.
     """
 
     outputs: CallableModel
@@ -122,7 +122,7 @@ class _Scores:
     least: float
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Score rows."""
+        """Return the scores of rows."""
         what = f"base: {type(self.outputs.model).__name__}"
         try:
             values = self.outputs(rows)

@@ -1,4 +1,4 @@
-"""The planner for two and more classes, for numbers and for rankings, in scikit-learn's manner."""
+"""The planner's estimators: a classifier, a regressor and a ranker."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from costframe.training.progress import track_share
 from costframe.trees.annealing.anneal import check_limits
 from costframe.trees.boosting.monitor import scorer
 from costframe_planner.base import Base
-from costframe_planner.path import better_plan, measure_path
+from costframe_planner.path import better_plan, make_single_set, measure_path
 from costframe_planner.planner import train_plain, train_planner
-from costframe_planner.predictor import alone, planned
+from costframe_planner.predictor import make_planned
 from costframe_planner.problem import Problem
 from costframe_planner.settings import Settings
 
@@ -34,12 +34,13 @@ __all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
 _OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
 
 
-@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+@define(slots=False, eq=False, repr=False)  # writes __init__ only
 class _Planner(CostAwareEstimator):
-    """What all have in common: settings, and training."""
+    """Common settings and training of all planners."""
 
     searches_sets: ClassVar = True
     _takes_categories: ClassVar = True
+    _rounds: ClassVar = 300
 
     costs: Any = None
     tradeoff: float = 1e-3
@@ -72,40 +73,40 @@ class _Planner(CostAwareEstimator):
         scoring: Any = None,
         progress: Callable[[float], None] | None = None,
     ) -> PlannedPath:
-        """Train once, and return the models at many tradeoffs with their loss, cost and score out of fold.
+        """Train once, and return the models at many tradeoffs with their out-of-fold loss, cost and score.
 
-        The estimator becomes the model that is best at its own `tradeoff`.
+        The estimator itself gets the best model at its own `tradeoff`.
 
         Parameters
         ----------
         X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for `fit`: rows of both parts are trained on, and judged by models that have not seen them.
+            As for `fit`: it trains on the rows of both parts, and estimates scores out of fold.
         tradeoffs : (float, float), optional
-            The first and the last tradeoff, with a geometric fall between; by default from where nothing is bought to
-            where prices do not count.
+            First and last tradeoff of a falling geometric sequence; by default from one at which rows buy nothing to
+            one at which prices have no effect.
         scoring : "loss", name of a score, or callable, optional
-            The score of points, of which more is better; minus the loss by default.
+            Score of points, higher is better; minus the loss by default.
         progress : callable, optional
-            Is told the share that is done, from 0 to 1.
+            Called with the finished share, from 0 to 1.
         """
         data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         score, problem = scorer(scoring), self._problem(data)
         named = scoring if isinstance(scoring, str) and scoring != "loss" else None
         with track_share("Planner", verbose=self.verbose) as shown:
-            told = progress or shown
-            trained = train_planner(problem, told)
-            path = measure_path(problem, trained, data, score, named, limits, told)
+            progress = progress or shown
+            trained = train_planner(problem, progress)
+            path = measure_path(problem, trained, data, score, named, limits, progress)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
         return path
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
         problem, tradeoff = self._problem(data), float(self.tradeoff)
-        with track_share("Planner", verbose=self.verbose) as told:
-            if tradeoff == 0:  # prices do not count, so there is nothing to plan
-                return alone(data, train_plain(problem))
-            trained = train_planner(problem, told)
-            return planned(data, trained, tradeoff, better_plan(problem, trained, tradeoff))
+        with track_share("Planner", verbose=self.verbose) as progress:
+            if tradeoff == 0:  # prices have no effect, so a plan is useless
+                return make_single_set(problem, data, *train_plain(problem))
+            trained = train_planner(problem, progress)
+            return make_planned(data, trained, tradeoff, better_plan(problem, trained, tradeoff))
 
     def _problem(self, data: TrainingData) -> Problem:
         settings, base = self._settings(), None
@@ -127,7 +128,7 @@ class _Planner(CostAwareEstimator):
         return Settings(
             n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
             max_tries=resolve("max_tries", self.max_tries, 150, low=1, whole=True),
-            n_estimators=resolve("n_estimators", self.n_estimators, 300, low=1, whole=True),
+            n_estimators=resolve("n_estimators", self.n_estimators, self._rounds, low=1, whole=True),
             learning_rate=self.learning_rate,
             max_leaves=self.max_leaves,
             min_samples_leaf=resolve("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
@@ -143,19 +144,19 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     Parameters
     ----------
     costs : CostModel, dict, path, array or None
-        Prices of features and resources, and once-prices; None prices every feature at one. Prices of comparisons,
-        learners and reuse are refused.
+        Prices of features and resources, and once-prices; None prices every feature at one. It refuses prices of
+        comparisons, learners and reuse.
     tradeoff : float
         lambda, loss accepted per unit of cost per row; 0 answers all rows with the model of all features.
     base : classifier, optional
-        An unfitted one of scikit-learn's kind with class probabilities: each set has a copy of it, and costs a fit on
-        all rows and one for each fold. By default trees are boosted.
+        An unfitted scikit-learn classifier with class probabilities: each set has a copy of it, fitted on all rows and
+        once without each fold. By default boosted trees.
     n_sets : int, optional
-        Sets of features that have a model, at most; 18 by default.
+        Largest number of sets of features with a model; 18 by default.
     max_tries : int, optional
-        Sets that are tried by quick fits, about; 150 by default.
+        Approximate number of sets to try by quick fits; 150 by default.
     n_estimators : int, optional
-        Rounds of each model, at most; 300 by default.
+        Largest number of rounds of each model; 300 by default.
     learning_rate : float, optional
         In (0, 1]; by default 0.08, with more than 5,000 rows or 500 features 0.2.
     max_leaves : int, optional
@@ -165,23 +166,23 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     l2_regularization : float, optional
         1 by default.
     max_bins : int, optional
-        Distinct values a feature is cut into, 255 by default (and at most). Quick fits, regressions of gains and models
-        of more than 150 features take at most 63.
+        Bins of a feature, 255 by default (and at most). Quick fits, regressions of gains and models of more than 150
+        features use at most 63.
     categorical_features : list of str or int, bool (d,), or dict, optional
-        As for CEGB: columns that are split by categories.
+        Columns to split by categories, as for CEGB.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int
-        For a base that draws and does not say how; nothing else is drawn.
+        Seed of a base model with unset random states; the planner itself is deterministic.
     n_jobs : int, optional
-        Threads; all there are by default. The model does not depend on it.
+        Threads; all cores by default. The model does not depend on it.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     predictor_ : PlannedPredictor
-        Which takes other prices, another tradeoff, caps, and what cannot be had, when it predicts.
+        The model; its prediction accepts other prices, another tradeoff, caps and unavailable features.
     classes_ : ndarray (K,)
     """
 
@@ -196,7 +197,10 @@ class PlannerRegressor(CostAwareRegressor, _Planner):
 
 
 class PlannerRanker(CostAwareRanker, _Planner):
-    """The planner for rankings: squared loss of grades; queries given as `qid` are kept together in folds.
+    """The planner for rankings: squared loss of grades; folds keep queries, given as `qid`, together.
 
-    Parameters are those of `PlannerClassifier` without `class_weight`; `base` is a regressor.
+    Parameters are those of `PlannerClassifier` without `class_weight`; `base` is a regressor, and trees have at most
+    600 rounds and steps of 0.08.
     """
+
+    _rounds: ClassVar = 600

@@ -1,4 +1,4 @@
-"""Strong models on sets of features, and what each row loses by them when it has no part in them."""
+"""Strong models on sets of features, with the out-of-fold loss of each row."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
-    from costframe.trees.boosting.folds import TreeShape
+    from costframe.trees.settings import TreeSettings
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 
 __all__ = ["SetModel", "train_models"]
 
-_SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # leaves that are tried, up to so many rows
+_SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
 _ROWS_TO_TRY = 12_000
-_STEPS = (5_000, 500, 0.08), (np.inf, np.inf, 0.2)  # up to so many rows and features
+_STEP, _LONG_STEP = 0.08, 0.2
+_SMALL = 5_000, 500  # largest numbers of rows and features for short steps; rankings always have these
 _PATIENCE = 20
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
-_MANY = 150  # features of a set; of more, fewer bins do
+_MANY = 150  # models of more features use fewer bins
 
 
 @frozen(eq=False)
@@ -39,15 +40,15 @@ class SetModel:
     Attributes
     ----------
     features : tuple of int
-        Those that it reads, ascending.
+        Features that it reads, ascending.
     learners : TreeTable, or callable
-        Trees over all columns, or a function of rows of `features` that gives scores; trained on all rows.
+        Trees over all columns, or a function of rows of `features` that returns scores; trained on all rows.
     answer : Answer
-        Their sum, where they are the first learners of a bank.
+        Their sum, if they are the first learners of a bank.
     scores : float64 (n, K)
-        Out of fold.
+        Out-of-fold scores.
     losses : float64 (n,)
-        Of these.
+        Losses of these.
     """
 
     features: tuple[int, ...]
@@ -57,35 +58,37 @@ class SetModel:
     losses: NDArray[np.float64]
 
 
-def choose_shape(problem: Problem) -> TreeShape:
-    """Choose the size of trees by the loss out of fold of a model on all features, on some of the rows."""
+def choose_trees(problem: Problem) -> TreeSettings:
+    """Choose the size of trees by the out-of-fold loss of a model on all features and a sample of rows."""
     settings, n, d = problem.settings, problem.n_rows, problem.data.bins.shape[1]
-    step = settings.learning_rate or next(step for rows, columns, step in _STEPS if n <= rows and d <= columns)
+    short = problem.rows.qid is not None or (n <= _SMALL[0] and d <= _SMALL[1])
+    step = settings.learning_rate or (_STEP if short else _LONG_STEP)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
-    shapes = [problem.shape(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
+    sizes_tried = [problem.trees(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:
-        return evolve(shapes[0], max_leaves=settings.max_leaves)
+        return evolve(sizes_tried[0], max_leaves=settings.max_leaves)
     chosen = problem.sample(_ROWS_TO_TRY)
     data, rows, fold = problem.coarse.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
     judged = np.unique(fold)[: 2 if len(chosen) > 2_000 else None].tolist()
 
-    def loss(shape: TreeShape) -> float:
-        return boost_folds(data, rows, problem.loss, fold, shape, judged=judged, whole=False).loss
+    def loss(trees: TreeSettings) -> float:
+        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
 
-    losses = run_parallel(loss, shapes, problem.n_threads)
-    return shapes[int(np.argmin(losses))]
+    losses = run_parallel(loss, sizes_tried, problem.n_threads)
+    return sizes_tried[int(np.argmin(losses))]
 
 
-def _fitting(shape: TreeShape, n_features: int) -> TreeShape:
-    """Return smaller trees and steps for few features, which need no more."""
-    leaves = min(shape.max_leaves, _LEAVES_PER_FEATURE * n_features)
+def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
+    """Return settings with smaller trees and steps for few features."""
+    most, step = _LEAVES_PER_FEATURE * n_features, trees.learning_rate
+    leaves = most if trees.max_leaves is None else min(trees.max_leaves, most)
     return evolve(
-        shape, max_leaves=max(leaves, 2), step=min(shape.step, _SMALL_STEP) if n_features <= _FEW else shape.step
+        trees, max_leaves=max(leaves, 2), learning_rate=min(step, _SMALL_STEP) if n_features <= _FEW else step
     )
 
 
-def _given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> SetModel:
-    """Train copies of the model that is given on a set's columns: one on all rows, and one without each fold."""
+def _train_copies(problem: Problem, base: Base, columns: NDArray[np.int64]) -> SetModel:
+    """Train copies of the base model on a set's columns: one on all rows, and one without each fold."""
     rows, fold, n_outputs = problem.rows, problem.fold, problem.loss.n_outputs
     scores = np.empty((len(rows), n_outputs))
     for number in np.unique(fold).tolist():
@@ -102,17 +105,17 @@ def _given_model(problem: Problem, base: Base, columns: NDArray[np.int64]) -> Se
 
 
 def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetModel]:
-    """Train the model of each set out of fold and on all rows: boosted trees, or a copy of the model that is given."""
+    """Train the model of each set, on all rows and without each fold: boosted trees, or copies of the base model."""
     base = problem.base
-    shape = choose_shape(problem) if base is None else problem.shape(2, 1.0, 0, None)
+    chosen = choose_trees(problem) if base is None else problem.trees(2, 1.0, 0, None)
 
     def train(features: frozenset[int]) -> SetModel:
         columns = np.array(sorted(features), np.int64)
         varied = columns[problem.data.splittable[columns]]
         if base is not None and len(varied):
-            return _given_model(problem, base, varied)
+            return _train_copies(problem, base, varied)
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
-        fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _fitting(shape, len(columns)))
+        fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _trees_for(chosen, len(columns)))
         trees, answer = fitted.whole(columns)
         read = tuple(np.setdiff1d(trees.feature, [-1]).tolist())
         return SetModel(read, trees, answer, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))

@@ -1,4 +1,4 @@
-"""All models of one fit: each set alone, and the plan at many tradeoffs, measured out of fold."""
+"""Path of all models of one fit: each single set, and the plan at many tradeoffs, with out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from costframe.training.influence import influence, standard_error
 from costframe.training.model_path import MeasuredPath, best_first
 from costframe_planner.planner import induce
 from costframe_planner.plans import follow
-from costframe_planner.predictor import alone, planned
+from costframe_planner.predictor import make_planned, make_single
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.boosting.many import ManyFolds
     from costframe.trees.boosting.monitor import Predicted
+    from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
     from costframe_planner.problem import Problem
 
     Score = Callable[[Predicted], float]
 
-__all__ = ["PlanPoint", "PlannedPath", "measure_path"]
+__all__ = ["PlanPoint", "PlannedPath", "better_plan", "make_single_set", "measure_path"]
 
-_TRADEOFFS = 36  # from where prices hardly count to where nothing is bought
-_LEAST, _MOST = 1e-4, 30.0  # in units of (loss of the constant) / (cost of all features)
-_INDUCED = slice(6, 32, 6)  # of these, where backward induction is tried as well
+_TRADEOFFS = 36  # number of tradeoffs on the path
+_LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
+_INDUCED = slice(6, 32, 6)  # tradeoffs for backward induction too
 
 
 @frozen
@@ -44,21 +45,23 @@ class PlanPoint:
     Attributes
     ----------
     tradeoff : float
-        Loss accepted per unit of cost; 0 for a set alone.
+        Loss accepted per unit of cost; 0 for a single set.
     stop : int
-        The set that answers all rows, or -1 for a plan.
+        Set that answers all rows, or -1 for a plan.
     induced : bool
-        Whether its plan was made backwards for its own prices and tradeoff.
+        Whether backward induction made its plan, for its own prices and tradeoff.
     loss, cost, score : float
-        Out of fold, over the rows of train and valid: mean loss, mean cost per row, and the score asked for.
-    weighed : float
-        The mean cost with each row's share of what is paid once for all of them: what is weighed against the loss.
+        Mean loss, mean cost per row, and score: out of fold, over the rows of train and valid.
+    objective_cost : float
+        Mean cost with each row's share of once-prices, as in the objective.
     error : float or None
-        Standard error of the score; None where the score has none that is known.
+        Standard error of the score, if known.
     influence : float64 (n,) or None
-        How far each row of train and then of valid moves the score; see `costframe.training.influence`.
+        Influence of each row of train, then of valid, on the score; see `costframe.training.influence`.
     n_rounds : int
-        Stops that it has.
+        Number of stops.
+    rows_lacked : float
+        Share of the rows that the models of the score did not have.
     """
 
     tradeoff: float
@@ -69,13 +72,14 @@ class PlanPoint:
     score: float
     error: float | None
     n_rounds: int
-    weighed: float = field(default=np.nan, repr=False)
+    objective_cost: float = field(default=np.nan, repr=False)
     influence: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
+    rows_lacked: float = field(default=0.0, repr=False)
 
 
 @frozen(eq=False)
-class _Judged:
-    """Rows, and what a plan says of them out of fold."""
+class _HeldOut:
+    """Rows with the out-of-fold predictions of a plan."""
 
     rows: Rows
     predictions: NDArray[np.float64]
@@ -83,7 +87,7 @@ class _Judged:
 
 @frozen(eq=False)
 class PlannedPath(MeasuredPath[PlanPoint]):
-    """All models of a planner's fit; any of them becomes a predictor, whose prices may still change.
+    """All models of a planner's fit; any of them becomes a predictor that accepts other prices.
 
     Attributes
     ----------
@@ -104,87 +108,97 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if not -1 <= point.stop < len(self.trained.models):
             raise ParameterError(f"point: expected one of this path's, got {point!r}")
         if point.stop >= 0:
-            return alone(self.data, self.trained.models[point.stop])
+            return make_single_set(self.problem, self.data, self.trained.models[0], self.trained.models[point.stop])
         made = induce(self.problem, self.trained, point.tradeoff, whole=True) if point.induced else None
-        return planned(self.data, self.trained, point.tradeoff, made)
+        return make_planned(self.data, self.trained, point.tradeoff, made)
 
     def plain(self) -> PlanPoint:
-        """Return the best set alone; of several, the cheapest."""
-        return self._estimated(max((point for point in self.points if point.stop >= 0), key=best_first))
+        """Return the best single set, the cheapest of equal ones."""
+        return self._add_error(max((point for point in self.points if point.stop >= 0), key=best_first))
 
     def frontier(self) -> tuple[PlanPoint, ...]:
-        """Return the points such that no other has a higher score at no more cost, by ascending cost."""
-        return tuple(self._estimated(point) for point in super().frontier())
+        """Return the non-dominated points by score and cost, by ascending cost."""
+        return tuple(self._add_error(point) for point in super().frontier())
 
     def at(self, tradeoff: float) -> PlanPoint:
-        """Return the point with the least loss + tradeoff * cost out of fold."""
+        """Return the point with the least out-of-fold loss + tradeoff * cost."""
         check_number("tradeoff", tradeoff)
-        return min(self.points, key=lambda point: (point.loss + tradeoff * point.weighed, point.weighed))
+        return min(self.points, key=lambda point: (point.loss + tradeoff * point.objective_cost, point.objective_cost))
 
-    def _estimated(self, point: PlanPoint) -> PlanPoint:
-        """Add the standard error of the score."""
+    def _add_error(self, point: PlanPoint) -> PlanPoint:
+        """Return the point with the standard error of its score."""
         rows = self.problem.rows
         if point.error is not None:
             return point
-        scores = _followed(self.problem, self.trained, point)[0]
+        scores = _follow_point(self.problem, self.trained, point)[0]
         if self.scoring is None:
             lost = self.problem.loss.each(rows.y, scores)
             moved = -rows.weight * (lost - np.average(lost, weights=rows.weight)) / rows.total_weight
         else:
             moved = influence(self.scoring, rows.y, _predictions(self.problem, scores), rows.uneven_weight, rows.qid)
-        return evolve(point, error=standard_error(moved), influence=moved)
+        lacked = 1.0 / len(np.unique(self.problem.fold)) if point.n_rounds else 0.0  # a constant needs no training
+        return evolve(point, error=standard_error(moved), influence=moved, rows_lacked=lacked)
 
 
 def measure_path(
     problem: Problem, trained: Trained, data: TrainingData, score: Score | None, scoring: str | None,
-    limits: tuple[float, float] | None, told: Callable[[float], None],
+    limits: tuple[float, float] | None, progress: Callable[[float], None],
 ) -> PlannedPath:  # fmt: skip
-    """Measure each set alone, and the plan at falling tradeoffs, out of fold.
+    """Measure each single set, and the plan at falling tradeoffs, out of fold.
 
-    `limits` are the first and the last tradeoff; by default from where nothing is bought to where prices do not count.
+    `limits` are the first and the last tradeoff; the default is as for `fit_path`.
     """
     models, full = trained.models, problem.prices.full
-    points = [_measured(problem, trained, _unknown(0.0, stop=k), score) for k in range(len(models))]
+    points = [_measure(problem, trained, _new_point(0.0, stop=k), score) for k in range(len(models))]
     constant = float(np.average(models[0].losses, weights=problem.rows.weight))
     if full > 0 and constant > 0 and len(models) > 1:
         least, most = (_LEAST * constant / full, _MOST * constant / full) if limits is None else limits[::-1]
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
-        points += [_measured(problem, trained, _unknown(tradeoff), score) for tradeoff in tradeoffs]
+        points += [_measure(problem, trained, _new_point(tradeoff), score) for tradeoff in tradeoffs]
         for done, tradeoff in enumerate(tradeoffs[_INDUCED]):
-            points.append(_measured(problem, trained, _unknown(tradeoff, induced=True), score))
-            told(0.9 + 0.02 * done)
+            points.append(_measure(problem, trained, _new_point(tradeoff, induced=True), score))
+            progress(0.9 + 0.02 * done)
     return PlannedPath(tuple(points), trained, problem, data, scoring)
 
 
+def make_single_set(problem: Problem, data: TrainingData, nothing: SetModel, model: SetModel) -> PlannedPredictor:
+    """Return the model of one set for all rows; `nothing` is the constant."""
+    return make_single(
+        data, nothing, model, float(np.average(nothing.losses - model.losses, weights=problem.rows.weight))
+    )
+
+
 def better_plan(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFolds] | None:
-    """Plan backwards for one tradeoff, and return it if out of fold it loses and pays less than loss to go."""
+    """Return the plan of backward induction if its out-of-fold objective is below that of the price-free plan."""
     if tradeoff == 0 or len(trained.models) < 2:
         return None
-    to_go, induced = (_measured(problem, trained, _unknown(tradeoff, induced=way), None) for way in (False, True))
-    if induced.loss + tradeoff * induced.weighed >= to_go.loss + tradeoff * to_go.weighed:
+    to_go, induced = (_measure(problem, trained, _new_point(tradeoff, induced=way), None) for way in (False, True))
+    if induced.loss + tradeoff * induced.objective_cost >= to_go.loss + tradeoff * to_go.objective_cost:
         return None
     return induce(problem, trained, tradeoff, whole=True)
 
 
-def _unknown(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PlanPoint:
+def _new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PlanPoint:
     return PlanPoint(tradeoff, stop, induced, np.nan, np.nan, np.nan, None, 0)
 
 
-def _measured(problem: Problem, trained: Trained, point: PlanPoint, score: Score | None) -> PlanPoint:
+def _measure(problem: Problem, trained: Trained, point: PlanPoint, score: Score | None) -> PlanPoint:
     rows = problem.rows
-    scores, visited = _followed(problem, trained, point)
+    scores, visited = _follow_point(problem, trained, point)
     loss = float(np.average(problem.loss.each(rows.y, scores), weights=rows.weight))
-    value = -loss if score is None else score(_Judged(rows, _predictions(problem, scores)))
-    paid, weighed = (
+    value = -loss if score is None else score(_HeldOut(rows, _predictions(problem, scores)))
+    paid, objective_cost = (
         float(np.average(evolve(trained.routes, prices=prices).cost(visited), weights=rows.weight))
         for prices in (problem.paid, problem.prices)
     )
     n_rounds = len(trained.models) if point.stop < 0 else point.stop
-    return evolve(point, loss=loss, cost=paid, weighed=weighed, score=value, n_rounds=n_rounds)
+    return evolve(point, loss=loss, cost=paid, objective_cost=objective_cost, score=value, n_rounds=n_rounds)
 
 
-def _followed(problem: Problem, trained: Trained, point: PlanPoint) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return scores (n, K) of all rows out of fold, and the stops that they were at, (n,), one bit each."""
+def _follow_point(
+    problem: Problem, trained: Trained, point: PlanPoint
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return out-of-fold scores (n, K) of all rows, and the stops that each visited, (n,), one bit each."""
     models, n = trained.models, len(problem.rows)
     if point.stop >= 0:
         return models[point.stop].scores, np.full(n, 1 << point.stop, np.int64)

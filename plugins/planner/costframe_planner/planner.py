@@ -1,4 +1,4 @@
-"""The algorithm: sets of features, a strong model on each, and what may be gained from each to each later one."""
+"""The algorithm: sets of features, a strong model on each, and regressions of the gains of later sets."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.threads import run_parallel
-from costframe.sets.alternatives import alternatives
+from costframe.sets.alternatives import choose_alternatives
 from costframe.sets.archive import SetArchive
-from costframe.sets.spread import spread
-from costframe_planner.gains import regress, seen_at
+from costframe.sets.spread import choose_spread
+from costframe_planner.gains import known_at, regress
 from costframe_planner.models import train_models
 from costframe_planner.plans import Routes
 
@@ -27,22 +27,22 @@ __all__ = ["Trained", "induce", "train_plain", "train_planner"]
 
 _QUICK_ROWS = 8_000
 _FEW_ROWS = 2_000
-_FEW, _MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits on so few rows, and on more
-_JUDGED = 3  # quick fits on few rows are judged on so many folds, else on one
+_FEW, _MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits, for few rows and for many
+_JUDGED = 3  # held-out folds of quick fits on few rows; one fold for many rows
 
 
 @frozen(eq=False)
 class Trained:
-    """What is trained, without any price in it but the choice of sets.
+    """All trained models; only the choice of sets depends on prices.
 
     Attributes
     ----------
     models : list of SetModel
-        Of stops, by ascending cost.
+        Models of the stops, by ascending cost.
     seen : list of BinnedData
-        What is known at each stop.
+        Data known at each stop.
     gains : list of ManyFolds
-        Of each stop but the last.
+        Regressions of each stop except the last.
     routes : Routes
     """
 
@@ -52,30 +52,31 @@ class Trained:
     routes: Routes
 
 
-def train_planner(problem: Problem, told: Callable[[float], None]) -> Trained:
-    """Train: sets from the front of cost and loss, a model on each out of fold, then regressions of gains.
+def train_planner(problem: Problem, progress: Callable[[float], None]) -> Trained:
+    """Train a planner: choose sets from the front of cost and loss, train a model on each, then regress gains.
 
-    With l_k(i) the loss of row i by the model of set k out of fold, the gain D_kj regresses l_j(i) - l_k(i) on the
-    features of set k and the model's scores there.
+    With l_k(i) the out-of-fold loss of row i under the model of set k, the gain D_kj regresses l_j(i) - l_k(i) on the
+    features of set k and the model's scores.
     """
-    archive = search_sets(problem, told)
-    others = alternatives(archive, problem.settings.n_sets // 2)
-    sets = list(dict.fromkeys([*spread(archive, problem.settings.n_sets), *others]))
-    models = _distinct(problem, train_models(problem, sets))
-    told(0.8)
-    seen = [seen_at(problem, model) for model in models]
+    archive = search_sets(problem, progress)
+    others = choose_alternatives(archive, problem.settings.n_sets // 2)
+    sets = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
+    models = _keep_distinct(problem, train_models(problem, sets))
+    progress(0.8)
+    seen = [known_at(problem, model) for model in models]
     gains = run_parallel(
         lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads
     )
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
 
 
-def train_plain(problem: Problem) -> SetModel:
-    """Train the model on all features alone, for where prices do not count."""
-    return train_models(problem, [frozenset(range(len(problem.prices.cost)))])[0]
+def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
+    """Train the constant and the model on all features, for tradeoff 0."""
+    nothing, everything = train_models(problem, [frozenset(), frozenset(range(len(problem.prices.cost)))])
+    return nothing, everything
 
 
-def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
+def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
     chosen = problem.sample(_QUICK_ROWS)
     folds = np.unique(problem.fold[chosen]).tolist()
@@ -87,25 +88,25 @@ def search_sets(problem: Problem, told: Callable[[float], None]) -> SetArchive:
         problem.half[chosen],
         tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
         problem.prices,
-        problem.shape(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
+        problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
     )
-    archive.search(problem.settings.max_tries, lambda share: told(0.4 * share))
+    archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
 
 
 def regress_gains(problem: Problem, models: list[SetModel], k: int, seen: BinnedData) -> ManyFolds:
-    """Regress what would be lost less at each later set."""
+    """Regress the gains of each later set at stop k."""
     here = models[k].losses
     targets = np.stack([model.losses - here for model in models[k + 1 :]], axis=1)
     return regress(problem, seen, targets)
 
 
 def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool = False) -> list[ManyFolds]:
-    """Plan backwards for one tradeoff: regress, from the last stop to the first, the value to go of each later one.
+    """Plan by backward induction at one tradeoff: regress, from the last stop to the first, the values of later stops.
 
-    V_k(i) is what row i loses and pays from stop k on, as the regressions out of fold decide: l_k(i) where it stays,
-    else tradeoff * price(k -> j) + V_j(i) for the j of least Q_kj(i) + tradeoff * price(k -> j) < 0, where Q_kj
+    V_k(i) is the loss and price of row i from stop k on, under out-of-fold regressions: l_k(i) if it stays, else
+    tradeoff * price(k -> j) + V_j(i) for the j with the least Q_kj(i) + tradeoff * price(k -> j) < 0, where Q_kj
     regresses V_j - l_k.
     """
     models, routes = trained.models, trained.routes
@@ -123,10 +124,10 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
     return found[::-1]
 
 
-def _distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
-    """Order by what the features that are read cost, of equal cost the best one last, and keep one model a set.
+def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
+    """Sort models by the price of the features they read, with the best of equal ones last, and keep one for each set.
 
-    The first reads nothing; of others that cost nothing, the one that loses least is kept.
+    The first reads no features; of the other free models it keeps the one with the least loss.
     """
     weight, price = problem.rows.weight, problem.prices.of_set
     loss = [float(np.average(model.losses, weights=weight)) for model in models]

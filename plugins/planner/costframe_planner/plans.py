@@ -1,4 +1,4 @@
-"""Where rows go: the plan that minimizes expected loss + tradeoff * price from stop to stop, on rows out of fold."""
+"""Plans on training rows: at each stop, rows choose the least expected loss + tradeoff * price, out of fold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Routes", "follow"]
 
 @frozen(eq=False)
 class Routes:
-    """Prices of going from stop to stop.
+    """Prices of the ways between stops.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Routes:
     _steps: dict[int, NDArray[np.float64]] = field(factory=dict, init=False, repr=False)
 
     def bought(self, visited: int) -> frozenset[int]:
-        """Return the features bought by a row that was at these stops, one bit each."""
+        """Return the features bought by a row that visited these stops, one bit each."""
         return frozenset().union(*(each for k, each in enumerate(self.sets) if visited >> k & 1))
 
     def steps(self, visited: int) -> NDArray[np.float64]:
-        """float64 (m,): what each stop costs a row more that was at these."""
+        """Return the further price of each stop for a row that visited these stops: float64 (m,)."""
         if visited not in self._steps:
             have = self.bought(visited)
             paid = self.prices.of_set(have)
@@ -45,12 +45,12 @@ class Routes:
         return self._steps[visited]
 
     def worth(self, visited: int, tradeoff: float) -> NDArray[np.float64]:
-        """float64 (m,): the loss that each stop's price is worth to such a row."""
-        with np.errstate(over="ignore"):  # infinitely much is as good as any reason to stay
+        """Return the further price of each stop times the tradeoff, in units of loss: float64 (m,)."""
+        with np.errstate(over="ignore"):  # rows never choose an infinite price
             return tradeoff * self.steps(visited)
 
     def cost(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
-        """float64 (n,): what each row has paid."""
+        """Return the price that each row has paid: float64 (n,)."""
         every, place = np.unique(visited, return_inverse=True)
         return np.array([self.prices.of_set(self.bought(int(each))) for each in every])[place]
 
@@ -58,19 +58,19 @@ class Routes:
 def follow(
     routes: Routes, gains: Sequence[NDArray[np.float64]], tradeoff: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Send rows from stop to stop, each time to the j of least gains_kj + tradeoff * price.
+    """Send rows from stop to stop, each time to the j with the least gains_kj + tradeoff * price.
 
     Parameters
     ----------
     routes : Routes
     gains : sequence of float64 (n, m - 1 - k)
-        Of each stop k but the last: expected loss at each later one less that here.
+        For each stop k except the last: expected loss at each later stop minus that at k.
     tradeoff : float
 
     Returns
     -------
     int64 (n,), int64 (n,)
-        The stop where each row is answered, and those it was at, one bit each.
+        Stop that answers each row, and the stops it visited, one bit each.
     """
     m, n = len(routes.sets), len(gains[0]) if gains else 0
     at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)

@@ -1,4 +1,4 @@
-"""The predicting model: what was trained, as stops of a plan."""
+"""Conversion of trained models to predictors with stops."""
 
 from __future__ import annotations
 
@@ -25,22 +25,30 @@ if TYPE_CHECKING:
     from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
 
-__all__ = ["alone", "planned"]
+__all__ = ["make_planned", "make_single"]
 
-NAME = "base"  # what a saved model calls its opaque learners, with their numbers
-
-
-def alone(data: TrainingData, model: SetModel) -> PlannedPredictor:
-    """Return the model of one set, for all rows."""
-    bank, answers = _answers(data, [model])
-    gains = _gains_bank(data, [], len(model.answer.intercept))
-    return PlannedPredictor(bank, gains, [Stop(model.features, *answers)], costs=data.costs)
+NAME = "base"  # name of opaque learners in saved models, followed by a number
 
 
-def planned(
+def make_single(data: TrainingData, nothing: SetModel, model: SetModel, gain: float) -> PlannedPredictor:
+    """Return a predictor that answers all rows by the model of one set.
+
+    A base model may refuse rows with missing features, so the constant `nothing` answers rows that are cut by a cap;
+    all others go on from there, because `gain` is the mean decrease of the loss.
+    """
+    models = [model] if isinstance(model.learners, TreeTable) else [nothing, model]
+    bank, answers = _answers(data, models)
+    stops = [Stop(each.features, answer) for each, answer in zip(models, answers, strict=True)]
+    if len(models) > 1:
+        onwards = min(-gain, -np.finfo(np.float64).tiny)
+        stops[0] = evolve(stops[0], gains=_sum(np.empty(0, np.int64), np.array([onwards])))
+    return PlannedPredictor(bank, _gains_bank(data, [], len(model.answer.intercept)), stops, costs=data.costs)
+
+
+def make_planned(
     data: TrainingData, trained: Trained, tradeoff: float, induced: Sequence[ManyFolds] | None = None
 ) -> PlannedPredictor:
-    """Return the planning model; `induced` are the regressions of a plan made backwards for its prices and tradeoff."""
+    """Return a planned predictor; `induced` are the regressions of backward induction at its prices and tradeoff."""
     models = trained.models
     bank, answers = _answers(data, models)
     regressions = [*trained.gains, *(induced or [])]
@@ -64,7 +72,7 @@ def planned(
 
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:
-    """Put the learners of all models into one bank, and say which of them each model adds up."""
+    """Return one bank with the learners of all models, and the answer of each model over it."""
     banks = [_bank(model, f"{NAME} {number}", data.feature_names) for number, model in enumerate(models)]
     answers = [evolve(model.answer, learners=learners) for learners, model in zip(_spans(banks), models, strict=True)]
     return evolve(WeakLearnerBank.concatenate(banks), categories=data.categories), answers
@@ -83,7 +91,7 @@ def _gains_bank(data: TrainingData, tables: Sequence[TreeTable], n_scores: int) 
 
 
 def _score_names(data: TrainingData, count: int) -> tuple[str, ...]:
-    """Name the score columns, other than any feature."""
+    """Return names of the score columns that no feature has."""
     mark = "score "
     while any(f"{mark}{k}" in data.feature_names for k in range(count)):
         mark = f"_{mark}"
@@ -91,7 +99,7 @@ def _score_names(data: TrainingData, count: int) -> tuple[str, ...]:
 
 
 def _columns(data: TrainingData, model: SetModel) -> NDArray[np.int32]:
-    """Columns of the gains' bank that a regression's columns are: the set's features, then the scores."""
+    """Return the columns of the gains' bank for a regression's columns: the set's features, then the scores."""
     d, n_scores = len(data.feature_names), len(model.answer.intercept)
     return np.array([*model.features, *range(d, d + n_scores)], np.int32)
 
@@ -103,5 +111,5 @@ def _spans(parts: Sequence[TreeTable | WeakLearnerBank]) -> list[NDArray[np.int6
 
 
 def _sum(learners: NDArray[np.int64], intercept: NDArray[np.float64]) -> Answer:
-    """Add up all outputs of trees of several outputs."""
+    """Return an answer that adds up all outputs of its learners."""
     return Answer(learners, np.tile(np.eye(len(intercept)), (len(learners), 1)), intercept)

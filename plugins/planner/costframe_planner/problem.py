@@ -1,4 +1,4 @@
-"""What the planner trains on: all rows, train and valid together, in folds, with the prices of sets."""
+"""The planner's training problem: rows of train and valid together, in folds, with the prices of sets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import CostModelError, DataError
-from costframe.sets.dealing import deal
+from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.binning.scaling import check_sizes
-from costframe.trees.boosting.folds import TreeShape
 from costframe.trees.boosting.losses import SquaredLoss, loss_for
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 
 __all__ = ["COARSE", "Problem", "check_prices", "count_rows"]
 
-_FOLDS = (2_000, 5), (20_000, 4)  # up to so many rows, so many folds
+_FOLDS = (2_000, 5), (20_000, 4)  # largest number of rows, number of folds
 _FEWEST_FOLDS = 3
-_LEAST_ROWS = (2_500, 5), (np.inf, 20)  # up to so many rows, so many in a leaf
-COARSE = 63  # bins; with the missing one they are a power of two
+_LEAST_ROWS = (2_500, 5), (np.inf, 20)  # largest number of rows, least rows of a leaf
+COARSE = 63  # bins; a power of two with the bin of missing values
 
 
 @frozen(eq=False)
 class Problem:
-    """All rows that there are to train and to judge by.
+    """All rows for training and out-of-fold estimates.
 
     Attributes
     ----------
     rows : Rows
     data : BinnedData
-        Their features.
+        Features of the rows.
     coarse : BinnedData
-        The same in fewer bins, for what need not be strong: quick fits and regressions.
+        The same in fewer bins, for quick fits and regressions.
     loss : SquaredLoss, LogisticLoss or SoftmaxLoss
     fold, half : int64 (n,)
-        Folds of the models, and of the regressions over what they say; equal rows, or rows of a query, are together.
+        Folds of the models, and halves for the regressions; equal rows, or rows of a query, stay together.
     order : uint64 (n,)
-        A number of each row by what is in it, for samples.
+        Hash of each row's values, for samples.
     prices : SetPrices
-        With each row's share of what is paid once for all.
+        Prices with each row's share of once-prices.
     paid : SetPrices
-        Without: what reports call the mean cost of a row.
+        Prices without once-prices, as in the mean cost of reports.
     settings : Settings
     n_threads : int
     base : Base or None
-        What is trained on each set; None: boosted trees.
+        Base model to train on each set; None for boosted trees.
     """
 
     rows: Rows
@@ -74,17 +74,17 @@ class Problem:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are, those given several times by a whole weight counted so often."""
+        """Number of rows; a row with a whole weight w counts w times."""
         return count_rows(self.rows)
 
     @classmethod
     def of(cls, data: TrainingData, settings: Settings, n_threads: int, base: Base | None = None) -> Problem:
-        """Put training and validation rows together, and deal them into folds."""
+        """Join training and validation rows, and deal them into folds."""
         check_prices(data.prices)
         check_sizes(data.train)
         if data.valid is not None:
             check_sizes(data.valid, "_val")
-        rows = _together(data)
+        rows = _join_rows(data)
         n_rows = count_rows(rows)
         count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
 
@@ -94,7 +94,7 @@ class Problem:
             )
             return mapper.transform(rows.X, n_threads=n_threads)
 
-        numbers, fold, half = deal(rows, data, count)
+        numbers, fold, half = deal_folds(rows, data, count)
         return cls(
             rows,
             fine := binned(settings.max_bins),
@@ -111,26 +111,33 @@ class Problem:
         )
 
     def sample(self, most: int) -> NDArray[np.int64]:
-        """Choose rows by what is in them, ascending: int64; all if there are no more than `most`."""
+        """Return at most `most` rows, chosen by their hashes, ascending: int64."""
         if len(self.rows) <= most:
             return np.arange(len(self.rows))
         return np.sort(np.argsort(self.order, kind="stable")[:most])
 
-    def shape(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeShape:
-        """Return how trees are boosted."""
+    def trees(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeSettings:
+        """Return settings of boosted trees."""
         fewest = self.settings.min_samples_leaf
         if fewest is None:
             fewest = next(rows for most, rows in _LEAST_ROWS if self.n_rows <= most)
-        return TreeShape(max_leaves, fewest, step, self.settings.l2, n_rounds, patience)
+        return TreeSettings(
+            max_leaves=max_leaves,
+            min_samples_leaf=fewest,
+            learning_rate=step,
+            l2_regularization=self.settings.l2,
+            n_estimators=n_rounds,
+            n_iter_no_change=patience,
+        )
 
 
 def count_rows(rows: Rows) -> int:
-    """Count rows, those given several times by a whole weight so often; the unit of other weights does not matter."""
+    """Return the number of rows, with whole weights as repetitions, for any scale of other weights."""
     return int(rows.repeats.sum())
 
 
 def check_prices(prices: PriceArrays) -> None:
-    """Refuse prices that are not those of acquiring."""
+    """Refuse prices other than those of acquisitions."""
     for word, some in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
         if some:
             raise CostModelError(
@@ -139,7 +146,7 @@ def check_prices(prices: PriceArrays) -> None:
             )
 
 
-def _together(data: TrainingData) -> Rows:
+def _join_rows(data: TrainingData) -> Rows:
     if data.valid is None:
         return data.train
     both = (data.train, data.valid)

@@ -1,4 +1,4 @@
-"""Numbers of the algorithm."""
+"""Settings of the algorithm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Settings"]
 
 @frozen
 class Settings:
-    """Numbers of the algorithm; see `PlannerClassifier`."""
+    """Settings of the algorithm; see `PlannerClassifier`."""
 
     n_sets: int
     max_tries: int

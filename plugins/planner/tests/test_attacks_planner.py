@@ -11,10 +11,23 @@ from costframe.sets.archive import SetArchive
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.folds import TreeShape, boost_folds
+from costframe.trees.boosting.folds import boost_folds
 from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss
 from costframe.trees.boosting.many import regress_many
+from costframe.trees.settings import TreeSettings
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
+
+
+def boosted(leaves, rows, step, l2=1.0, n_rounds=500, patience=20):
+    return TreeSettings(
+        max_leaves=leaves,
+        min_samples_leaf=rows,
+        learning_rate=step,
+        l2_regularization=l2,
+        n_estimators=n_rounds,
+        n_iter_no_change=patience,
+    )
+
 
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 
@@ -60,7 +73,7 @@ def test_queries_of_one_part_only_are_refused():
 def test_the_unit_of_labels_does_not_matter(exponent):
     X, _ = table()
     y, unit, fold = X[:, 0] + X[:, 1], 2.0**exponent, np.arange(len(X)) % 4
-    data, shape = BinMapper.fit(X).transform(X), TreeShape(4, 5, 0.1, n_rounds=20)
+    data, shape = BinMapper.fit(X).transform(X), boosted(4, 5, 0.1, n_rounds=20)
     plain, scaled = (boost_folds(data, Rows(X, z, np.ones(len(X))), SquaredLoss(), fold, shape) for z in (y, y * unit))
     assert plain.scores.std() > 0.3
     np.testing.assert_array_equal(scaled.scores, plain.scores * unit)
@@ -143,7 +156,7 @@ def test_as_many_resources_as_features_are_searched_in_few_sets():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, d))
     rows, fold = Rows(X, (X[:, 7] > 0).astype(np.int64), np.ones(50)), np.arange(50) % 2
-    data, shape = BinMapper.fit(X).transform(X), TreeShape(4, 5, 0.2, n_rounds=3, patience=None)
+    data, shape = BinMapper.fit(X).transform(X), boosted(4, 5, 0.2, n_rounds=3, patience=None)
     archive = SetArchive(data, rows, LogisticLoss(), fold, fold, (0,), prices, shape)
     archive.search(10)
     assert len(archive.found) < 50
@@ -159,7 +172,7 @@ def test_the_cost_of_a_point_is_what_reports_call_the_mean():
     assert max(report.fixed for report in reports) == 120
     for point, report in zip(alone, reports, strict=True):
         assert point.cost == pytest.approx(report.mean)
-        assert point.weighed == pytest.approx(report.mean + report.fixed / len(X))
+        assert point.objective_cost == pytest.approx(report.mean + report.fixed / len(X))
 
 
 def test_labels_beyond_all_doubles_are_refused():
@@ -174,7 +187,7 @@ def test_features_that_split_nowhere_are_left_out_at_once():
     X = rng.normal(size=(400, d))
     rows, fold = Rows(X, (X[:, 3] + X[:, 4] > 0).astype(np.int64), np.ones(400)), np.arange(400) % 2
     prices = SetPrices(np.ones(d), np.zeros(0), np.zeros((d, 0), bool), 1.0)
-    data, shape = BinMapper.fit(X).transform(X), TreeShape(4, 20, 0.2, n_rounds=5, patience=None)
+    data, shape = BinMapper.fit(X).transform(X), boosted(4, 20, 0.2, n_rounds=5, patience=None)
     archive = SetArchive(data, rows, LogisticLoss(), fold, fold, (0, 1), prices, shape)
     archive._try(archive._neighbors(frozenset(range(d))))
     used = frozenset(np.flatnonzero(np.diagonal(archive.gain)).tolist())

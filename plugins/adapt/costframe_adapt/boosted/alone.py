@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from costframe.gates.composite import Scores
 from costframe.gates.pair import GatedPair
-from costframe.sets.dealing import deal
+from costframe.sets.dealing import deal_folds
 from costframe.trees.boosting.boost import Boosted, boost
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor
@@ -66,7 +66,7 @@ class CheapBoosting:
         """Return scores, (n, K), of models that read what the tree reads, of rows that they were not grown on."""
         rows, loss = self.data.train, loss_for(self.data.n_classes)
         read = np.diff(tree.bank.F.indptr) > 0
-        fold, found = deal(rows, self.data, _FOLDS)[1], np.zeros((len(rows), loss.n_outputs))
+        fold, found = deal_folds(rows, self.data, _FOLDS)[1], np.zeros((len(rows), loss.n_outputs))
         for number in range(_FOLDS):
             inside = fold != number
             # The rows outside weigh next to nothing.
@@ -90,7 +90,7 @@ class CheapBoosting:
         weight = rows.weight if inside is None else rows.weight * inside
         prices = cheap_prices(trees.kind, data.prices, weight, self.tradeoff, rows.uneven_weight)
         if read is not None and trees.kind != "cegb":
-            prices.waive(read, np.asarray(data.prices.needs[read].any(axis=0)))
+            prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
         some = None if inside is None else np.flatnonzero(inside)
         grow = tree_grower(self.binned, rows, trees, self.n_threads, inside=some, features=read)
         return boost(

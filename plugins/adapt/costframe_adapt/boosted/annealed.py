@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.trees.annealing.line import LinePrices
     from costframe.trees.annealing.path import AnnealedPath
     from costframe.trees.boosting.monitor import Predicted
     from costframe.trees.growing.grow import GrownTree
+    from costframe.trees.growing.prices import SplitPrices
     from costframe_adapt.prepared import Prepared
     from costframe_adapt.settings import TreeSettings
 
@@ -37,12 +37,12 @@ def anneal_cheap(prepared: Prepared, trees: TreeSettings, score: Callable[[Predi
     def grow_at(
         gradients: NDArray[np.floating],
         hessians: NDArray[np.floating],
-        prices: LinePrices,
+        prices: SplitPrices,
         _random: np.random.Generator,
     ) -> GrownTree:
         return grow(gradients, hessians, prices)
 
-    prices: LinePrices = once_prices(data.prices, rows)
+    prices: SplitPrices = once_prices(data.prices, rows)
     if trees.kind == "cegb":
         prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
     return anneal(

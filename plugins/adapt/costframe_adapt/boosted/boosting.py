@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.gates.composite import Candidate
-    from costframe.trees.annealing.line import LinePrices
+    from costframe.trees.growing.prices import SplitPrices
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import TreeSettings
 
@@ -113,7 +113,7 @@ class PairBoosting:
         for _ in range(_GATES):
             q = judge.shares(pair, train)
             payers, tradeoff = self._payers(q), judge.settings.tradeoff
-            prices: LinePrices = payers.once_after(cheap.tree, tradeoff, rows.uneven_weight)
+            prices: SplitPrices = payers.once_after(cheap.tree, tradeoff, rows.uneven_weight)
             if self.trees.kind == "cegb":
                 prices = payers.by_row_after(cheap.tree, rows.X, tradeoff)
             found.append(self._best(self._growing(q, None, prices, cheap)))
@@ -124,7 +124,7 @@ class PairBoosting:
         return found, history
 
     def _growing(
-        self, q: F8, cheap_prices: LinePrices | None, gate_prices: LinePrices, given: CheapModel | None = None
+        self, q: F8, cheap_prices: SplitPrices | None, gate_prices: SplitPrices, given: CheapModel | None = None
     ) -> GrowingPair:
         """Begin both models for shares q, or a gate behind a cheap model that is given."""
         judge, prepared, step = self.judge, self.judge.prepared, self.trees.learning_rate

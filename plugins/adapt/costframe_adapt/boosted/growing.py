@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows
-    from costframe.trees.annealing.line import LinePrices
     from costframe.trees.boosting.losses import RowLoss
+    from costframe.trees.growing.prices import SplitPrices
     from costframe_adapt.boosted.growers import GrowPriced
 
 __all__ = ["GrowingPair", "Growth", "Watched"]
@@ -64,7 +64,7 @@ class Growth:
     rows : Rows
         What its loss takes for labels and weights.
     loss : RowLoss
-    prices : LinePrices or None
+    prices : SplitPrices or None
         What its trees pay; None if no more are grown.
     """
 
@@ -72,12 +72,12 @@ class Growth:
     watched: Watched
     rows: Rows
     loss: RowLoss
-    prices: LinePrices | None
+    prices: SplitPrices | None
 
     @classmethod
     def of_cheap(
         cls, rows: Rows, held: Rows, n_classes: int, q: NDArray[np.float64], step: float,
-        prices: LinePrices | None, price_arrays: PriceArrays,
+        prices: SplitPrices | None, price_arrays: PriceArrays,
     ) -> Self:  # fmt: skip
         """Begin a cheap model at its best constant where rows stay with it by 1 - q."""
         loss = loss_for(n_classes)
@@ -87,7 +87,7 @@ class Growth:
 
     @classmethod
     def of_gate(
-        cls, rows: Rows, held: Rows, q: NDArray[np.float64], step: float, prices: LinePrices, price_arrays: PriceArrays
+        cls, rows: Rows, held: Rows, q: NDArray[np.float64], step: float, prices: SplitPrices, price_arrays: PriceArrays
     ) -> Self:
         """Begin a gate at the log odds of the mean of q."""
         share = float(rows.weight @ q / rows.weight.sum())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.trees.annealing.line import LinePrices
+    from costframe.trees.growing.prices import SplitPrices
 
 __all__ = ["GatePayers", "cheap_prices"]
 
@@ -30,7 +30,7 @@ def cheap_prices(
     weight: NDArray[np.float64],
     tradeoff: float,
     row_weight: NDArray[np.float64] | None,
-) -> LinePrices:
+) -> SplitPrices:
     """Return what a cheap model pays that answers rows of these weights, float64 (n,).
 
     Prices of "cegb" are paid row by row, others once; row weights are for what recurs with every split.
@@ -104,7 +104,7 @@ class GatePayers:
         found.feature_price = np.where(bought, features * prices.cost, own)
         own = in_loss(1.0, (stays + resources) * prices.resource_cost)
         found.resource_price = np.where(needed, resources * prices.resource_cost, own)
-        found.waive(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
+        found.mark_paid(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
         return found
 
     @property

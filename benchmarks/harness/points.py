@@ -1,0 +1,171 @@
+"""Points of cost and score: measured on valid and test, compared over splits, and printed; figures need ../shared.
+
+A point is {"val", "val_cost", "test", "test_cost"} and whatever else a script notes. Points are chosen by "val" and
+reported by "test". Several splits are a list of lists of points.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import costframe as cf
+from costframe.training.scoring import score_named
+from harness.tables import shared_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from costframe.datasets import Dataset
+
+Point = dict[str, Any]
+PARTS = (("valid", "val"), ("test", "test"))
+BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the cost of all features, as in ../shared/bench
+COMPARED, LEVELS, TRADED = 40, 15, 0.8  # budgets and scores at which two ways are compared; where scores begin
+SIGNIFICANT, NEGLIGIBLE, CLOSE = 2.0, 0.05, 1.0  # standard errors; points; points
+NEAR = 0.99  # of the best score
+
+
+def measure(data: Dataset, model: cf.Predictor, score: str, **noted: Any) -> Point:
+    """Return a model's score and exact mean cost on valid and test, and what is noted of it."""
+    point, evaluator = dict(noted), cf.ExpectedCost(data.costs)
+    for part, key in PARTS:
+        rows = data.part(part)
+        report = evaluator.evaluate(model, rows.X, n_jobs=1)
+        value = score_named(score)(data.codes(rows.y), report.predictions, None, rows.qid)
+        point |= {key: float(value), f"{key}_cost": report.mean}
+    return point
+
+
+def measure_constant(data: Dataset, score: str) -> Point:
+    """Return the point of the model that buys nothing and gives all rows one answer."""
+    answer, point = data.codes(data.part("train").y), Point()
+    mean = np.bincount(answer) / len(answer) if data.classes else answer.mean()
+    for part, key in PARTS:
+        rows = data.part(part)
+        answers = np.tile(mean, (len(rows), 1))
+        shown = answers if len(data.classes) > 2 else answers[:, -1]
+        point |= {key: float(score_named(score)(data.codes(rows.y), shown, None, rows.qid)), f"{key}_cost": 0.0}
+    return point
+
+
+def prefix(model: cf.StageTree, count: int) -> cf.StageTree:
+    """Return the model that the first trees of a boosted one make."""
+    answer, trees = model.stages[0], np.arange(count)
+    assert isinstance(answer, cf.Answer)  # noqa: S101 - a boosted model has no other stage
+    first = cf.Answer(trees, answer.weights[:count], answer.intercept, answer.link)
+    return cf.StageTree(model.bank.restrict(trees), (first,))
+
+
+def by_split(
+    measure_split: Callable[..., dict[Any, list[Point]]], name: str, n_splits: int, *given: Any
+) -> dict[Any, list[list[Point]]]:
+    """Measure splits, two at a time in processes of their own; return the points of each way that all splits have."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    begun = time.perf_counter()
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        splits = list(pool.map(measure_split, [name] * n_splits, range(n_splits), *map(itertools.repeat, given)))
+    print(f"{name}: {n_splits} splits in {time.perf_counter() - begun:.0f} s", flush=True)
+    return {way: [one[way] for one in splits] for way in splits[0] if all(way in one for one in splits)}
+
+
+def at_budgets(points: Iterable[Point], budgets: Iterable[float]) -> np.ndarray:
+    """Return the test score of the best model on valid within each budget on valid, NaN where there is none."""
+    ranked = sorted(points, key=lambda point: (-point["val"], point["val_cost"]))
+    within = ((point["test"] for point in ranked if point["val_cost"] <= most) for most in budgets)
+    return np.array([next(scores, np.nan) for scores in within])
+
+
+def cheapest(points: Iterable[Point], level: float) -> Point:
+    """Return the cheapest model on valid that scores as much there."""
+    return min((point for point in points if point["val"] >= level), key=lambda point: point["val_cost"])
+
+
+def gains(first: Sequence[list[Point]], second: Sequence[list[Point]], budgets: Iterable[float]) -> np.ndarray:
+    """Return by how many points (hundredths) the second scores higher, mean over budgets: float64 (splits,)."""
+    pairs = zip(first, second, strict=True)
+    return np.array([100 * (at_budgets(two, budgets) - at_budgets(one, budgets)).mean() for one, two in pairs])
+
+
+def verdict(gain: np.ndarray) -> str:
+    """Say whether gains of several splits are above zero: yes, no, "=" if surely small, else "?"; mean and error."""
+    mean, error = float(gain.mean()), float(standard_error(gain))
+    if np.isnan(error):
+        word = "one split:"
+    elif abs(mean) > max(SIGNIFICANT * error, NEGLIGIBLE):
+        word = "yes" if mean > 0 else "no"
+    else:
+        word = "=" if abs(mean) + SIGNIFICANT * error < CLOSE else "?"
+    return f"{word} {with_errors([mean], [error], '+.2f')[0]}"
+
+
+def compare(first: Sequence[list[Point]], second: Sequence[list[Point]]) -> str:
+    """Say whether the second scores higher at equal budgets, and how many times as much it costs at equal scores."""
+    found = [_compare(*pair) for pair in zip(first, second, strict=True)]
+    gain, ratio = np.array([pair for pair in found if pair is not None]).reshape(-1, 2).T
+    if not len(gain):
+        return "constants only"
+    cost = with_errors([np.exp(ratio.mean())], [np.exp(ratio.mean()) * np.expm1(standard_error(ratio))], ".2f")[0]
+    return f"{verdict(gain)} points at equal budgets; {cost} times the cost at equal score"
+
+
+def _compare(first: list[Point], second: list[Point]) -> tuple[float, float] | None:
+    """Return the mean gain of one split in points, and the mean logarithm of the ratio of costs on test."""
+    costs = [[point["val_cost"] for point in points if point["val_cost"] > 0] for points in (first, second)]
+    if not all(costs):
+        return None
+    budgets = np.geomspace(max(map(min, costs)), max(map(max, costs)), COMPARED) * (1 + 1e-9)
+    scores = [[point["val"] for point in points] for points in (first, second)]
+    top, low = min(map(max, scores)), max(map(min, scores))
+    levels = np.linspace(low + TRADED * (top - low), top, LEVELS)
+    pairs = [[cheapest(points, level)["test_cost"] for points in (first, second)] for level in levels]
+    ratios = [np.log(two / one) for one, two in pairs if one and two]
+    return float(gains([first], [second], budgets)[0]), float(np.mean(ratios)) if ratios else 0.0
+
+
+def figures(points: list[Point], full_cost: float) -> dict[str, Any]:
+    """Return the scores at budgets, and the cheapest within 1 % of the best, as ../shared/bench does."""
+    found: dict[str, Any] = shared_module("common").figures(points, full_cost)
+    return found
+
+
+def scores_at_budgets(several: Iterable[dict[str, Any]]) -> np.ndarray:
+    """Return the scores at budgets of several figures: float64 (splits, budgets)."""
+    return np.array([one["by_budget"] for one in several], np.float64)
+
+
+def standard_error(values: np.ndarray) -> np.ndarray:
+    """Return the standard error of the mean over splits, the first axis; NaN for a single one."""
+    n = len(values)
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan))
+
+
+HEAD = ["side", *(f"{share:.0%}" for share in BUDGETS), "saved within 1 %", "at", "splits"]
+
+
+def budget_row(side: str, several: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the cells of a side below `HEAD`: scores at budgets with errors over splits, and what is saved."""
+    scores = scores_at_budgets(several)
+    cells = with_errors(scores.mean(axis=0), standard_error(scores), ".3f")
+    saved, reached = (np.mean([one[key] for one in several]) for key in ("saving", "within1_test"))
+    return [side, *cells, f"{saved:.0%}", f"{reached:.3f}", str(len(several))]
+
+
+def with_errors(means: Iterable[float], errors: Iterable[float], form: str) -> list[str]:
+    """Write means with their standard errors, those of a single split without."""
+    plain = form.replace("+", "")
+    return [
+        f"{mean:{form}}" if np.isnan(error) else f"{mean:{form}} ± {error:{plain}}"
+        for mean, error in zip(means, errors, strict=True)
+    ]
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))

@@ -1,0 +1,141 @@
+"""Reading of an estimator's data: checked rows, labels, weights and queries, columns in the order of training."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from costframe.core.errors import CostModelError, DataError, DataTypeError
+from costframe.core.prices.costs import CostModel
+from costframe.core.tables.categorical import CategoricalColumns, find_categorical
+from costframe.core.tables.frames import category_columns, column_names
+from costframe.core.tables.labels import check_queries, check_weights
+from costframe.core.tables.rows import refuse_text
+from costframe.training.data import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["RowReader"]
+
+_HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
+
+
+class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
+    """The part of an estimator that checks data; errors name the wrong argument."""
+
+    costs: Any
+    _takes_categories: ClassVar[bool] = False
+    _columns = CategoricalColumns()
+
+    @abstractmethod
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[Any]:
+        """Check labels and encode them for `_train`; with `first`, for training labels, also set the classes."""
+
+    def _find_categorical(self, X: Any) -> CategoricalColumns:
+        """Find the categorical columns; refuse them if the algorithm does not split by categories."""
+        given = getattr(self, "categorical_features", None) if self._takes_categories else None
+        if given is None and not category_columns(X):
+            return CategoricalColumns()
+        names = column_names(X)
+        if names is None:
+            width = np.shape(X)[1] if np.ndim(X) == 2 else 0
+            names = tuple(f"x{f}" for f in range(width))
+            priced = CostModel.of(self.costs, names).names
+            names = priced if len(priced) == width else names
+        if not self._takes_categories:
+            named, kind = names[category_columns(X)[0]], type(self).__name__
+            raise DataError(
+                f"X: column {named!r} is of a category dtype, and {kind} does not split by categories; give numbers"
+            )
+        return find_categorical(given, X, names)
+
+    def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
+        """Return names of X's columns: a frame's own, else those of a cost model of equal length, else x0, x1, ..."""
+        if names is not None:
+            return tuple(str(name) for name in names)
+        if costs is None:
+            return tuple(f"x{f}" for f in range(self.n_features_in_))
+        if len(costs.names) != self.n_features_in_:
+            raise CostModelError(
+                f"costs: price {len(costs.names)} features ({', '.join(costs.names[:6])}, ...), X has "
+                f"{self.n_features_in_} columns without names; give a data frame, or as many columns as prices"
+            )
+        return costs.names
+
+    def _read(self, X: Any) -> NDArray[np.float64]:
+        """Check rows to predict, and put a frame's columns in the order of training."""
+        check_is_fitted(self, "predictor_")
+        return self._checked(self._in_training_order(X), "X", reset=False)
+
+    def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
+        """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
+        X = self._columns.encoded(X, name)
+        refuse_text(X, name, _HINT if self._takes_categories and reset else "")
+        try:
+            rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=reset))
+        except TypeError as error:
+            raise DataTypeError(f"{name}: {error}") from error
+        except ValueError as error:
+            raise DataError(f"{name}: {error}") from error
+        if reset:
+            self._columns.check(rows, name)
+        return rows
+
+    def _in_training_order(self, X: Any) -> Any:
+        """Put a frame's columns in the order of training; scikit-learn refuses a frame without some of them later."""
+        wanted, names = getattr(self, "feature_names_in_", None), column_names(X)
+        return X[list(wanted)] if wanted is not None and names is not None and set(wanted) <= set(names) else X
+
+    def _rows(
+        self,
+        X: NDArray[np.float64],
+        y: ArrayLike,
+        weight: ArrayLike | None,
+        qid: ArrayLike | None,
+        suffix: str,
+        *,
+        first: bool,
+    ) -> Rows:
+        if y is None:
+            raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
+        weights = check_weights(weight, len(X), f"sample_weight{suffix}")
+        keep = weights > 0
+        try:
+            target = column_or_1d(y, warn=True)
+        except ValueError as error:
+            raise DataError(f"y{suffix}: {error}") from None
+        if len(target) != len(X):
+            raise DataError(f"y{suffix}: expected {len(X)} labels, one a row, got {len(target)}")
+        labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
+        queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
+        weights = weights[keep] * self._class_weights(labels)
+        return Rows(X if keep.all() else X[keep], labels, weights, queries)  # copy only if rows are dropped
+
+    def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:
+        if (X is None) != (y is None):
+            raise DataError(
+                f"validation data: expected both X_val and y_val, got only {'X_val' if y is None else 'y_val'}"
+            )
+        if X is None:
+            for name, value in (("sample_weight_val", weight), ("qid_val", qid)):
+                if value is not None:
+                    raise DataError(f"{name}: has no effect without X_val and y_val")
+            return None
+        assert y is not None  # noqa: S101
+        rows = self._checked(self._in_training_order(X), "X_val", reset=False)
+        return self._rows(rows, y, weight, qid, "_val", first=False)
+
+    def _class_weights(self, labels: NDArray[Any]) -> NDArray[np.float64] | float:
+        del labels
+        return 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags

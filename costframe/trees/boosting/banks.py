@@ -1,0 +1,118 @@
+"""Banks of boosted trees: plain ones, and ones whose splits pay, the first most, so that cheap trees come first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.tree_table import TreeTable
+from costframe.trees.boosting.boost import boost
+from costframe.trees.boosting.grower import bins_of, tree_grower
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.prices import NoPrices
+from costframe.trees.settings import TreeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.training.data import Rows
+    from costframe.trees.boosting.losses import Loss
+    from costframe.trees.growing.finish import GrownTree
+    from costframe.trees.growing.prices import SplitPrices
+
+__all__ = ["USUAL", "boost_trees", "train_priced_bank"]
+
+USUAL = TreeSettings(growth="breadth", max_depth=4, l2_regularization=1.0)
+_FIRST, _LAST = 30.0, 0.1  # times the tradeoff: what the first and the last tree pay
+_FEW = 2000.0  # rows, counted by their weights
+_MOST = 1e150  # products with prices and weights are numbers
+
+
+def boost_trees(
+    rows: Rows,
+    settings: TreeSettings,
+    loss: Loss,
+    prices: SplitPrices | None = None,
+    tradeoffs: Iterable[float] = (),
+) -> TreeTable:
+    """Boost by the built-in engine; outputs carry the learning rate.
+
+    Parameters
+    ----------
+    rows : Rows
+    settings : TreeSettings
+    loss : Loss
+    prices : SplitPrices, optional
+        What splits pay, at the tradeoffs, one for each tree.
+    tradeoffs : iterable of float
+    """
+    random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
+    binned = bins_of(rows, settings).transform(rows.X, n_threads=settings.n_threads)
+    grow_at, paid = tree_grower(rows, binned, settings), prices or NoPrices()
+
+    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+        paid.tradeoff = next(falling, 0.0)
+        return grow_at(gradients, hessians, paid, random)
+
+    ensemble, _ = boost(
+        rows,
+        loss,
+        grow,
+        n_rounds=settings.n_estimators,
+        step=settings.learning_rate,
+        end_when_idle=prices is None and not settings.draws,
+        n_threads=settings.n_threads,
+    )
+    table = TreeTable.concatenate(ensemble.tables)
+    return evolve(table, values=table.values * settings.learning_rate)
+
+
+def train_priced_bank(
+    rows: Rows, prices: PriceArrays, n_classes: int, tradeoff: float, *, n_jobs: int | None = None, **given: Any
+) -> WeakLearnerBank:
+    """Boost trees whose splits pay row by row, as those of CEGB, while the tradeoff falls from 30 times to a tenth.
+
+    The loss is the cross-entropy of classes (one tree a class and round, if they are more than two), and else the
+    square. Outputs carry the learning rate, constants are left out.
+
+    Parameters
+    ----------
+    rows : Rows
+        Labels are class codes, or numbers.
+    prices : PriceArrays
+        Of the columns.
+    n_classes : int
+        0 for numbers.
+    tradeoff : float
+        lambda; 0 makes plain trees.
+    n_jobs : int, optional
+    given : optional
+        Of `TreeSettings`. `n_estimators` is 200 by default, or 100 where there are more than two classes, or fewer than
+        2,000 rows; the rest as for `train_bank`.
+
+    Raises
+    ------
+    ParameterError
+        If a setting is out of its range.
+    """
+    width = n_classes if n_classes > 2 else 1
+    few = width > 1 or max(float(len(rows)), rows.total_weight) < _FEW
+    settings = evolve(USUAL, n_estimators=100 if few else 200).replaced(n_jobs=n_jobs, **given)
+    unpaid = LazyPrices(prices, 0.0, len(rows), rows.uneven_weight)
+    falling = np.repeat(_falling(tradeoff, settings.n_estimators), width)
+    trees = boost_trees(rows, settings, loss_for(n_classes), unpaid, falling.tolist())
+    return WeakLearnerBank.from_trees(trees, prices.names)
+
+
+def _falling(tradeoff: float, n_rounds: int) -> NDArray[np.float64]:
+    if not tradeoff > 0:
+        return np.zeros(n_rounds)
+    high = min(_FIRST * tradeoff, _MOST)
+    return np.geomspace(high, high * _LAST / _FIRST, n_rounds)

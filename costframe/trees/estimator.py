@@ -1,0 +1,215 @@
+"""What estimators of boosted trees share: their parameters, the settings these make, recipes, and `fit_path`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import define, field, fields_dict
+
+from costframe.core.checks import check_flag
+from costframe.core.errors import ParameterError
+from costframe.training.estimator import CostAwareEstimator
+from costframe.trees.annealing.anneal import Annealer, check_limits
+from costframe.trees.annealing.annealed import Annealing
+from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boosting.monitor import Monitor, scorer
+from costframe.trees.settings import TreeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from costframe.training.data import TrainingData
+    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.trees.boosting.losses import Loss
+
+__all__ = ["BoostedEstimator", "Paper"]
+
+_PATH_ROUNDS = 1000
+_PATIENCE = 30
+_NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start", "recipe")  # on a path
+
+
+@define
+class Paper:
+    """What `recipe="paper"` trains.
+
+    Attributes
+    ----------
+    settings : TreeSettings
+    free : frozenset of str
+        Settings that the paper leaves open; others may not be given.
+    prices : frozenset of str
+        Kinds of prices that it has: "once", "split", "learner", "reuse", "resources", beside those of features.
+    """
+
+    settings: TreeSettings
+    free: frozenset[str]
+    prices: frozenset[str]
+
+
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+class BoostedEstimator(CostAwareEstimator):
+    """An estimator of boosted trees; a subclass has a `_train`, an `_anneal`, and its own defaults.
+
+    Parameters
+    ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    n_estimators, learning_rate, max_leaves, max_depth, min_samples_leaf, l2_regularization, max_bins : optional
+        As in `TreeSettings`, by default as the algorithm has them; one tree a round, or one a class for more than two
+        classes.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
+        column stand for, or None. By default a data frame's columns of a category dtype. Categories are texts, or
+        numbers smaller than 2^53. At most `max_bins` of a column are told apart, the most frequent ones; others, as
+        those never seen, go the missing way.
+    recipe : "paper", optional
+        Train what the paper prints and nothing more: no setting, price or start that it does not have. Settings and
+        prices beyond it are refused by name.
+    n_iter_no_change : int, optional
+        Rounds without a better validation value before stopping, 30 by default; needs X_val.
+    scoring : "loss", name of a score, or callable, optional
+        What is watched on validation data; validation loss + tradeoff * cost by default.
+    n_jobs : int, optional
+        Threads; all there are by default. The model does not depend on it.
+    verbose : int
+        1 shows a progress bar.
+    """
+
+    _takes_categories: ClassVar = True
+    _usual: ClassVar[TreeSettings]
+    _paper: ClassVar[Paper]
+
+    costs: Any = None
+    tradeoff: float = 1e-3
+    n_estimators: int | None = field(default=None, kw_only=True)
+    learning_rate: float | None = field(default=None, kw_only=True)
+    max_leaves: int | None = field(default=None, kw_only=True)
+    max_depth: int | None = field(default=None, kw_only=True)
+    min_samples_leaf: int | None = field(default=None, kw_only=True)
+    l2_regularization: float | None = field(default=None, kw_only=True)
+    max_bins: int | None = field(default=None, kw_only=True)
+    categorical_features: Any = field(default=None, kw_only=True)
+    recipe: str | None = field(default=None, kw_only=True)
+    n_iter_no_change: int | None = field(default=None, kw_only=True)
+    scoring: Any = field(default=None, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
+
+    def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
+        """Anneal on checked data that have validation rows."""
+        raise NotImplementedError
+
+    def _settings(self, data: TrainingData) -> TreeSettings:
+        """Return the settings that the parameters ask for."""
+        check_sizes(data.train)
+        usual = self._usual
+        if self.recipe is not None:
+            self._check_recipe(data)
+            usual = self._paper.settings
+        asked = set(fields_dict(TreeSettings)) & set(self.get_params(deep=False))
+        return usual.replaced(n_jobs=self.n_jobs, **{name: getattr(self, name) for name in asked})
+
+    def _check_recipe(self, data: TrainingData) -> None:
+        """Refuse by name what the paper does not have."""
+        if self.recipe != "paper":
+            raise ParameterError(f"recipe: expected 'paper' or None, got {self.recipe!r}")
+        known = self._paper.free | {
+            "costs", "tradeoff", "recipe", "class_weight", "n_jobs", "verbose", "random_state", "scoring",
+            "n_iter_no_change",
+        }  # fmt: skip
+        for name, value in self.get_params(deep=False).items():
+            if name not in known and value is not None and value is not False:
+                raise ParameterError(f"{name}: the paper has no such setting; leave it out, or recipe='paper'")
+        if data.categorical is not None and data.categorical.any():
+            raise ParameterError(
+                "X: the paper splits numbers only, and some columns are categorical, with recipe='paper'"
+            )
+        prices = data.prices
+        there = {
+            "once": prices.once.any(), "split": prices.split.any(), "learner": prices.learner, "reuse": prices.reuse,
+            "resources": prices.resource_cost.any(),
+        }  # fmt: skip
+        beyond = [name for name, some in there.items() if some and name not in self._paper.prices]
+        if beyond:
+            raise ParameterError(f"costs: the paper has no prices of the kind {beyond[0]!r}, with recipe='paper'")
+
+    def _loss(self, data: TrainingData) -> Loss:
+        return loss_for(data.n_classes)
+
+    def _monitor(self, data: TrainingData, loss: Loss, settings: TreeSettings) -> Monitor | None:
+        """Return what watches the validation rows; refuse its settings where there are none."""
+        if data.valid is None:
+            for name in ("n_iter_no_change", "scoring"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
+            return None
+        patience = _PATIENCE if settings.n_iter_no_change is None else settings.n_iter_no_change
+        return Monitor(data.valid, loss, data.prices, float(self.tradeoff), patience, self.scoring)
+
+    def fit_path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any,
+        y_val: ArrayLike,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+        tradeoffs: tuple[float, float] | None = None,
+        scoring: Any = None,
+        look_ahead: bool = True,
+        progress: Callable[[float], None] | None = None,
+    ) -> AnnealedPath:
+        """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
+
+        The estimator becomes the model that is best at its own `tradeoff`. `n_estimators` is the most rounds that a
+        model may have, 1000 by default.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
+            As for `fit`.
+        tradeoffs : (float, float), optional
+            lambda of the first and of the last level, with a geometric fall between; by default from where hardly
+            anything is bought to where prices do not count.
+        scoring : "loss", name of a score, or callable, optional
+            The score of points, of which more is better; minus the validation loss by default.
+        look_ahead : bool
+            Whether to try at each level, for every resource, what its features gain together: it is bought if the whole
+            is better at its true cost. Without, it is bought only where a single split repays it, and training is
+            quicker.
+        progress : callable, optional
+            Gets the share that is done, from 0 to 1, after each round.
+
+        Returns
+        -------
+        AnnealedPath
+
+        Raises
+        ------
+        CostframeError
+            As of `fit`; if there are no validation data; also where a parameter is set that has no effect on a path.
+        """
+        for name in _NO_EFFECT:
+            if getattr(self, name, None) is not None and getattr(self, name) is not False:
+                raise ParameterError(f"{name}: has no effect on a path; leave it out, or fit at given tradeoffs")
+        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        if data.valid is None:
+            raise ParameterError("X_val: a path needs validation data")
+        most = _PATH_ROUNDS if self.n_estimators is None else self.n_estimators
+        annealer = Annealer(most, scorer(scoring))
+        limits = None if tradeoffs is None else check_limits(tradeoffs)
+        asked = Annealing(annealer, limits, check_flag("look_ahead", look_ahead), progress)
+        path = self._anneal(data, self._settings(data), asked)
+        point = path.at(float(self.tradeoff))
+        self.n_iter_ = point.n_rounds
+        self._keep(path.predictor(point), data.costs, data.train)
+        return path

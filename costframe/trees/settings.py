@@ -1,0 +1,160 @@
+"""How trees are grown and boosted: the settings, their ranges, and where the paper of an algorithm fixes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError
+from costframe.core.threads import thread_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+__all__ = ["Growth", "TreeSettings", "read_signs"]
+
+Growth = Literal["best", "breadth"]
+
+_RANGES: dict[str, dict[str, Any]] = {
+    "n_estimators": {"low": 1, "whole": True},
+    "learning_rate": {"strict": True, "high": 1},
+    "max_leaves": {"low": 2, "whole": True},
+    "max_depth": {"low": 1, "whole": True},
+    "min_samples_leaf": {"low": 1, "whole": True},
+    "min_hessian_leaf": {},
+    "l2_regularization": {},
+    "max_bins": {"low": 2, "high": 255, "whole": True},
+    "subsample": {"strict": True, "high": 1},
+    "max_features": {"strict": True, "high": 1},
+    "n_iter_no_change": {"low": 1, "whole": True},
+    "random_state": {"whole": True},
+    "verbose": {"whole": True},
+}
+
+
+@frozen(kw_only=True)
+class TreeSettings:
+    """How trees are grown and boosted; an algorithm's own defaults are one of these.
+
+    Attributes
+    ----------
+    n_estimators : int
+        Rounds of boosting, at most.
+    learning_rate : float
+        Weight of every tree, in (0, 1].
+    max_leaves, max_depth : int or None
+        Leaves of a tree, and comparisons on a path of it, at most; None is no limit.
+    growth : {"best", "breadth"}
+        Always the leaf whose split is worth most, or level by level.
+    newton : bool
+        Second-order steps; else trees are fitted to the negative gradients by squared distance.
+    min_samples_leaf : int
+        Rows in a leaf, at least; where sample weights are whole numbers, a row of weight two is two.
+    min_hessian_leaf : float
+        Sum of hessians in a leaf, at least; of second-order trees.
+    l2_regularization : float
+        Added to every sum of hessians that divides.
+    max_bins : int
+        Distinct values a feature is cut into, at most 255.
+    subsample, max_features : float
+        Share of the rows and of the columns that each tree is grown on, in (0, 1].
+    monotone : tuple of int, or None
+        1 for features with which scores must not fall, -1 for those with which they must not rise.
+    from_zero : bool
+        Start at zero, as papers print it, and not at the loss's best constant.
+    n_iter_no_change : int or None
+        Rounds without a better value on held-out rows before boosting ends.
+    random_state : int
+        Seed of the draws.
+    n_threads : int
+        Does not change the result.
+    verbose : int
+        1 shows a progress bar.
+    """
+
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    max_leaves: int | None = None
+    max_depth: int | None = None
+    growth: Growth = "best"
+    newton: bool = True
+    min_samples_leaf: int = 1
+    min_hessian_leaf: float = 0.0
+    l2_regularization: float = 0.0
+    max_bins: int = 255
+    subsample: float = 1.0
+    max_features: float = 1.0
+    monotone: tuple[int, ...] | None = None
+    from_zero: bool = False
+    n_iter_no_change: int | None = None
+    random_state: int = 0
+    n_threads: int = 1
+    verbose: int = 0
+
+    def replaced(self, *, n_jobs: Any = None, **given: Any) -> Self:
+        """Return these settings with the values given; None leaves a setting as it is, and `n_jobs` at all threads.
+
+        Raises
+        ------
+        ParameterError
+            If a value is out of its range.
+        """
+        values = {name: _checked(name, value) for name, value in given.items() if value is not None}
+        return evolve(self, n_threads=thread_count(n_jobs), **values)
+
+    @property
+    def signs(self) -> NDArray[np.int8] | None:
+        """int8 (d,): directions of the features, as trees are grown by them."""
+        return None if self.monotone is None else np.array(self.monotone, np.int8)
+
+    @property
+    def draws(self) -> bool:
+        """Whether trees are grown on random shares, so that one round may split where the last did not."""
+        return self.subsample < 1 or self.max_features < 1
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return the value if it is in the range of its setting, or refuse it by name."""
+    if name == "growth" and value not in get_args(Growth):
+        raise ParameterError(f"growth: expected 'best' or 'breadth', got {value!r}")
+    return check_number(name, value, **_RANGES[name]) if name in _RANGES else value
+
+
+def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None:
+    """Return -1, 0 or 1 for each feature, or None if nothing is constrained.
+
+    Parameters
+    ----------
+    constraints : None, sequence of int (d,), or mapping of names to int
+    names : sequence of str (d,)
+
+    Raises
+    ------
+    ParameterError
+        If there are not as many numbers as features, a name is unknown, or a number is none of these.
+    """
+    if constraints is None:
+        return None
+    if isinstance(constraints, Mapping):
+        unknown = [name for name in constraints if name not in set(names)]
+        if unknown:
+            raise ParameterError(f"monotone_constraints: expected names of features, got {unknown[0]!r}")
+        constraints = [constraints.get(name, 0) for name in names]
+    try:
+        given = np.asarray(constraints)
+    except ValueError as error:
+        raise ParameterError(f"monotone_constraints: expected one number for each feature: {error}") from None
+    if given.shape != (len(names),):
+        raise ParameterError(
+            f"monotone_constraints: expected one number for each of {len(names)} features, got shape {given.shape}"
+        )
+    if given.dtype.kind not in "iuf" or not np.isin(given, (-1, 0, 1)).all():
+        raise ParameterError(f"monotone_constraints: expected -1, 0 or 1 for each feature, got {given.tolist()}")
+    return tuple(int(sign) for sign in given) if given.any() else None
