@@ -66,7 +66,7 @@ def test_outputs_are_those_of_the_twin(seed, n_outputs, n_labels, n_rows, sums, 
 
 
 def test_a_factor_that_grows_is_that_of_the_twin():
-    """More outputs are taken up than the factor has rows at first."""
+    """More outputs are added than the factor has rows at first."""
     rng = np.random.default_rng(3)
     normal = equations(rng, 90, 2, 5, n=200)
     prices = SampledPrices.whole(PricedGroups(sparse.csr_array(np.eye(90)), rng.uniform(0, 0.04, 90)))
@@ -89,7 +89,7 @@ def test_equals_go_to_the_first_and_nothing_is_worth_anything():
 
 
 def test_what_shares_a_dear_feature_is_found_together():
-    """No output alone is worth the feature that all read; taken up with patience, all together are."""
+    """No output alone is worth the feature that all read; added with patience, all together are."""
     member = sparse.csr_array(np.ones((1, 10)))
     normal = NormalEquations(np.eye(10), np.full((10, 1), 1.0), np.zeros(10), np.zeros(1), 10.0)
     assert forward_select(normal, SampledPrices.whole(PricedGroups(member, np.array([4.9]))), 0.0).all()

@@ -212,7 +212,7 @@ def test_a_model_in_its_own_order_buys_more_and_more_and_ends_as_itself(bank, ac
     assert fitted == pytest.approx(0, abs=1e-9)
 
 
-def test_own_weights_are_those_of_the_model(bank):
+def test_ensemble_weights_are_those_of_the_model(bank):
     X, y = table(5, 300)
     model = ReweightedClassifier(COSTS, 1e-3, bank=bank).fit(X, y)
     scores = model.bank_.outputs(X) @ ensemble_weights(model, model.bank_) + model.predictor_.stages[0].intercept
