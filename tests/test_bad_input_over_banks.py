@@ -276,20 +276,13 @@ def test_settings_of_any_size(kind, recipe, settings):
 @pytest.mark.parametrize(
     "settings",
     [
-        *[
-            pytest.param(CronusClassifier, {"n_stages": 3} | one, id=f"classifier-{name}")
-            for name, one in RECIPES.items()
-        ],
-        *[pytest.param(CronusRanker, {"n_stages": 3} | one, id=f"ranker-{name}") for name, one in RECIPES.items()],
-        pytest.param(CSTCClassifier, {"depth": 2} | RECIPES["start"], id="tree-start"),
-        pytest.param(CSTCClassifier, {"depth": 2, "ridge": 0.1}, id="tree-default"),  # chooses inflation
-        pytest.param(CSTCClassifier, {"depth": 2} | RECIPES["paper"], id="tree-paper"),
-        pytest.param(
-            CSTCClassifier, {"loss": "squared", "depth": 3, "inflation": 3.0}, id="tree-squared"
-        ),  # chooses ridge
-        pytest.param(CSTCRanker, {"depth": 3, "inflation": 3.0, "ridge": 0.1}, id="tree-ranker"),
-        pytest.param(CSTCRegressor, {"depth": 2, "ridge": 0.1}, id="tree-regressor-default"),
-        pytest.param(CSTCRegressor, {"depth": 2} | RECIPES["paper"], id="tree-regressor-paper"),
+        {"inflation": 1e300, "depth": 4, "ridge": 0.1},
+        {"inflation": 1e-300, "depth": 4, "optimize": False},
+        {"steepness": 1e300, "recipe": "paper"},
+        {"steepness": 1e-300, "recipe": "paper"},
+        {"ridge": 1e300, "inflation": 3.0},
+        {"ridge": 1e-300},
+        {"l1": 1e300, "recipe": "paper"},
     ],
     ids=str,
 )

@@ -208,7 +208,7 @@ def test_a_model_in_its_own_order_buys_more_and_more_and_ends_as_itself(bank, ac
     slope, constant = np.polyfit(model.decision_function(X), last, 1)
     assert slope > 0
     np.testing.assert_allclose(last, slope * model.decision_function(X) + constant, atol=1e-9)
-    fitted = np.average(judge.rows.target - chain.scores(judge.rows)[:, 0], weights=judge.rows.loss_weight)
+    fitted = np.average((judge.rows.target - chain.scores(judge.rows)[:, 0])[:, 0], weights=judge.rows.loss_weight)
     assert fitted == pytest.approx(0, abs=1e-9)
 
 
