@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from costframe.core.learners.links import apply_link
+from costframe.core.learners.links import apply_link, squeeze
 from costframe.core.threads import thread_count
 from costframe.sets.search import search_quickly
 from costframe.sets.spread import choose_spread
@@ -58,8 +58,7 @@ def _search(model: CostAwareEstimator, trial: Trial) -> list[Promise]:
     found, judge, y = [], score_named(trial.score), archive.rows.y
     weight, qid = archive.rows.uneven_weight, archive.rows.qid
     for features in (each for each in choose_spread(archive, _SETS) if len(each) < len(data.feature_names)):
-        values = apply_link(archive.loss.link, archive.scores(features))
-        predictions = values[:, 0] if values.shape[1] == 1 else values
+        predictions = squeeze(apply_link(archive.loss.link, archive.scores(features)))
         score = float(judge(y, predictions, weight, qid))
         if not math.isfinite(score):  # the searched rows may lack a class
             return []

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.cost.report import squeezed
-from costframe.core.learners.links import apply_link
+from costframe.core.learners.links import apply_link, squeeze
 from costframe.gates.expensive import ExpensiveModel, ModelOutputs
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE
 
@@ -84,7 +83,7 @@ def mix_predictions(
     cheap: NDArray[np.float64], expensive: NDArray[np.float64], goes_on: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return a composite's probabilities, (n,) or (n, M): of scores (n, K) where rows stay, else of `expensive`."""
-    own = squeezed(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
+    own = squeeze(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
     return np.where(goes_on if own.ndim == 1 else goes_on[:, np.newaxis], expensive, own)
 
 

@@ -24,7 +24,7 @@ __all__ = ["minimize_quadratic", "shrink"]
 HALVED = 100  # steps of the secular equation, of which a handful are needed
 PASSES = 30  # over all groups in one proximal map; nested groups need two, and the next map goes on from here
 SETTLED = 1e-11  # change of a group's dual, relative to its radius
-TOUCHING = 1 + 1e-9  # times the radius: passes that settle leave as much of a group that is to be zero
+TOUCHING = 1 + 1e-9  # times the radius: passes that converge leave as much of a group that is to be zero
 
 
 @kernel

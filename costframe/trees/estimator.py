@@ -66,7 +66,7 @@ class BoostedEstimator(CostAwareEstimator):
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
         column stand for, or None. By default a data frame's columns of a category dtype. Categories are texts, or
-        numbers smaller than 2^53. At most `max_bins` of a column are told apart, the most frequent ones; others, as
+        numbers smaller than 2^53. At most `max_bins` of a column are kept apart, the most frequent ones; others, as
         those never seen, go the missing way.
     recipe : "paper", optional
         Train what the paper prints and nothing more: no setting, price or start that it does not have. Settings and

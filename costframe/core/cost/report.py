@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from costframe.core.learners.links import squeeze
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["Charges", "CostReport", "Evaluation", "squeezed", "sum_charges", "weighted_sum"]
+__all__ = ["Charges", "CostReport", "Evaluation", "sum_charges", "weighted_sum"]
 
 
 @frozen
@@ -152,7 +154,7 @@ class CostReport:
             acquired=charges.acquired,
             by_stage=charges.stage_weight * scale,
             rounds=rounds,
-            predictions=None if charges.predictions is None else squeezed(charges.predictions),
+            predictions=None if charges.predictions is None else squeeze(charges.predictions),
             unit=prices.unit,
             feature_names=prices.names,
             cut=charges.cut,
@@ -162,11 +164,6 @@ class CostReport:
 def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     """Return the sum of values times weights, on one thread and with the same digits on any machine, unlike `@`."""
     return float((values * weight).sum())
-
-
-def squeezed(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Drop the second dimension of (rows, 1)."""
-    return table[:, 0] if table.shape[1] == 1 else table
 
 
 def _bought_by_any(

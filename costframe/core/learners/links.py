@@ -9,11 +9,16 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LINKS", "apply_link", "log_odds"]
+__all__ = ["LINKS", "apply_link", "log_odds", "squeeze"]
 
 LINKS = ("identity", "sigmoid", "softmax", "ranked")
 
 SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
+
+
+def squeeze(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop the second dimension of (rows, 1)."""
+    return table[:, 0] if table.shape[1] == 1 else table
 
 
 def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> NDArray[np.float64]:

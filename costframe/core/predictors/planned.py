@@ -11,10 +11,10 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.checks import check_number
-from costframe.core.cost.report import squeezed
 from costframe.core.errors import CostModelError, ParameterError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
+from costframe.core.learners.links import squeeze
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.planned_terms import Terms, planned_charges
 from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
@@ -178,13 +178,13 @@ class PlannedPredictor(Predictor):
             Threads; None uses all cores. The result does not depend on it.
         """
         parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
-        return squeezed(np.concatenate([self.linked(part) for part in parts]))
+        return squeeze(np.concatenate([self.linked(part) for part in parts]))
 
     def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
         """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
         parts = self.walk(X, self.terms(**terms), n_jobs)
         ranked = self.stops[0].answer.link == "ranked"
-        return squeezed(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
+        return squeeze(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
 
     def exits(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.int64]:
         """Return the stop that answers each row, with terms as for `predict`: int64 (rows,)."""

@@ -11,10 +11,9 @@ from attrs import define, evolve, field
 from costframe.core.caps.capped_layout import cannot_bind, lay_out_capped
 from costframe.core.caps.capped_walk import CappedWalker
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
-from costframe.core.cost.report import squeezed
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.learners.links import apply_link, log_odds, squeeze
 from costframe.core.predictors.charging import charge_tree
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
@@ -185,7 +184,7 @@ class StageTree(Predictor):
         float64 (rows,), or (rows, K) for K > 1 outputs
         """
         scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
-        return squeezed(self.linked(scores, exits))
+        return squeeze(self.linked(scores, exits))
 
     def decision_function(
         self,
@@ -201,8 +200,8 @@ class StageTree(Predictor):
         """
         scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
         if self.links == ("ranked",):
-            return squeezed(self.linked(scores, exits))
-        return squeezed(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
+            return squeeze(self.linked(scores, exits))
+        return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the stage that answers each row: int64 (rows,)."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows
 
-__all__ = ["check_sizes", "power_of_two", "single_digits"]
+__all__ = ["check_sizes", "power_of_two", "round_to_float32"]
 
 _LEAST, _MOST = 1e-75, 1e75  # a weight times the square of a label, summed over any number of rows, is still a double
 
@@ -24,7 +24,7 @@ def power_of_two(exponent: int) -> float:
     return ldexp(1.0, min(max(exponent, -1022), 1023))
 
 
-def single_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def round_to_float32(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Round to the digits of single precision but not to its range, in place.
 
     What is left has room for factors: products with small whole weights, and sums of these, are exact, so that a weight

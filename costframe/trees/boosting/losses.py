@@ -9,7 +9,7 @@ from attrs import frozen
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.threads import run_parallel
-from costframe.trees.binning.scaling import single_digits
+from costframe.trees.binning.scaling import round_to_float32
 
 if TYPE_CHECKING:
     from typing import Self
@@ -90,7 +90,7 @@ class SquaredLoss:
         del n_threads  # there is nothing to share
         target = np.asarray(y, np.float64)
         _check_shape(target, scores, 1)
-        gradient = single_digits(scores[:, 0] - target)[:, np.newaxis]
+        gradient = round_to_float32(scores[:, 0] - target)[:, np.newaxis]
         return gradient, np.ones(gradient.shape, np.float32)
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from costframe.core.cost.prefix import PrefixCost
 from costframe.core.errors import ParameterError
-from costframe.core.learners.links import apply_link
+from costframe.core.learners.links import apply_link, squeeze
 from costframe.training.scoring import score_named
 from costframe.trees.binning.scaling import check_sizes
 
@@ -98,8 +98,7 @@ class Running:
     @property
     def predictions(self) -> NDArray[np.float64]:
         """float64 (rows,) or (rows, K)."""
-        values = apply_link(self._link, self.scores)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return squeeze(apply_link(self._link, self.scores))
 
 
 class Monitor:

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-from costframe.core.learners.links import apply_link
+from costframe.core.learners.links import apply_link, squeeze
 from costframe.training.influence import influence, standard_error
 from costframe.training.model_path import MeasuredPath, best_first
 from costframe_planner.planner import induce
@@ -211,5 +211,4 @@ def _follow_point(
 
 
 def _predictions(problem: Problem, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    values = apply_link(problem.loss.link, scores)
-    return values[:, 0] if values.shape[1] == 1 else values
+    return squeeze(apply_link(problem.loss.link, scores))
