@@ -20,7 +20,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
-from costframe.report.stages_seen import see_stages
+from costframe.report.stage_statistics import see_stages
 from harness.points import markdown
 from harness.tables import OUTPUT, fitting_rows, options
 from harness.timing import clock
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.report.stages_seen import StageSeen
+    from costframe.report.stage_statistics import StageSeen
 
 MEANS, DEVIATION = (3.0, 1.0, -1.0, -3.0), 2.5
 SIGNS = {"sign_x", "sign_z"}

@@ -268,10 +268,10 @@ def lying_plan(predictor, **laws):
 
 lying(
     ForgetsResources,
-    cost_reported_is_cost_fetched="reported against fetched",
+    cost_reported_is_cost_fetched="reported against charged",
     resources_are_charged_once="which acquired",
 )
-lying(ChargesTooLittle, cost_reported_is_cost_fetched="reported against fetched")
+lying(ChargesTooLittle, cost_reported_is_cost_fetched="reported against charged")
 lying(CountsOneRoundOnly, cost_reported_is_cost_fetched="7 rounds reported")
 lying(KeepsNoPrices, cost_reported_is_cost_fetched="does not have the prices")
 lying(ForgetsComparisons, every_price_is_reported="path: reported against charged")

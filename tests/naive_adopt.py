@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 LARGEST = float(np.finfo(np.float32).max)
 ALMOST_TOO_LARGE = float(
     np.nextafter(2.0**128 - 2.0**103, 0)
 )  # the last double that float32 does not round to infinity
+
+
+def parts(tree):
+    """Table, weights, intercept and link of an adopted model."""
+    (answer,) = tree.stages
+    return SimpleNamespace(table=tree.bank.trees, weights=answer.weights, intercept=answer.intercept, link=answer.link)
 
 
 def walk(table, rows):

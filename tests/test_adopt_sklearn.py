@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from naive_adopt import nasty_rows, scores, walk
+from naive_adopt import nasty_rows, parts, scores, walk
 from scipy.special import expit
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -26,8 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
-from costframe.adoption import stage_tree
-from costframe.adoption.sklearn_trees import adopt_sklearn, is_sklearn_tree
+import costframe as cf
+from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
 from costframe.core.errors import AdoptionError
 
 N_ROWS, N_FEATURES = 240, 4
@@ -78,20 +79,19 @@ def accepted_rows(adopted, model_rows, seed=0, *, infinite=False):
 def test_trees_and_forests(name):
     model, data, target = MEANS[name]
     model.fit(data, target)
-    adopted = adopt_sklearn(model)
+    adopted = parts(adopt_sklearn(model))
     rows = np.concatenate([data, accepted_rows(adopted, data)])
     leaves = walk(adopted.table, rows)
     assert np.array_equal(leaves, model.apply(rows).reshape(len(rows), -1))
     expected = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows).reshape(len(rows), -1)
     assert np.allclose(scores(adopted, leaves), expected, rtol=1e-15 * len(adopted.table), atol=1e-16)
     assert adopted.link == "identity"
-    assert adopted.classes == (tuple(model.classes_.tolist()) if hasattr(model, "classes_") else None)
 
 
 def test_split_between_missing_and_present_values():
     data = HOLES[:, [0, 0, 0, 0]]
     model = DecisionTreeRegressor(max_depth=1).fit(data, np.isnan(data[:, 0]))
-    adopted = adopt_sklearn(model)
+    adopted = parts(adopt_sklearn(model))
     assert adopted.table.threshold[0] == np.inf
     rows = np.array([[np.nan] * 4, [1e30] * 4, [-1e30] * 4])
     assert np.array_equal(walk(adopted.table, rows)[:, 0], model.apply(rows))
@@ -129,7 +129,7 @@ BOOSTED = {
 def test_gradient_boosting(name):
     model, target, link = BOOSTED[name]
     model.fit(WHOLE, target)
-    adopted = adopt_sklearn(model)
+    adopted = parts(adopt_sklearn(model))
     rows = np.concatenate([WHOLE, accepted_rows(adopted, WHOLE)])
     leaves = walk(adopted.table, rows)
     assert np.array_equal(leaves, model.apply(rows).reshape(len(rows), -1))
@@ -144,7 +144,6 @@ def raw_scores(model, rows):
 
 
 def assert_link(adopted, model, rows, leaves):
-    assert adopted.classes == (tuple(model.classes_.tolist()) if hasattr(model, "classes_") else None)
     raw = scores(adopted, leaves)
     if adopted.link == "sigmoid":
         assert np.allclose(model.predict_proba(rows)[:, 1], expit(raw[:, 0]), rtol=1e-12)
@@ -182,7 +181,7 @@ def test_histogram_boosting(name, data):
     kind, options, target, link = HISTOGRAM[name]
     model = kind(**{"max_iter": 6, "max_leaf_nodes": 6, "min_samples_leaf": 5, "random_state": 0} | options)
     model.fit(data, target)
-    adopted = adopt_sklearn(model)
+    adopted = parts(adopt_sklearn(model))
     rows = np.concatenate([data, accepted_rows(adopted, HOLES, infinite=True)])
     leaves = walk(adopted.table, rows)
     assert np.array_equal(leaves, histogram_leaves(model, rows))
@@ -235,7 +234,7 @@ def test_categories_of_histogram_boosting(estimator, kind, missing):
     frame, signal = colored(kind, missing)
     model = estimator(max_iter=6, max_leaf_nodes=8, min_samples_leaf=3, categorical_features="from_dtype")
     model.fit(frame, signal if estimator is HistGradientBoostingRegressor else signal > 0)
-    adopted = stage_tree(adopt_sklearn(model))
+    adopted = adopt_sklearn(model)
     assert adopted.bank.trees.category_count.any()
     assert ("color" in adopted.categories) == (kind == "texts")
     unseen = pd.Categorical(["violet" if kind == "texts" else 1e6] * len(frame))
@@ -297,19 +296,19 @@ def test_what_cannot_be_adopted_is_refused_by_name(name):
 def test_a_class_derived_by_the_user_is_adopted():
     mine = type("Mine", (RandomForestClassifier,), {"__module__": "elsewhere"})
     model = mine(n_estimators=3, max_depth=2).fit(WHOLE, TWO)
-    assert is_sklearn_tree(model)
-    assert np.array_equal(walk(adopt_sklearn(model).table, WHOLE), model.apply(WHOLE))
+    assert isinstance(cf.adopt(model), cf.StageTree)
+    assert np.array_equal(walk(adopt_sklearn(model).bank.trees, WHOLE), model.apply(WHOLE))
 
 
-def test_is_sklearn_tree_tells_models_apart():
-    assert is_sklearn_tree(DecisionTreeClassifier())
-    assert is_sklearn_tree(HistGradientBoostingRegressor())
-    assert not is_sklearn_tree(AdaBoostClassifier())
-    assert not is_sklearn_tree(make_pipeline(DecisionTreeClassifier()))
-    assert not is_sklearn_tree(object())
+def test_is_sklearn_tells_models_apart():
+    assert is_sklearn(DecisionTreeClassifier())
+    assert is_sklearn(HistGradientBoostingRegressor())
+    assert is_sklearn(make_pipeline(DecisionTreeClassifier()))  # to be refused by name
+    assert not is_sklearn(type("Mine", (BaseEstimator,), {"__module__": "elsewhere"})())
+    assert not is_sklearn(object())
 
 
-def test_is_sklearn_tree_does_not_import_scikit_learn():
-    code = "import sys; from costframe.adoption.sklearn_trees import is_sklearn_tree as f; f(3); "
+def test_is_sklearn_does_not_import_scikit_learn():
+    code = "import sys; from costframe.adoption.sklearn import is_sklearn as f; f(3); "
     code += "sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own code

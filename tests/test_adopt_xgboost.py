@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from naive_adopt import magnitude, nasty_rows, outputs, scores, walk
+from naive_adopt import magnitude, nasty_rows, outputs, parts, scores, walk
 
-from costframe.adoption.xgboost import adopt_xgboost, is_xgboost, load_xgboost
+from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
+from costframe.adoption.xgboost_files import load_xgboost
 from costframe.core.errors import AdoptionError
 
 EPS32 = float(np.finfo(np.float32).eps)
@@ -92,7 +93,7 @@ def trees_of(booster):
 def case(request):
     target, parameters, link = CASES[request.param]
     booster = train(target, parameters)
-    return booster, adopt_xgboost(booster), link
+    return booster, parts(adopt_xgboost(booster)), link
 
 
 def test_every_row_reaches_the_originals_leaf(case):
@@ -148,40 +149,38 @@ def test_exact_case_really_has_deleted_nodes():
 
 
 def test_dart_case_really_has_weights():
-    adopted = adopt_xgboost(train(*CASES["binary, dart"][:2]))
+    adopted = parts(adopt_xgboost(train(*CASES["binary, dart"][:2])))
     assert len(set(adopted.weights.ravel())) > 1
 
 
 def test_vector_leaves_are_one_learner_a_round():
-    adopted = adopt_xgboost(train(*CASES["multiclass, vector leaves"][:2]))
+    adopted = parts(adopt_xgboost(train(*CASES["multiclass, vector leaves"][:2])))
     assert adopted.table.width.tolist() == [3] * 6
     assert adopted.weights.shape == (18, 3)
 
 
 WRAPPERS = {
-    "classifier": (xgb.XGBClassifier(n_estimators=5, max_depth=3), "two", (0, 1)),
-    "multiclass": (xgb.XGBClassifier(n_estimators=5, max_depth=3), "three", (0, 1, 2)),
-    "forest classifier": (xgb.XGBRFClassifier(n_estimators=5, max_depth=3), "three", (0, 1, 2)),
-    "regressor": (xgb.XGBRegressor(n_estimators=5, max_depth=3), "real", None),
-    "forest regressor": (xgb.XGBRFRegressor(n_estimators=5, max_depth=3), "real", None),
-    "dart": (xgb.XGBRegressor(n_estimators=5, booster="dart", rate_drop=0.5), "real", None),
+    "classifier": (xgb.XGBClassifier(n_estimators=5, max_depth=3), "two"),
+    "multiclass": (xgb.XGBClassifier(n_estimators=5, max_depth=3), "three"),
+    "forest classifier": (xgb.XGBRFClassifier(n_estimators=5, max_depth=3), "three"),
+    "regressor": (xgb.XGBRegressor(n_estimators=5, max_depth=3), "real"),
+    "forest regressor": (xgb.XGBRFRegressor(n_estimators=5, max_depth=3), "real"),
+    "dart": (xgb.XGBRegressor(n_estimators=5, booster="dart", rate_drop=0.5), "real"),
 }
 
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_wrappers(name):
-    model, target, classes = WRAPPERS[name]
+    model, target = WRAPPERS[name]
     model.fit(X, TARGETS[target])
-    adopted = adopt_xgboost(model)
+    adopted = parts(adopt_xgboost(model))
     rows = nasty_rows(adopted.table, N_FEATURES, 150, missing=True, infinite=True)
     assert_equal_in_float32(adopted, rows, model.predict(rows, output_margin=True))
-    assert adopted.classes == classes
-    assert classes is None or {type(label) for label in adopted.classes} == {int}
 
 
 def test_ranker_wrapper():
     model = xgb.XGBRanker(n_estimators=4, max_depth=3).fit(X, TARGETS["two"], qid=np.arange(N_ROWS) // 40)
-    adopted = adopt_xgboost(model)
+    adopted = parts(adopt_xgboost(model))
     assert np.array_equal(scores(adopted, walk(adopted.table, X), np.float32)[:, 0], model.predict(X))
 
 
@@ -191,7 +190,7 @@ def test_early_stopping_cuts_a_wrapper_where_its_own_predict_does(target, parame
     model = xgb.XGBClassifier(n_estimators=40, early_stopping_rounds=3, learning_rate=0.8, **parameters)
     shuffled = RNG.permutation(TARGETS[target])
     model.fit(X, TARGETS[target], eval_set=[(X, shuffled)], verbose=False)
-    adopted, whole = adopt_xgboost(model), adopt_xgboost(model.get_booster())
+    adopted, whole = parts(adopt_xgboost(model)), parts(adopt_xgboost(model.get_booster()))
     assert len(adopted.table) < len(whole.table)
     assert_equal_in_float32(adopted, X, model.predict(X, output_margin=True))
     margin = model.get_booster().predict(xgb.DMatrix(X), output_margin=True).reshape(N_ROWS, -1)
@@ -257,7 +256,7 @@ def test_categorical_split_is_refused_with_its_feature():
 def test_categorical_feature_that_no_tree_splits_is_no_hindrance():
     frame, _ = categorical_frame(used=False)
     model = xgb.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, SIGNAL)
-    adopted = adopt_xgboost(model)
+    adopted = parts(adopt_xgboost(model))
     rows = np.column_stack([X[:, 0], np.zeros(N_ROWS)])
     margin = model.predict(frame, output_margin=True)
     assert np.array_equal(scores(adopted, walk(adopted.table, rows), np.float32)[:, 0], margin)
@@ -285,7 +284,7 @@ def test_loaded_file_is_adopted_like_the_model(tmp_path, suffix, name):
     booster = train(*CASES[name][:2])
     path = tmp_path / f"model.{suffix}"
     booster.save_model(path)
-    ours, theirs = adopt_xgboost(load_xgboost(path)), adopt_xgboost(booster)
+    ours, theirs = parts(adopt_xgboost(load_xgboost(path))), parts(adopt_xgboost(booster))
     assert np.array_equal(ours.table.threshold, theirs.table.threshold, equal_nan=True)
     assert np.array_equal(ours.table.values, theirs.table.values)
     assert np.array_equal(ours.weights, theirs.weights)

@@ -10,13 +10,12 @@ from rich.console import Console
 
 from costframe.core.plugins.registry import TASKS
 from costframe.core.prices.costs import CostModel
+from costframe.frontier.display import EXPENDABLE, points_table
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
-from costframe.frontier.points_table import EXPENDABLE, points_table
 from costframe.hooks import Algorithm
-from costframe.report.algorithms import algorithms_table
-from costframe.report.paid_table import paid_table
-from costframe.report.terminal import LEAST_WIDTH, output
+from costframe.report.console import LEAST_WIDTH, output
+from costframe.report.tables import algorithms_table, paid_table
 
 WIDTHS = (40, 45, 50, 60, 70, 80, 100, 200)
 

@@ -13,9 +13,8 @@ from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
-from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along
-from costframe.frontier.rows import Rows
+from costframe.frontier.rows import Rows, folds_of
 from costframe.frontier.trial import Fitted, Trial, silent
 from costframe.training.influence import influence
 from costframe.training.scoring import score_named

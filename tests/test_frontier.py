@@ -23,7 +23,7 @@ from costframe.frontier.promises import FITS
 from costframe.frontier.refine import fill, refine
 from costframe.frontier.sweep import check_score, grid
 from costframe.frontier.trial import Fitted, silent
-from costframe.report.paid import payments
+from costframe.report.tables import payments
 
 
 def point(score, cost, tradeoff=0.1, *, algorithm="miser", **more):

@@ -15,7 +15,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError, PluginError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.choose import choose_points
+from costframe.frontier.paths import choose_points
 from costframe.frontier.promises import FITS
 
 FEW = {"n_estimators": 12}

@@ -8,13 +8,14 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.planned import PlannedPredictor, Stop
 from costframe.core.stages.stages import Answer
 from costframe.report import stages_drawing
-from costframe.report.fitting_text import cut_text, to_drawable, width_of, wrap_text
+from costframe.report.pictures import cut_text, to_drawable, width_of, wrap_text
 
 NAMES = (
     "f$_1 {",
@@ -111,7 +112,7 @@ def test_no_text_lies_over_another_or_is_cut_off(monkeypatch, case):
     figure = drawn(monkeypatch, case)
     figure.draw_without_rendering()
     whole, slack = figure.bbox, 0.02 * figure.dpi
-    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    texts = [text for text in figure.findobj(Text) if text.get_text()]  # those of panels too
     extents = [text.get_window_extent() for text in texts]
     for extent in extents:
         assert extent.x0 >= whole.x0
@@ -140,7 +141,7 @@ def test_boxes_are_apart_and_hold_their_texts(monkeypatch, case):
     for i, (left, low, right, high) in enumerate(boxes):
         for other in boxes[:i]:
             assert min(right, other[2]) < max(left, other[0]) or min(high, other[3]) < max(low, other[1])
-    for text in figure.axes[0].texts:
+    for text in figure.findobj(Text):
         extent = text.get_window_extent().transformed(inches)
         inside = [box for box in boxes if box[0] <= extent.x0 <= box[2] and box[1] <= extent.y0 <= box[3]]
         for box in inside:

@@ -14,9 +14,9 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer, Route
-from costframe.report.stages_boxes import make_boxes
-from costframe.report.stages_layout import place_stages
-from costframe.report.stages_seen import see_stages, summarize_stages
+from costframe.report.stage_statistics import see_stages, summarize_stages
+from costframe.report.stages_drawing import place_stages
+from costframe.report.stages_plot import tree_boxes
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
 
@@ -156,7 +156,7 @@ def test_boxes_say_what_there_is_to_know():
     X = np.zeros((4, 8))
     X[3, 0] = 1.0
     seen = see_stages(tree, costs.select(names), X)
-    boxes = make_boxes(stages, seen, tree.cost(X).per_row, "CAD")
+    boxes = tree_boxes(stages, seen, tree.cost(X).per_row, "CAD")
     text = [[(line.left, line.right) for line in (box.title, *box.lines)] for box in boxes]
     assert text[0] == [
         ("stage 0", "100 % of rows"), ("up if score > 0.25", ""), ("evaluates 2 learners, all new", ""),
@@ -172,13 +172,13 @@ def test_boxes_say_what_there_is_to_know():
         ("mean cost of these rows", "35.5 CAD"),
     ]  # fmt: skip
     assert boxes[2].lines[3].kind == "resource"
-    unreached = make_boxes(stages, see_stages(tree, costs.select(names), X[:3]), np.ones(3), "CAD")[2]
+    unreached = tree_boxes(stages, see_stages(tree, costs.select(names), X[:3]), np.ones(3), "CAD")[2]
     assert [line.left for line in unreached.lines][1:] == ["no row comes here"]
     assert not unreached.has_panel
 
 
 def test_a_constant_says_its_value():
     tree = StageTree(WeakLearnerBank.columns(["a"]), [Answer([], [], 0.0, "sigmoid")])
-    (box,) = make_boxes(tree.stages, summarize_stages(tree, CostModel.uniform(["a"]).select(["a"])), None, None)
+    (box,) = tree_boxes(tree.stages, summarize_stages(tree, CostModel.uniform(["a"]).select(["a"])), None, None)
     assert [line.left for line in box.lines] == ["answers 0.5", "acquires nothing new"]
     assert (box.title.right, box.share, box.has_panel) == ("", None, False)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.adoption.thresholds import float32_at_most, float32_less
+from costframe.adoption.adopted import float32_at_most, float32_less
 
 DOUBLES = st.floats(allow_nan=False, allow_infinity=True, width=64)
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=32)

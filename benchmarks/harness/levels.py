@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
-from costframe.report.stages_seen import see_stages
+from costframe.report.stage_statistics import see_stages
 from harness.points import markdown
 from harness.tables import single_prices
 

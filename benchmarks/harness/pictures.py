@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.frontier.plot import SCORE_NAMES
+from costframe.frontier.display import SCORE_NAMES
 from costframe.report.pictures import COLORS, PALE, STYLE, to_png_and_svg
 from harness.points import at_budgets, standard_error
 

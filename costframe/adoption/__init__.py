@@ -6,19 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from costframe.core.errors import AdoptionError
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from costframe.adoption.adopted import AdoptedTrees
     from costframe.core.predictors.predictor import Predictor
-    from costframe.core.predictors.stage_tree import StageTree
 
-__all__ = ["adopt", "stage_tree"]
+__all__ = ["adopt"]
 
 XGBOOST_FILES = (".json", ".ubj")
 
@@ -48,27 +44,13 @@ def adopt(model: Any, feature_names: Sequence[str] | None = None) -> Predictor:
 @hookimpl
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
     """Adopt tree models of xgboost and scikit-learn."""
+    from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
     from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
 
     if isinstance(model, str | os.PathLike) and Path(model).suffix in XGBOOST_FILES:
-        from costframe.adoption.xgboost import load_xgboost
+        from costframe.adoption.xgboost_files import load_xgboost
 
         model = load_xgboost(model)
     if is_xgboost(model):
-        return stage_tree(adopt_xgboost(model, feature_names))
-    if type(model).__module__.split(".")[0] == "sklearn":
-        from costframe.adoption.sklearn_trees import adopt_sklearn
-
-        return stage_tree(adopt_sklearn(model, feature_names))
-    return None
-
-
-def stage_tree(adopted: AdoptedTrees) -> StageTree:
-    """Return a predictor with one answer."""
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.stages.stages import Answer
-
-    bank = WeakLearnerBank.from_trees(adopted.table, adopted.feature_names)
-    answer = Answer(np.arange(len(bank)), adopted.weights, adopted.intercept, adopted.link)
-    return StageTree(bank, (answer,)).with_categories(adopted.categories)
+        return adopt_xgboost(model, feature_names)
+    return adopt_sklearn(model, feature_names) if is_sklearn(model) else None

@@ -1,4 +1,9 @@
-"""Adopted tree models of any library: trees, weights, intercept, link, names."""
+"""Parts of the adoption of any library: stage tree of its trees, names of columns, thresholds in float64.
+
+A float32 library rounds a value x to float32 (to nearest, ties to even) and compares the result with its threshold.
+Rounding is monotone, so the doubles that pass are all doubles up to a largest one, T, and `x <= T` is the same test on
+float64.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +11,35 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import field, frozen
 
 from costframe.core.errors import AdoptionError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.tables.categories import Categories
 
-__all__ = ["LINKS", "AdoptedTrees", "choose_names"]
+__all__ = ["choose_names", "float32_at_most", "float32_less", "one_answer"]
 
-LINKS = ("identity", "sigmoid", "softmax")
-
-
-def _float64(values: object) -> NDArray[np.float64]:
-    array = np.array(values, dtype=np.float64)
-    array.setflags(write=False)
-    return array
+_BEYOND = 2.0**128
+"""The next number after float32's largest one, if it had a larger exponent."""
 
 
-@frozen(eq=False)
-class AdoptedTrees:
-    """A foreign tree model, ready for a bank and one answer.
+def one_answer(
+    table: TreeTable,
+    feature_names: tuple[str, ...],
+    weights: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    link: str,
+    categories: Categories | None = None,
+) -> StageTree:
+    """Return a predictor whose one answer sums up trees.
 
     Parameters
     ----------
@@ -42,41 +50,14 @@ class AdoptedTrees:
     weights : float64 (sum of tree widths, K)
         Output column c of all trees, side by side in ascending tree order, times `weights[c, k]` is added to score k.
     intercept : float64 (K,)
-        Added to the scores.
-    link : str
-        "identity", "sigmoid" or "softmax": from the scores to the original's prediction.
-    classes : tuple or None
-        Class labels as Python scalars if the original has them, ascending as in its probabilities.
-    categories : mapping of str to tuple of str
+    link : {"identity", "sigmoid", "softmax"}
+        From the scores to the original's prediction.
+    categories : mapping of str to tuple of str, optional
         Labels of features whose categories are texts.
-
-    Raises
-    ------
-    AdoptionError
-        If the parts do not fit together.
     """
-
-    table: TreeTable
-    feature_names: tuple[str, ...]
-    weights: NDArray[np.float64] = field(converter=_float64)
-    intercept: NDArray[np.float64] = field(converter=_float64)
-    link: str = "identity"
-    classes: tuple[object, ...] | None = None
-    categories: Categories = field(factory=dict)
-
-    def __attrs_post_init__(self) -> None:
-        expected = (int(self.table.width.sum()), self.intercept.size)
-        if self.intercept.ndim != 1 or self.weights.shape != expected:
-            raise AdoptionError(f"adopted trees: 'weights' must have shape {expected}, got {self.weights.shape}")
-        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercept).all()):
-            raise AdoptionError("adopted trees: 'weights' and 'intercept' must be finite, got NaN or infinity")
-        if self.link not in LINKS:
-            raise AdoptionError(f"adopted trees: 'link' must be one of {', '.join(LINKS)}, got {self.link!r}")
-        widest = int(self.table.feature.max(initial=-1))
-        if widest >= len(self.feature_names):
-            raise AdoptionError(
-                f"adopted trees: column {widest} is tested, but there are {len(self.feature_names)} feature names"
-            )
+    bank = WeakLearnerBank.from_trees(table, feature_names)
+    answer = Answer(np.arange(len(bank)), weights, intercept, link)
+    return StageTree(bank, (answer,)).with_categories(categories or {})
 
 
 def choose_names(
@@ -84,16 +65,7 @@ def choose_names(
 ) -> tuple[str, ...]:
     """Return names of the columns: the given ones, else the model's own, else f0, f1, ...
 
-    Parameters
-    ----------
-    given : sequence of str or None
-        Names from the caller, by position.
-    own : sequence of str or None
-        Names from the model.
-    n_features : int
-        Columns that the model reads.
-    model : str
-        Name of the model in errors.
+    `model` is its name in errors, `n_features` the number of columns that it reads.
 
     Raises
     ------
@@ -120,3 +92,63 @@ def choose_names(
 def _shorten(names: Sequence[str], most: int = 8) -> str:
     shown = [str(name) for name in names[:most]]
     return ", ".join(shown + ["..."] * (len(names) > most)) or "none"
+
+
+def float32_less(threshold: ArrayLike) -> NDArray[np.float64]:
+    """Convert `float32(x) < t`, the test of xgboost, to `x <= T`.
+
+    Parameters
+    ----------
+    threshold : array_like of float32
+        The original's thresholds t; infinities and NaN are allowed.
+
+    Returns
+    -------
+    ndarray of float64, same shape
+        T, with `(x <= T) == (float32(x) < t)` for every double x that is not NaN. NaN where no value passes.
+    """
+    limit = np.asarray(threshold, np.float32)
+    below = _neighbor(limit, -np.inf)
+    return np.where(limit > -np.inf, _largest_rounding_to(below), np.nan)
+
+
+def float32_at_most(threshold: ArrayLike) -> NDArray[np.float64]:
+    """Convert `float32(x) <= t` with a double t, the test of scikit-learn's trees, to `x <= T`.
+
+    Parameters
+    ----------
+    threshold : array_like of float64
+        The original's thresholds t; infinities and NaN are allowed.
+
+    Returns
+    -------
+    ndarray of float64, same shape
+        T, with `(x <= T) == (float32(x) <= t)` for every double x that is not NaN. NaN where no value passes.
+    """
+    limit = np.asarray(threshold, np.float64)
+    with np.errstate(over="ignore"):  # numbers beyond float32 become infinite, like the original's cast
+        nearest = limit.astype(np.float32)
+    largest = np.where(nearest > limit, _neighbor(nearest, -np.inf), nearest)
+    return np.where(np.isnan(limit), np.nan, _largest_rounding_to(largest))
+
+
+def _largest_rounding_to(value: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the largest double whose float32 rounding is at most `value`: float64."""
+    above = _neighbor(value, np.inf)
+    low, high = _place_infinity(value), _place_infinity(above)
+    middle = low + (high - low) / 2  # exact: float32 neighbors have room for one more bit in a double
+    with np.errstate(over="ignore"):
+        stays = middle.astype(np.float32) <= value  # the tie goes to the even neighbor
+    last = np.where(stays, middle, np.nextafter(middle, -np.inf))
+    return np.where(value == np.inf, np.inf, last)
+
+
+def _neighbor(value: NDArray[np.float32], toward: float) -> NDArray[np.float32]:
+    """Return the next number in a direction, infinity after the largest one, without a warning: float32."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(value, np.float32(toward))
+
+
+def _place_infinity(value: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the values, with infinity at its place in the rounding rule: float64."""
+    return np.clip(value.astype(np.float64), -_BEYOND, _BEYOND)

@@ -17,7 +17,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["check_classes", "predict_checked", "probability_tree", "read_probabilities"]
 
-_NEARLY = 1e-6  # by which probabilities may leave [0, 1]: forests sum up in single precision
-_ONE = 1e-3  # by which those of all classes may miss a sum of one
+_NEARLY = 1e-6  # probabilities may leave [0, 1] by this much: forests sum up in single precision
+_ONE = 1e-3  # the sum over all classes may differ from one by this much
 
 
 @frozen(eq=False)
 class _OfClassOne:
-    """A function's probabilities of class 1, (n,) or (n, 1), also where it gives those of two classes."""
+    """A function's probabilities of class 1, (n,) or (n, 1); the function may give both classes."""
 
     function: Callable[..., Any]
 
@@ -48,9 +48,9 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
     Raises
     ------
     ParameterError
-        If it is nothing that gives probabilities.
+        If it gives no probabilities.
     DataError
-        If it reads features that are not priced, or has other outputs than one a class.
+        If it reads features without a price, or has other outputs than one for each class.
     """
     model = getattr(model, "predictor_", model)
     inner = _unfrozen(model)
@@ -71,12 +71,12 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
 
 
 def _unfrozen(model: Any) -> Any:
-    """Return what scikit-learn's FrozenEstimator holds."""
+    """Return the model inside scikit-learn's FrozenEstimator."""
     return model.estimator if type(model).__name__ == "FrozenEstimator" else model
 
 
 def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
-    """Adopt a model under the data's names; None if nothing can do so exactly."""
+    """Adopt a model with the data's names; return None if no plugin can adopt it exactly."""
     own = getattr(model, "feature_names_in_", None)
     names = columns.of_model(model).given_names if own is not None or hasattr(model, "n_features_in_") else None
     try:
@@ -89,30 +89,20 @@ def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
 
 
 def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
-    """Read the data's columns: by name, or by position where the tree's names are those of a model without any."""
+    """Let a tree read the data's columns: by name, or by position if its model had no names."""
     names = columns.names
     read = np.flatnonzero(np.diff(tree.bank.F.indptr))
     unknown = [tree.feature_names[f] for f in read if tree.feature_names[f] not in set(names)]
     given = columns.given_names
     if unknown and tree.feature_names == tuple(f"f{f}" for f in range(len(given))):
-        tree = _renamed(tree, given)
+        tree = StageTree(evolve(tree.bank, feature_names=given, categories={}), tree.stages)
     else:
         columns.read_by([tree.feature_names[f] for f in read])
     return StageTree(tree.bank.with_features(names), tree.stages)
 
 
-def _renamed(tree: StageTree, names: Sequence[str]) -> StageTree:
-    return StageTree(evolve(tree.bank, feature_names=tuple(names), categories={}), tree.stages)
-
-
 def _two_sided(tree: StageTree, n_classes: int, parameter: str) -> StageTree:
-    """Keep one output for two classes: the probability, or the log odds, of class 1.
-
-    Raises
-    ------
-    DataError
-        If its answers are ranked, or are not one output a class.
-    """
+    """Keep one output for two classes: the probability, or the log odds, of class 1; refuse ranks."""
     if "ranked" in tree.links:
         raise DataError(f"{parameter}: expected class probabilities, it gives ranks")
     expected = {1, 2} if n_classes == 2 else {n_classes}
@@ -143,13 +133,7 @@ def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int)
 
 
 def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, parameter: str) -> NDArray[np.float64]:
-    """Return a model's probabilities of rows: float64 (n,) of class 1, or (n, M).
-
-    Raises
-    ------
-    DataError
-        If they are none.
-    """
+    """Return a model's probabilities of rows, float64 (n,) of class 1, or (n, M); refuse other numbers."""
     try:
         values = tree.predict(X)
     except BankError as error:
@@ -158,13 +142,7 @@ def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, paramet
 
 
 def _check_probabilities(values: NDArray[np.float64], expected: str, whose: str = "") -> NDArray[np.float64]:
-    """Return probabilities, (n,) of class 1 or (n, M), without what rounding puts beyond 0 and 1.
-
-    Raises
-    ------
-    DataError
-        If one is beyond them, or those of all classes do not sum to one.
-    """
+    """Return probabilities, (n,) of class 1 or (n, M), with rounding beyond 0 and 1 cut; refuse other numbers."""
     wrong = ~((values >= -_NEARLY) & (values <= 1 + _NEARLY))
     if wrong.any():
         raise DataError(f"{expected} from 0 to 1{whose}, got {values[wrong][0]:g}")
@@ -173,13 +151,7 @@ def _check_probabilities(values: NDArray[np.float64], expected: str, whose: str 
 
 
 def _check_sums(values: NDArray[np.float64], expected: str) -> None:
-    """Refuse probabilities of all classes, (n, M), that do not sum to one; those of class 1 alone, (n,), are any.
-
-    Raises
-    ------
-    DataError
-        That says what was expected, and what they sum to.
-    """
+    """Refuse probabilities of all classes, (n, M), that do not sum to one."""
     if values.ndim == 2:
         sums = values.sum(axis=1)
         wrong = ~(np.abs(sums - 1) <= _ONE)
@@ -188,13 +160,7 @@ def _check_sums(values: NDArray[np.float64], expected: str) -> None:
 
 
 def check_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
-    """Refuse a fitted classifier of other classes than the labels', or in another order.
-
-    Raises
-    ------
-    DataError
-        That names both.
-    """
+    """Refuse a fitted classifier whose classes are not those of the labels, in their order."""
     known = getattr(model, "classes_", None)
     if known is None:
         return
@@ -215,7 +181,7 @@ def read_probabilities(proba: Any, n_rows: int, n_classes: int, parameter: str) 
     Raises
     ------
     DataError
-        If they are of another shape, or are none.
+        If they have another shape, or are no probabilities.
     """
     try:
         values = np.asarray(proba, np.float64)

@@ -1,30 +1,33 @@
-"""A model that is given, ready for use: fitted if it is not, as a stage tree, with probabilities to train by."""
+"""A model that a user gives, ready for use: fitted if it is not, as a stage tree, with probabilities to train by."""
 
 from __future__ import annotations
 
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import frozen
 
 from costframe.adoption.classifiers import check_classes, predict_checked, probability_tree
-from costframe.adoption.out_of_fold import FOLDS, out_of_fold
 from costframe.adoption.refitting import is_unfitted, labels_for, refit, require_probabilities
-from costframe.core.errors import ParameterError
+from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.predictor import Predictor
+from costframe.sets.dealing import deal_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.adoption.given_columns import GivenColumns
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
 
+    Fit = Callable[[Rows], tuple[Any, StageTree]]  # the fitted model, and its stage tree
+
 __all__ = ["FittedModel", "GivenModel", "PrefittedWarning"]
 
+FOLDS = 5
 _PREFITTED = (
     "{parameter}: {kind} is fitted already; if it was trained on rows of X, its probabilities there are better than "
     "those of new rows, and too many go to it. Give an unfitted one, or probabilities that do not "
@@ -33,7 +36,7 @@ _PREFITTED = (
 
 
 class PrefittedWarning(UserWarning):
-    """A given model may know the training rows."""
+    """Warning: a given model may know the training rows."""
 
 
 @frozen(eq=False)
@@ -43,10 +46,10 @@ class FittedModel:
     Attributes
     ----------
     model : object
-        As fitted: what was given, its fitted copy, or the stage tree itself.
+        The given model, its fitted copy, or the stage tree itself.
     tree : StageTree
     proba : float64 (n,) of class 1, or (n, M)
-        Of the training rows; out of fold where the model could be refitted.
+        Probabilities of the training rows; out of fold if the model could be refitted.
     proba_val : the same of validation rows, or None
     """
 
@@ -64,14 +67,14 @@ class GivenModel:
     ----------
     model : object
     columns : GivenColumns
-        What it may read, and the parameter that it came as.
+        Columns that it may read, and the name of the estimator's parameter.
     proba : float64 (n,) or (n, M), or None
-        Its probabilities of the training rows, if they are given.
+        Its probabilities of the training rows, if the user gives them.
     classes : ndarray (M,)
     seed : int
-        For what is random in it, where that is not fixed.
+        Seed of its random states that the user has not fixed.
     framed : bool
-        Whether the columns have names of their own, so that a classifier which is fitted inside is given a data frame.
+        Whether the columns have names of their own, so that a classifier is fitted on a data frame.
     """
 
     model: Any
@@ -82,63 +85,68 @@ class GivenModel:
     framed: bool
 
     def fit(self, data: TrainingData) -> FittedModel:
-        """Fit it if it is not, and ask it about the rows.
+        """Fit the model if it is not fitted, and predict the rows.
 
         Raises
         ------
         CostframeError
-            If it gives no class probabilities, does not know the classes, or reads what is not priced.
+            If it gives no class probabilities, does not know the classes, or reads features without a price.
         """
-        model, columns, n_classes = self.model, self.columns, len(self.classes)
-        require_probabilities(columns.parameter, model)
+        model, columns, parameter = self.model, self.columns, self.columns.parameter
+        require_probabilities(parameter, model)
         if not isinstance(model, Predictor) and is_unfitted(model):
-            return self._refit(data)
+            return self.fit_anew(data, lambda rows: self._refit(rows, data))
         if callable(model) and not columns.named and not (hasattr(model, "predict") or isinstance(model, Predictor)):
-            raise ParameterError(f"{columns.parameter}: a function does not say what it reads, name its features")
-        check_classes(model, self.classes, columns.parameter)
-        tree = probability_tree(model, columns, n_classes)
+            raise ParameterError(f"{parameter}: a function does not say what it reads, name its features")
+        check_classes(model, self.classes, parameter)
+        tree = probability_tree(model, columns, len(self.classes))
         proba = self.proba
         if proba is None:
-            # To whoever called `fit` or `fit_path`.
-            text = _PREFITTED.format(parameter=columns.parameter, kind=type(model).__name__)
+            # To the caller of `fit` or `fit_path`.
+            text = _PREFITTED.format(parameter=parameter, kind=type(model).__name__)
             warnings.warn(text, PrefittedWarning, stacklevel=5)
-            proba = predict_checked(tree, data.train.X, "training rows", columns.parameter)
-        elif data.valid is None:  # else it is seen on those rows
-            predict_checked(tree, data.train.X, "training rows", columns.parameter)
-        return self._ask(model, tree, proba, data)
+            proba = predict_checked(tree, data.train.X, "training rows", parameter)
+        elif data.valid is None:  # else the validation rows show whether it gives probabilities
+            predict_checked(tree, data.train.X, "training rows", parameter)
+        return self._with_validation(model, tree, proba, data)
 
-    def fit_anew(self, data: TrainingData, fit: Callable[[Rows], tuple[Any, StageTree]]) -> FittedModel:
-        """Fit on all training rows, and once a fold for the probabilities, unless these are given.
-
-        Parameters
-        ----------
-        data : TrainingData
-        fit : callable
-            Rows -> the fitted model, and its stage tree.
-        """
+    def fit_anew(self, data: TrainingData, fit: Fit) -> FittedModel:
+        """Fit on all training rows, and, if the user gives no probabilities, once more for each fold."""
         model, tree = fit(data.train)
-        proba = self.proba
-        if proba is None:
-            proba = out_of_fold(data.train, data, lambda rows: fit(rows)[1], self.columns.parameter, FOLDS)
-        return self._ask(model, tree, proba, data)
+        proba = self._out_of_fold(data, fit) if self.proba is None else self.proba
+        return self._with_validation(model, tree, proba, data)
 
-    def _refit(self, data: TrainingData) -> FittedModel:
+    def _refit(self, rows: Rows, data: TrainingData) -> tuple[Any, StageTree]:
         names, labels, parameter = (
             self.columns.given_names,
             labels_for(self.model, self.classes),
             self.columns.parameter,
         )
+        how: Any = {"parameter": parameter, "seed": self.seed, "framed": self.framed}
+        model = refit(self.model, rows, labels[rows.y], names, data, **how)
+        check_classes(model, labels, parameter)
+        return model, probability_tree(model, self.columns, len(self.classes))
 
-        def fit(rows: Rows) -> tuple[Any, StageTree]:
-            model = refit(
-                self.model, rows, labels[rows.y], names, data, parameter=parameter, seed=self.seed, framed=self.framed
-            )
-            check_classes(model, labels, parameter)
-            return model, probability_tree(model, self.columns, len(self.classes))
+    def _out_of_fold(self, data: TrainingData, fit: Fit) -> NDArray[np.float64]:
+        """Predict each row by a model fitted without it and its copies: probabilities, (n,) or (n, M)."""
+        rows, parameter, n_classes = data.train, self.columns.parameter, len(self.classes)
+        fold = deal_folds(rows, data, FOLDS)[1]
+        found = np.empty(len(rows) if n_classes == 2 else (len(rows), n_classes))
+        for number in np.unique(fold):
+            inside = fold == number
+            left = rows.take(~inside)
+            absent = np.setdiff1d(rows.y, left.y)
+            if len(absent):
+                raise DataError(
+                    f"y: class number {int(absent[0])} has too few different rows for {FOLDS} folds; give the "
+                    f"probabilities as {parameter}_proba"
+                )
+            found[inside] = predict_checked(fit(left)[1], rows.X[inside], "rows out of fold", parameter)
+        return found
 
-        return self.fit_anew(data, fit)
-
-    def _ask(self, model: Any, tree: StageTree, proba: NDArray[np.float64], data: TrainingData) -> FittedModel:
+    def _with_validation(
+        self, model: Any, tree: StageTree, proba: NDArray[np.float64], data: TrainingData
+    ) -> FittedModel:
         valid = None
         if data.valid is not None:
             valid = predict_checked(tree, data.valid.X, "validation rows", self.columns.parameter)

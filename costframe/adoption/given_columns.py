@@ -1,4 +1,4 @@
-"""Which of the data's columns a given model reads."""
+"""Columns of the data that a given model reads."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ __all__ = ["GivenColumns"]
 
 @frozen
 class GivenColumns:
-    """The data's columns, and those that a model which does not name its own is given.
+    """The data's columns, and those for a model that does not name its own.
 
     Attributes
     ----------
     names : tuple of str
-        Of the data, which are priced.
+        All columns; each has a price.
     given : tuple of int
+        Columns for the model.
     parameter : str
-        By which errors call the model.
+        Name of the model in errors.
     named : bool
-        Whether the user named those that it is given.
+        Whether the user named the columns for the model.
     """
 
     names: tuple[str, ...]
@@ -37,15 +38,7 @@ class GivenColumns:
 
     @classmethod
     def choose(cls, names: tuple[str, ...], wanted: Any, parameter: str) -> GivenColumns:
-        """Take all columns, or those of these names.
-
-        Raises
-        ------
-        ParameterError
-            If `wanted` is no list of names, or an empty one.
-        DataError
-            If it names what the data do not have.
-        """
+        """Take all columns, or the wanted ones; refuse other things than names of columns, and an empty list."""
         if wanted is None:
             return cls(names, tuple(range(len(names))), parameter)
         if (
@@ -62,17 +55,11 @@ class GivenColumns:
 
     @property
     def given_names(self) -> tuple[str, ...]:
-        """Names of the columns that a model is given."""
+        """Names of the columns for a model."""
         return tuple(self.names[f] for f in self.given)
 
     def read_by(self, own: Sequence[str]) -> GivenColumns:
-        """Return those that a model names itself.
-
-        Raises
-        ------
-        DataError
-            If the data have not all of them, or it is not to be given them.
-        """
+        """Return the columns that a model names; refuse names that the data lack, or that the user left out."""
         _check_priced(f"{self.parameter}: it reads", own, self.names)
         further = [name for name in own if name not in set(self.given_names)]
         if further:
@@ -80,13 +67,7 @@ class GivenColumns:
         return evolve(self, given=tuple(self.names.index(name) for name in own))
 
     def of_model(self, model: Any) -> GivenColumns:
-        """Return those that a fitted model names itself, else these, if it has as many.
-
-        Raises
-        ------
-        DataError
-            If it names others than the data have, or is for another number of columns.
-        """
+        """Return the columns that a fitted model names, else these; refuse other names, or another number."""
         own = getattr(model, "feature_names_in_", None)
         if own is not None and all(isinstance(name, str) for name in own):
             return self.read_by([str(name) for name in own])

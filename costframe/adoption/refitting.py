@@ -56,13 +56,7 @@ def is_unfitted(model: Any) -> bool:
 
 
 def require_probabilities(parameter: str, model: Any, expected: str = "a model") -> None:
-    """Refuse a class, and estimators that have no class probabilities, also those whose trees could be adopted.
-
-    Raises
-    ------
-    ParameterError
-        That says what was expected.
-    """
+    """Refuse a class, and estimators without class probabilities, also those whose trees could be adopted."""
     if isinstance(model, type):
         raise ParameterError(f"{parameter}: expected {expected}, got the class {model.__name__}; call it")
     if hasattr(model, "fit") and hasattr(model, "get_params") and not hasattr(model, "predict_proba"):
@@ -73,7 +67,7 @@ def require_probabilities(parameter: str, model: Any, expected: str = "a model")
 
 
 def labels_for(model: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return what to call the classes when this model is fitted, (M,): xgboost takes only numbers from zero."""
+    """Return the labels of the classes, (M,), for fitting this model: xgboost takes only numbers from zero."""
     return np.arange(len(classes)) if type(model).__module__.split(".")[0] == "xgboost" else classes
 
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.adopted import AdoptedTrees, choose_names
-from costframe.adoption.thresholds import float32_less
-from costframe.adoption.xgboost_files import load_xgboost
-from costframe.core.errors import AdoptionError, BankError
+from costframe.adoption.adopted import choose_names, float32_less, one_answer
+from costframe.core.errors import AdoptionError, BankError, StageError
 from costframe.core.learners.tree_table import TreeTable
 
 if TYPE_CHECKING:
@@ -18,7 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["adopt_xgboost", "is_xgboost", "load_xgboost"]
+    from costframe.core.predictors.stage_tree import StageTree
+
+__all__ = ["adopt_xgboost", "is_xgboost"]
 
 _LINKS = {
     "binary:logistic": "sigmoid",
@@ -45,7 +45,7 @@ def is_xgboost(model: object) -> bool:
     )
 
 
-def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> AdoptedTrees:
+def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> StageTree:
     """Adopt an xgboost tree model exactly.
 
     Every row reaches the original's leaf in every tree: NaN, infinities and ties included. xgboost tests
@@ -68,54 +68,44 @@ def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> 
     """
     import xgboost
 
-    booster, rounds, classes = _open(model)
+    booster, rounds = _open(model)
     try:
         document = json.loads(bytes(booster.save_raw("json")))
-        return _read(document["learner"], booster.feature_names, feature_names, rounds, classes, document)
+        return _read(document, booster.feature_names, feature_names, rounds)
     except (KeyError, IndexError, TypeError, OverflowError) as error:
         raise AdoptionError(f"xgboost model: cannot be read, its saved form lacks or garbles {error}") from error
-    except (BankError, xgboost.core.XGBoostError) as error:
+    except (BankError, StageError, xgboost.core.XGBoostError) as error:
         raise AdoptionError(f"xgboost model: {str(error).splitlines()[0]}") from error
 
 
-def _open(model: object) -> tuple[Any, int | None, tuple[object, ...] | None]:
-    """Return the Booster, the number of rounds to keep (None: all) and the class labels."""
+def _open(model: Any) -> tuple[Any, int | None]:
+    """Return the Booster and the number of rounds to keep, None for all."""
     import xgboost
 
+    name, rounds = type(model).__name__, None
     if not is_xgboost(model):
-        raise AdoptionError(f"{type(model).__name__}: expected an xgboost Booster or scikit-learn wrapper")
-    if isinstance(model, xgboost.Booster):
-        booster, rounds, classes = model, None, None
-    else:
-        booster, rounds, classes = _open_wrapper(model)
+        raise AdoptionError(f"{name}: expected an xgboost Booster or scikit-learn wrapper")
+    if not isinstance(model, xgboost.Booster):
+        if not model.__sklearn_is_fitted__():
+            raise AdoptionError(f"{name}: is not fitted; fit it before adopting it")
+        if model.missing is not None and not np.isnan(model.missing):
+            raise AdoptionError(
+                f"{name}: missing={model.missing!r} cannot be adopted, only NaN may stand for a missing value"
+            )
+        model = model.get_booster()
+        best = model.attr("best_iteration")
+        rounds = None if best is None else int(best) + 1
     try:
-        booster.num_features()
+        model.num_features()
     except xgboost.core.XGBoostError as error:
         raise AdoptionError("xgboost Booster: is not fitted; train or load it before adopting it") from error
-    return booster, rounds, classes
-
-
-def _open_wrapper(model: Any) -> tuple[Any, int | None, tuple[object, ...] | None]:
-    name = type(model).__name__
-    if not model.__sklearn_is_fitted__():
-        raise AdoptionError(f"{name}: is not fitted; fit it before adopting it")
-    if model.missing is not None and not np.isnan(model.missing):
-        raise AdoptionError(
-            f"{name}: missing={model.missing!r} cannot be adopted, only NaN may stand for a missing value"
-        )
-    best = model.get_booster().attr("best_iteration")
-    classes = tuple(model.classes_.tolist()) if hasattr(model, "classes_") else None
-    return model.get_booster(), None if best is None else int(best) + 1, classes
+    return model, rounds
 
 
 def _read(
-    learner: Any,
-    own_names: Sequence[str] | None,
-    feature_names: Sequence[str] | None,
-    rounds: int | None,
-    classes: tuple[object, ...] | None,
-    document: Any,
-) -> AdoptedTrees:
+    document: Any, own_names: Sequence[str] | None, feature_names: Sequence[str] | None, rounds: int | None
+) -> StageTree:
+    learner = document["learner"]
     boosting = learner["gradient_booster"]
     if boosting["name"] not in {"gbtree", "dart"}:
         raise AdoptionError(f"xgboost model: booster {boosting['name']!r} has no trees; expected 'gbtree' or 'dart'")
@@ -131,7 +121,7 @@ def _read(
     if "weight_drop" in boosting:
         dropped = np.array(boosting["weight_drop"][:kept], np.float32).astype(np.float64)
         weights *= np.repeat(dropped, table.width)[:, None]
-    return AdoptedTrees(table, names, weights, margin, link, classes)
+    return one_answer(table, names, weights, margin, link)
 
 
 def _link(learner: Any) -> str:

@@ -8,8 +8,7 @@ from costframe import __version__
 from costframe.cli.compare import compare
 from costframe.cli.cost import cost
 from costframe.cli.fit import fit
-from costframe.cli.group import CostframeGroup
-from costframe.cli.messages import print_broken_plugins
+from costframe.cli.group import CostframeGroup, print_broken_plugins
 from costframe.core.plugins.registry import TASKS
 
 __all__ = ["algorithms", "costframe", "datasets"]
@@ -33,8 +32,8 @@ def costframe() -> None:
 def algorithms() -> None:
     """List the installed algorithms, and plugins that cannot be loaded."""
     from costframe.core.plugins.registry import algorithms as usable
-    from costframe.report.algorithms import algorithms_table
-    from costframe.report.terminal import output
+    from costframe.report.console import output
+    from costframe.report.tables import algorithms_table
 
     console = output()
     console.print(algorithms_table(usable(), TASKS, width=console.width))

@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from costframe.cli.group import name_written_files
-from costframe.cli.inputs import check_fit, open_data, split_names
-from costframe.cli.messages import Failures, print_broken_plugins
-from costframe.cli.options import amount, folds_option, reading_options, target_path, text
-from costframe.cli.outputs import check_directory, write_into
+from costframe.cli.arguments import (
+    amount,
+    check_directory,
+    check_fit,
+    folds_option,
+    open_data,
+    reading_options,
+    split_names,
+    target_path,
+    text,
+    write_into,
+)
+from costframe.cli.group import Failures, name_written_files, print_broken_plugins
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
-    from costframe.report.terminal import Output
+    from costframe.report.console import Output
 
 __all__ = ["compare"]
 
@@ -75,8 +83,8 @@ def compare(
     from costframe.frontier import Frontier
     from costframe.frontier.checks import check_algorithms
     from costframe.frontier.sweep import check_score
-    from costframe.report.progress import show_progress
-    from costframe.report.terminal import output as make_console
+    from costframe.report.console import output as make_console
+    from costframe.report.console import show_progress
 
     wanted = split_names(algorithms)
     check_fit(wanted, task, score)
@@ -124,7 +132,7 @@ def _introduce(console: Output, dataset: Dataset) -> None:
 
 
 def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, budget: float | None) -> None:
-    from costframe.frontier.points_table import points_table
+    from costframe.frontier.display import points_table
     from costframe.report.console import summary
 
     rests_on = _rests_on(frontier, dataset)
@@ -161,7 +169,7 @@ def _rests_on(frontier: Frontier, dataset: Dataset) -> str:
 def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point) -> None:
     """Show the payments of the chosen model, and of the same algorithm's model trained without prices."""
     from costframe.core.cost.expected import ExpectedCost
-    from costframe.report.paid_table import paid_table
+    from costframe.report.tables import paid_table
 
     rows = dataset.part("test").X
     compared = {"chosen": chosen}

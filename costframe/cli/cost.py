@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from costframe.cli.inputs import is_file
-from costframe.cli.options import costs_option, text
+from costframe.cli.arguments import costs_option, is_file, text
 from costframe.core.errors import AdoptionError, CostModelError, DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -112,10 +111,9 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
 
 def _show(report: CostReport, costs: CostModel, part: str) -> None:
     from costframe.core.wording import format_count
-    from costframe.report.console import compare_cost
+    from costframe.report.console import compare_cost, output
     from costframe.report.console import cost as shown
-    from costframe.report.paid_table import paid_table
-    from costframe.report.terminal import output
+    from costframe.report.tables import paid_table
 
     console = output()
     full = costs.full_cost(report.feature_names)

@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from costframe.cli.arguments import (
+    amount,
+    check_file,
+    check_fit,
+    check_one_of,
+    folds_option,
+    open_data,
+    reading_options,
+    target_path,
+    text,
+)
 from costframe.cli.group import name_written_files
-from costframe.cli.inputs import check_fit, check_one_of, open_data
-from costframe.cli.options import amount, folds_option, reading_options, target_path, text
-from costframe.cli.outputs import check_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
-    from costframe.report.terminal import Output
+    from costframe.report.console import Output
 
 __all__ = ["fit"]
 
@@ -64,8 +72,8 @@ def fit(
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
     from costframe.frontier.checks import check_algorithms
-    from costframe.report.progress import show_progress
-    from costframe.report.terminal import output as make_console
+    from costframe.report.console import output as make_console
+    from costframe.report.console import show_progress
 
     check_one_of(tradeoff, budget)
     check_fit([algorithm], task, score)

@@ -6,12 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from costframe.core.errors import CostframeError, PluginError
-from costframe.datasets.coast import make_coast
 from costframe.datasets.dataset import Dataset, Rows
-from costframe.datasets.islands import make_islands
-from costframe.datasets.parity import make_parity
-from costframe.datasets.quadrants import make_quadrants
-from costframe.datasets.selector import make_selector
+from costframe.datasets.planes import make_coast, make_islands
+from costframe.datasets.traps import make_parity, make_quadrants, make_selector
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:

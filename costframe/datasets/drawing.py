@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["check_numbers", "check_shares", "draw_parts"]
+__all__ = ["check_numbers", "draw_parts"]
 
 
 def draw_parts(
@@ -70,20 +70,12 @@ def draw_parts(
     )
 
 
-def check_numbers(name: str, given: Any, n: int, expected: str) -> NDArray[np.float64]:
-    """Return n finite numbers; refuse any other value with a ParameterError that names the `expected` one."""
+def check_numbers(name: str, given: Any, n: int | None, expected: str) -> NDArray[np.float64]:
+    """Return n finite numbers, or any number of them; refuse other values with an error that names the `expected`."""
     try:
         values = np.array(given, np.float64)
     except (TypeError, ValueError):
         values = np.empty(0)
-    if values.shape != (n,) or not np.isfinite(values).all():
+    if values.ndim != 1 or n not in {None, len(values)} or not np.isfinite(values).all():
         raise ParameterError(f"{name}: expected {expected}, got {given!r}")
     return values
-
-
-def check_shares(given: Any, n: int, expected: str) -> NDArray[np.float64]:
-    """Return n positive numbers that sum to one up to rounding."""
-    shares = check_numbers("shares", given, n, expected)
-    if not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
-        raise ParameterError(f"shares: expected {expected}, got {given!r}")
-    return np.asarray(shares / shares.sum())

@@ -12,8 +12,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
 from costframe.frontier.choice import best_first, cheapest_near_best, points_above_constant
 from costframe.frontier.estimates import correct_choice_of_algorithm, difference_error
-from costframe.frontier.points import keep_non_dominated
-from costframe.frontier.points_csv import points_csv
+from costframe.frontier.points import keep_non_dominated, points_csv
 from costframe.frontier.sweep import sweep
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ class Frontier:
         dict
             Bytes of the picture as "png" and "svg".
         """
-        from costframe.frontier.plot import plot_frontier  # which loads matplotlib
+        from costframe.frontier.display import plot_frontier  # which loads matplotlib
 
         pictures = plot_frontier(self, chosen=chosen, title=title)
         wanted = ((path_png, pictures["png"]), (path_svg, pictures["svg"]))

@@ -1,15 +1,20 @@
-"""Scores and exact costs of fitted models, and the non-dominated ones."""
+"""Scores and exact costs of fitted models, the non-dominated ones, and their CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING
 
+import attrs
 from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Point", "keep_non_dominated"]
+    from costframe.frontier.frontier import Frontier
+
+__all__ = ["Point", "keep_non_dominated", "points_csv"]
 
 
 @frozen
@@ -70,3 +75,19 @@ def keep_non_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
         if not chosen or point.score > chosen[-1].score:
             chosen.append(point)
     return tuple(chosen)
+
+
+def points_csv(frontier: Frontier) -> str:
+    """Return one line per point, with floats that read back to the same bits.
+
+    The columns are the attributes of `Point`, then `non_dominated` (1 or 0), `score_name`, `unit`, `full_cost`.
+    """
+    text = io.StringIO()
+    columns = [attribute.name for attribute in attrs.fields(Point)]
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, "non_dominated", "score_name", "unit", "full_cost"])
+    worth_having = frontier.non_dominated()
+    for point in frontier.points:
+        values = [getattr(point, name) for name in columns]
+        writer.writerow([*values, int(point in worth_having), frontier.score_name, frontier.unit, frontier.full_cost])
+    return text.getvalue()

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.core.errors import ParameterError
 from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
 from costframe.frontier.choice import UselessBudgetWarning, describe_useless_budget
-from costframe.frontier.folds import folds_of
 from costframe.frontier.frontier import Frontier
-from costframe.frontier.rows import Rows
+from costframe.frontier.rows import Rows, folds_of
 from costframe.frontier.sweep import fit_all
 from costframe.frontier.trial import Trial, silent
 from costframe.training.scoring import default_score, score_named
@@ -196,7 +195,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return clone(self.estimator).set_params(tradeoff=tradeoff)
 
     def _choose(self, trial: Trial) -> None:
-        from costframe.report.progress import show_progress
+        from costframe.report.console import show_progress
 
         with show_progress(silent if not self.verbose else None) as progress:
             found = fit_all(trial, self.tradeoffs, self.points, self.budget, progress)

@@ -10,15 +10,20 @@ import numpy as np
 from costframe.core.checks import check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import estimator
-from costframe.frontier.checks import check_algorithms, check_amounts, check_fits, skipped_algorithms
-from costframe.frontier.errors import joint_error, name_failures
+from costframe.frontier.checks import (
+    check_algorithms,
+    check_amounts,
+    check_fits,
+    joint_error,
+    name_failures,
+    skipped_algorithms,
+)
 from costframe.frontier.estimates import correct_choice
-from costframe.frontier.folds import folds_of
 from costframe.frontier.paths import fit_along, has_path
 from costframe.frontier.progress import FitCount, count_on
 from costframe.frontier.promises import Promises, fit_promising
 from costframe.frontier.refine import REFINEMENTS, fill, refine
-from costframe.frontier.rows import Rows
+from costframe.frontier.rows import Rows, folds_of
 from costframe.frontier.trial import Trial, fit_at, silent
 from costframe.training.scoring import default_score, score_named
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.expected import CostReport
     from costframe.frontier.estimates import Estimate
-    from costframe.frontier.folds import Fold
-    from costframe.frontier.rows import Rows
+    from costframe.frontier.rows import Fold, Rows
 
 __all__ = ["Fitted", "Progress", "Trial", "fit_at", "optional_arguments", "silent"]
 

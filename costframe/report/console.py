@@ -1,16 +1,37 @@
-"""Texts about costs and chosen models."""
+"""Console of the command line: texts, tables that fit the terminal, progress, and readers that have gone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import os
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rich.table import Table
+
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
+    from costframe.frontier.trial import Progress as ProgressCallback
 
-__all__ = ["compare_cost", "cost", "summary", "with_error"]
+__all__ = [
+    "Output",
+    "abandon",
+    "compare_cost",
+    "cost",
+    "narrow_table",
+    "output",
+    "show_progress",
+    "summary",
+    "with_error",
+]
 
 
 def cost(value: float | None) -> str:
@@ -49,3 +70,109 @@ def compare_cost(paid: float, full: float) -> str:
     if abs(paid - full) < 0.01 * full:
         return "hardly less than" if paid <= full else "hardly more than"
     return f"{1 - paid / full:.0%} less than" if paid < full else f"{paid / full - 1:.0%} more than"
+
+
+def abandon(stream: IO[Any]) -> None:
+    """Redirect a broken stream to nowhere, so that the interpreter does not fail on it at its end."""
+    with contextlib.suppress(OSError, ValueError):  # streams of tests have no file number
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, stream.fileno())
+        finally:
+            os.close(nowhere)
+
+
+WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
+BOUNDLESS = 10_000
+
+
+class Output(Console):
+    """A console whose reader may leave: later prints do nothing, and `finish` raises the error."""
+
+    reader_gone = False
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave the error to `print` instead of ending the process during its work."""
+        raise BrokenPipeError
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print, unless the reader has gone."""
+        try:
+            super().print(*objects, **how)
+        except BrokenPipeError:
+            self.reader_gone = self.quiet = True
+            abandon(self.file)
+
+    def finish(self) -> None:
+        """Raise the broken-pipe error if the reader has gone; call it after all work."""
+        if self.reader_gone:
+            raise BrokenPipeError
+
+
+def output() -> Output:
+    """Return the console for results: as wide as the terminal, or a default width without one."""
+    console = Output(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDTH_OF_FILES
+    console.width = max(console.width, LEAST_WIDTH)  # a narrower terminal breaks lines itself
+    return console
+
+
+def narrow_table(
+    make: Callable[[frozenset[str]], Table], ways: Sequence[Iterable[str]], width: int
+) -> tuple[Table, frozenset[str]]:
+    """Return a table that fits the width, and the parts left out.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the table without some of its parts.
+    ways : sequence of iterables of str
+        Sets of parts to leave out, in order of preference; the last one applies if no table fits.
+    width : int
+        Width of the terminal, in letters.
+    """
+    console = Console(width=BOUNDLESS)
+    for without in map(frozenset, ways):
+        table = make(without)
+        if Measurement.get(console, console.options, table).maximum <= width:
+            break
+    return table, without
+
+
+@contextlib.contextmanager
+def show_progress(instead: ProgressCallback | None = None) -> Iterator[ProgressCallback]:
+    """Yield the progress callback of a sweep: `instead` if given, else one for the error stream."""
+    if instead is not None:
+        yield instead
+        return
+    console = Output(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield _Lines(console)
+        return
+    columns = (TextColumn("fitting"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(),
+               TextColumn("[dim]{task.description}"))  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None)
+
+        def update(done: int, total: int, text: str) -> None:
+            progress.update(task, completed=done, total=total, description=escape(_short(done, text)))
+
+        yield update
+
+
+def _short(done: int, text: str) -> str:
+    """Leave out results; mention compilation, which takes some seconds in a first fit."""
+    return text.partition(":")[0] + ("" if done else " (the first fit compiles)")
+
+
+class _Lines:
+    """A line for each finished fit."""
+
+    def __init__(self, console: Output) -> None:
+        self.console, self.done = console, 0
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        if done > self.done:
+            self.done = done
+            self.console.print(f"{done}/{total} {text}", markup=False, soft_wrap=True)

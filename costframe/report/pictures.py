@@ -1,14 +1,15 @@
-"""Shared parts of pictures: colors, settings independent of the user's, and reproducible files."""
+"""Shared parts of pictures: colors, settings, texts cut to a width, and reproducible files."""
 
 from __future__ import annotations
 
 import io
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "INK", "PALE", "STYLE", "to_png_and_svg"]
+__all__ = ["COLORS", "INK", "PALE", "STYLE", "cut_text", "to_drawable", "to_png_and_svg", "width_of", "wrap_text"]
 
 # Distinct for color-blind readers too (Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -36,3 +37,58 @@ def _bytes(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format=kind, metadata=metadata)
     return file.getvalue()
+
+
+@lru_cache(maxsize=4096)
+def width_of(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a drawable text in inches, in matplotlib's own font of `size` points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family="DejaVu Sans", size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+@lru_cache(maxsize=1)
+def _letters() -> frozenset[int]:
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
+
+
+def to_drawable(text: str) -> str:
+    """Return the text with spaces for unprintable characters, and one sign for all without a glyph."""
+    printable = (letter if letter.isprintable() else " " for letter in text)
+    return "".join(letter if ord(letter) in _letters() else "\N{REPLACEMENT CHARACTER}" for letter in printable)
+
+
+def cut_text(text: str, width: float, size: float, weight: str = "normal") -> str:
+    """Return the text, drawable on one line; a text wider than `width` inches has "…" in place of its middle."""
+    text = to_drawable(text)
+    if width_of(text, size, weight) <= width:
+        return text
+    low, high = 0, len(text)  # `low` letters fit, `high` letters do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if width_of(_cut(text, middle), size, weight) <= width:
+            low = middle
+        else:
+            high = middle
+    return _cut(text, low)
+
+
+def _cut(text: str, count: int) -> str:
+    """Keep `count` letters, at both ends: names that begin alike often differ at the end."""
+    last = count * 2 // 5
+    return text[: count - last].rstrip() + "…" + text[len(text) - last :].lstrip()
+
+
+def wrap_text(text: str, width: float, size: float) -> list[str]:
+    """Break a text at spaces into lines of at most `width` inches; cut longer words."""
+    lines: list[str] = []
+    for word in to_drawable(text).split():
+        if lines and width_of(f"{lines[-1]} {word}", size) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(cut_text(word, width, size))
+    return lines

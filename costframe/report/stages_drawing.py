@@ -9,9 +9,8 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stages.stages import Route
-from costframe.report.fitting_text import cut_text, width_of, wrap_text
-from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_png_and_svg
-from costframe.report.stages_panels import PANEL_HEIGHT
+from costframe.report.pictures import COLORS, INK, PALE, STYLE, cut_text, to_png_and_svg, width_of, wrap_text
+from costframe.report.stages_boxes import PANEL_HEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from costframe.report.stages_boxes import Line, StageBox
-    from costframe.report.stages_panels import Panels
+    from costframe.core.stages.stages import Stage
+    from costframe.report.stages_boxes import Line, Panels, StageBox
 
-__all__ = ["GAP", "Way", "draw_picture", "height_of"]
+__all__ = ["GAP", "Picture", "Way", "height_of", "place_stages"]
 
 _WIDTH, _BETWEEN, GAP, _MARGIN, _INSET = 2.5, 0.65, 0.18, 0.25, 0.09
 _TITLE, _LINE, _LEAST_WIDTH, _ARC = 0.25, 0.165, 6.2, 0.2
@@ -54,57 +53,65 @@ class Way:
     label: str = ""
 
 
-def draw_picture(
-    boxes: Sequence[StageBox],
-    place: tuple[NDArray[np.int64], NDArray[np.float64]],
-    ways: Sequence[Way],
-    panels: Panels | None,
-    title: str,
-    notes: str,
-) -> dict[str, bytes]:
-    """Draw boxes, placed by column and height of the center in inches, and ways; return "png" and "svg"."""
-    from matplotlib import style
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+@frozen(eq=False)
+class Picture:
+    """Boxes and the ways between them.
 
-    with style.context(STYLE):
-        drawing = _Drawing(boxes, place, ways, panels, title, notes)
-        width, height = drawing.size
-        dpi = min(_DPI, _LONGEST / max(width, height), math.sqrt(_MOST_DOTS / (width * height)))
-        figure = Figure(figsize=(width, height), dpi=dpi)
-        FigureCanvasAgg(figure)
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_axis_off()
-        drawing.draw(axes)
-        axes.set(xlim=(0, width), ylim=(0, height), autoscale_on=False)  # inches
-        return to_png_and_svg(figure)
+    Attributes
+    ----------
+    boxes : sequence of StageBox
+    column : int64 (boxes,)
+        Column of each box.
+    center : float64 (boxes,)
+        Height of each box's center, in inches.
+    ways : sequence of Way
+    panels : Panels or None
+    title, notes : str
+    """
+
+    boxes: Sequence[StageBox]
+    column: NDArray[np.int64]
+    center: NDArray[np.float64]
+    ways: Sequence[Way]
+    panels: Panels | None
+    title: str
+    notes: str
+
+    def draw(self) -> dict[str, bytes]:
+        """Return the picture as "png" and "svg"."""
+        from matplotlib import style
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        with style.context(STYLE):
+            drawing = _Drawing(self)
+            width, height = drawing.size
+            dpi = min(_DPI, _LONGEST / max(width, height), math.sqrt(_MOST_DOTS / (width * height)))
+            figure = Figure(figsize=(width, height), dpi=dpi)
+            FigureCanvasAgg(figure)
+            axes = figure.add_axes((0, 0, 1, 1))
+            axes.set_axis_off()
+            axes.set(xlim=(0, width), ylim=(0, height), autoscale_on=False)  # inches
+            drawing.draw(axes)
+            return to_png_and_svg(figure)
 
 
 class _Drawing:
-    """One picture under construction; all measures are in inches."""
+    """A picture under construction."""
 
-    def __init__(
-        self,
-        boxes: Sequence[StageBox],
-        place: tuple[NDArray[np.int64], NDArray[np.float64]],
-        ways: Sequence[Way],
-        panels: Panels | None,
-        title: str,
-        notes: str,
-    ) -> None:
-        self.boxes, self.ways, self.panels = boxes, ways, panels
-        self.heights = [height_of(box) for box in boxes]
-        column, center = place
-        self.column = column
-        inner = max((column.max() + 1) * (_WIDTH + _BETWEEN) - _BETWEEN, _LEAST_WIDTH)
-        self.title = cut_text(title, inner, 12, "bold")
-        self.notes = wrap_text(notes, inner, _NOTE_SIZE)
-        self.legend = [] if panels is None else [str(label) for label in panels.labels]
+    def __init__(self, picture: Picture) -> None:
+        self.boxes, self.ways, self.panels = picture.boxes, picture.ways, picture.panels
+        self.heights = [height_of(box) for box in self.boxes]
+        self.column = picture.column
+        inner = max((self.column.max() + 1) * (_WIDTH + _BETWEEN) - _BETWEEN, _LEAST_WIDTH)
+        self.title = cut_text(picture.title, inner, 12, "bold")
+        self.notes = wrap_text(picture.notes, inner, _NOTE_SIZE)
+        self.legend = [] if self.panels is None else [str(label) for label in self.panels.labels]
         self.floor = _MARGIN + _LINE * (len(self.notes) + bool(self.legend)) + 0.15
-        self.left, self.center = _MARGIN + column * (_WIDTH + _BETWEEN), center + self.floor
+        self.left, self.center = _MARGIN + self.column * (_WIDTH + _BETWEEN), picture.center + self.floor
         top = max(middle + height / 2 for middle, height in zip(self.center, self.heights, strict=True))
         self.top = float(top)
-        longest = max((self._columns_between(way) for way in ways), default=0)
+        longest = max((self._columns_between(way) for way in self.ways), default=0)
         self.size = inner + 2 * _MARGIN, self.top + (0.25 + longest * _ARC if longest else 0) + 0.42 + _MARGIN
 
     def draw(self, axes: Axes) -> None:
@@ -175,19 +182,15 @@ class _Drawing:
         axes.text(left + _WIDTH - _INSET, top, right, ha="right", color=color, **shared)
 
     def _below(self, axes: Axes) -> None:
-        """Draw the notes on how to read the picture."""
+        """Draw the legend, and the notes on how to read the picture."""
+        from matplotlib.patches import Rectangle
+
         style: Any = {"fontsize": _NOTE_SIZE, "parse_math": False, "va": "top"}
         y = self.floor - 0.15
         left, room = _MARGIN, (self.size[0] - 2 * _MARGIN) / max(len(self.legend), 1) - 0.3
         for label, color in zip(self.legend, COLORS, strict=False):
             shown = cut_text(label, room, _NOTE_SIZE)
-            axes.fill(
-                left + np.array([0, 0.1, 0.1, 0]),
-                y - np.array([0.02, 0.02, 0.12, 0.12]),
-                color=color,
-                lw=0,
-                alpha=0.75,
-            )
+            axes.add_patch(Rectangle((left, y - 0.12), 0.1, 0.1, color=color, lw=0, alpha=0.75))
             axes.text(left + 0.15, y, shown, **style)
             left += width_of(shown, _NOTE_SIZE) + 0.35
         for i, note in enumerate(self.notes):
@@ -197,3 +200,70 @@ class _Drawing:
 def height_of(box: StageBox) -> float:
     """Return the height of a box in inches."""
     return _TITLE + _LINE * len(box.lines) + (PANEL_HEIGHT + 0.1 if box.has_panel else 0.06) + 0.03
+
+
+_Outline = list[tuple[float, float]]  # lowest and highest point of a stage's subtree, for each column from the stage on
+
+
+def place_stages(
+    stages: Sequence[Stage], heights: Sequence[float], gap: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Place the box of each stage in a column, without touching boxes or crossing ways.
+
+    A route is midway between its two next stages, or level with the one that is a route, so that a chain is straight.
+
+    Parameters
+    ----------
+    stages : sequence of Answer or Route
+        The first is the root; children come after their parents.
+    heights : sequence of float
+        Height of each stage's box.
+    gap : float
+        Least distance between two boxes of one column.
+
+    Returns
+    -------
+    column : int64 (stages,)
+        Number of routes on the path to each stage.
+    center : float64 (stages,)
+        Height of each box's center; the lowest point of all boxes is at zero.
+    """
+    column, up = np.zeros(len(stages), np.int64), np.zeros(len(stages))  # up: relative to the parent's center
+    outlines: list[_Outline] = [[(-height / 2, height / 2)] for height in heights]
+    for number in reversed(range(len(stages))):
+        stage = stages[number]
+        if isinstance(stage, Route):
+            shifts = _shifts(stage, stages, _apart(outlines[stage.below], outlines[stage.above], gap))
+            up[stage.below], up[stage.above] = shifts
+            moved = [_move(outlines[child], by) for child, by in zip((stage.below, stage.above), shifts, strict=True)]
+            outlines[number] += _join(*moved)
+            outlines[stage.below] = outlines[stage.above] = []
+    center = np.zeros(len(stages))
+    for number, stage in enumerate(stages):
+        if isinstance(stage, Route):
+            for child in (stage.below, stage.above):
+                column[child], center[child] = column[number] + 1, center[number] + up[child]
+    return column, center - (center - np.asarray(heights) / 2).min()
+
+
+def _shifts(stage: Route, stages: Sequence[Stage], apart: float) -> tuple[float, float]:
+    routes = isinstance(stages[stage.below], Route), isinstance(stages[stage.above], Route)
+    if routes == (True, False):
+        return 0.0, apart
+    if routes == (False, True):
+        return -apart, 0.0
+    return -apart / 2, apart / 2
+
+
+def _apart(lower: _Outline, upper: _Outline, gap: float) -> float:
+    """Return the least distance of the root of `upper` above that of `lower`."""
+    return max(low[1] - high[0] for low, high in zip(lower, upper, strict=False)) + gap
+
+
+def _move(outline: _Outline, by: float) -> _Outline:
+    return [(low + by, high + by) for low, high in outline]
+
+
+def _join(lower: _Outline, upper: _Outline) -> _Outline:
+    both = [(low[0], high[1]) for low, high in zip(lower, upper, strict=False)]
+    return both + lower[len(both) :] + upper[len(both) :]

@@ -1,4 +1,4 @@
-"""Picture of a stage tree."""
+"""Pictures of stage trees and plans."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from costframe.core.stages.reading import check_acquisition
 from costframe.core.stages.stages import Route
 from costframe.core.tables.labels import check_target
 from costframe.core.tables.rows import as_rows
-from costframe.report.stages_boxes import make_boxes
-from costframe.report.stages_drawing import GAP, Way, draw_picture, height_of
-from costframe.report.stages_layout import place_stages
-from costframe.report.stages_panels import Panels
-from costframe.report.stages_seen import see_stages, summarize_stages
-from costframe.report.stops_plot import plot_plan
+from costframe.report.stage_statistics import see_stages, see_stops, summarize_stages, summarize_stops
+from costframe.report.stages_boxes import Line, Panels, StageBox, decision, money, percent
+from costframe.report.stages_drawing import GAP, Picture, Way, height_of, place_stages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.report.stages_boxes import StageBox
+    from costframe.core.stages.stages import Stage
+    from costframe.report.stage_statistics import StageSeen
 
-__all__ = ["plot_stages"]
+__all__ = ["plot_stages", "tree_boxes"]
 
 
 def plot_stages(
@@ -84,11 +82,11 @@ def plot_stages(
     rows = None if X is None else as_rows(X, predictor.feature_names, predictor.categories)
     labels = None if rows is None else _labels(y, len(rows))
     if isinstance(predictor, PlannedPredictor):
-        return plot_plan(predictor, rows, labels, model, title, n_jobs)
-    return _tree_picture(predictor, rows, labels, model, acquisition, title, n_jobs)
+        return _plot_plan(predictor, rows, labels, model, title, n_jobs)
+    return _plot_tree(predictor, rows, labels, model, acquisition, title, n_jobs)
 
 
-def _tree_picture(
+def _plot_tree(
     tree: StageTree,
     rows: NDArray[np.float64] | None,
     labels: NDArray[Any] | None,
@@ -98,13 +96,14 @@ def _tree_picture(
     n_jobs: int | None,
 ) -> dict[str, bytes]:
     prices = CostModel.of(model, tree.feature_names).select(tree.feature_names)
+    per_row, panels = None, None
     if rows is None:
-        seen, per_row, panels = summarize_stages(tree, prices), None, None
+        seen = summarize_stages(tree, prices)
     else:
         seen = see_stages(tree, prices, rows, acquisition, n_jobs)
         per_row = None if model is None else tree.cost(rows, model, acquisition=acquisition).per_row
         panels = Panels.of(tree.stages, seen, labels)
-    boxes = make_boxes(tree.stages, seen, per_row, None if model is None else prices.unit)
+    boxes = tree_boxes(tree.stages, seen, per_row, None if model is None else prices.unit)
     place = place_stages(tree.stages, [height_of(box) for box in boxes], GAP)
     ways = [
         Way(number, child, boxes[child].share, side)
@@ -113,7 +112,66 @@ def _tree_picture(
         for child, side in ((stage.below, -1), (stage.above, 1))
     ]
     shown = "What each stage acquires" if title is None else title
-    return draw_picture(boxes, place, ways, panels, shown, _notes(boxes, panels))
+    return Picture(boxes, *place, ways, panels, shown, _notes_of_tree(boxes, panels)).draw()
+
+
+def tree_boxes(
+    stages: Sequence[Stage], seen: Sequence[StageSeen], per_row: NDArray[np.float64] | None, unit: str | None
+) -> list[StageBox]:
+    """Make the boxes of stages; `per_row` is the cost of each row, if known, and no `unit` shows no prices."""
+    boxes, every = [], seen[0].rows
+    for number, (stage, mine) in enumerate(zip(stages, seen, strict=True)):
+        share = None if every is None or mine.rows is None else len(mine.rows) / len(every)
+        paid = _mean_cost("mean cost of these rows", None if isinstance(stage, Route) else per_row, mine, unit)
+        boxes.append(StageBox.of(f"stage {number}", stage, mine, share, unit, [decision(stage, mine)], paid))
+    return boxes
+
+
+def _plot_plan(
+    plan: PlannedPredictor,
+    rows: NDArray[np.float64] | None,
+    labels: NDArray[Any] | None,
+    model: CostModel | None,
+    title: str | None,
+    n_jobs: int | None,
+) -> dict[str, bytes]:
+    terms, answers = plan.terms(model), [stop.answer for stop in plan.stops]
+    per_row, panels, moves = None, None, None
+    if rows is None:
+        seen = summarize_stops(plan, terms.prices)
+    else:
+        seen, moves = see_stops(plan, terms.prices, plan.walk(rows, terms, n_jobs))
+        per_row = plan.cost(rows, model).per_row
+        panels = Panels.of(answers, seen, labels)
+    unit, boxes = None if model is None else model.unit, []
+    for number, (answer, mine) in enumerate(zip(answers, seen, strict=True)):
+        share, first = None, []
+        if moves is not None:
+            came, answered = moves[number].sum(), moves[number, number]
+            share = float(came / np.trace(moves))
+            if came:
+                first = [Line(f"answers {percent(answered / came)} of them" if answered else "answers none")]
+        paid = _mean_cost("mean cost of the answered", per_row, mine, unit)
+        boxes.append(StageBox.of(f"stop {number}", answer, mine, share, unit, first, paid))
+    heights = np.array([height_of(box) for box in boxes])
+    place = np.arange(len(boxes)), heights.max() - heights / 2  # aligned at the top
+    shown = "What each stop acquires" if title is None else title
+    return Picture(boxes, *place, _ways(moves), panels, shown, _notes_of_plan(boxes, panels)).draw()
+
+
+def _mean_cost(what: str, per_row: NDArray[np.float64] | None, seen: StageSeen, unit: str | None) -> list[Line]:
+    """Return a line with the mean cost of a stage's rows, if it has rows, and costs are known."""
+    if per_row is None or unit is None or not len(per_row[seen.rows]):
+        return []
+    return [Line(what, money(per_row[seen.rows].mean(), unit))]
+
+
+def _ways(moves: NDArray[np.int64] | None) -> list[Way]:
+    if moves is None:
+        return []
+    shares = moves / np.trace(moves)
+    pairs = zip(*np.nonzero(np.triu(moves, 1)), strict=True)
+    return [Way(int(a), int(b), shares[a, b], label=percent(shares[a, b])) for a, b in pairs]
 
 
 def _drawable(given: Any) -> StageTree | PlannedPredictor:
@@ -141,10 +199,8 @@ def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     return labels.astype(np.str_)
 
 
-def _notes(boxes: Sequence[StageBox], panels: Panels | None) -> str:
-    """Return the notes that this picture needs."""
-    acquired = [one for box in boxes for one in box.seen.acquired]
-    routes = [box for box in boxes if isinstance(box.stage, Route)]
+def _notes_of_tree(boxes: Sequence[StageBox], panels: Panels | None) -> str:
+    routes = any(isinstance(box.stage, Route) for box in boxes)
     notes = ["Blue stages send rows on, those above the threshold upward; green stages answer."] if routes else []
     if panels is not None and routes:
         notes.append("Lines are as wide as the share of rows that go there.")
@@ -152,11 +208,29 @@ def _notes(boxes: Sequence[StageBox], panels: Panels | None) -> str:
         notes.append("A stage acquires all features that its learners, and no earlier ones on the path, may read.")
     elif routes:
         notes.append("A stage acquires features that no earlier stage on the path acquired.")
-    if any(one.is_resource for one in acquired):
-        notes.append("Resources are in italics.")
-    if any(one.share < 1 for one in acquired):
-        notes.append("In brackets: share of a stage's rows that acquire it there.")
+    notes += _notes_on_items(boxes, "a stage's rows")
     if panels is not None:
         drawn = "a score or prediction against its label" if panels.target is not None else "how often a value occurs"
         notes.append(f"Drawn: {drawn}" + (", thresholds dashed." if routes else "."))
     return " ".join(notes)
+
+
+def _notes_of_plan(boxes: Sequence[StageBox], panels: Panels | None) -> str:
+    notes = ["A row goes on to a later stop as long as the expected gain is worth the price."]
+    if panels is None:
+        notes.append("A stop acquires its set except the features that a row has; here, those of the stop before.")
+    else:
+        notes.append("Lines are as wide as the share of rows that go there. A stop acquires features that a row lacks.")
+    notes += _notes_on_items(boxes, "the rows at a stop")
+    if panels is not None:
+        drawn = "a prediction against its label" if panels.target is not None else "how often a prediction occurs"
+        notes.append(f"Drawn, of the rows answered: {drawn}.")
+    return " ".join(notes)
+
+
+def _notes_on_items(boxes: Sequence[StageBox], rows: str) -> list[str]:
+    acquired = [one for box in boxes for one in box.seen.acquired]
+    notes = ["Resources are in italics."] if any(one.is_resource for one in acquired) else []
+    if any(one.share < 1 for one in acquired):
+        notes.append(f"In brackets: share of {rows} that acquire it there.")
+    return notes

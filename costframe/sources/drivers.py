@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import names_of
-from costframe.sources.local import row_fetcher, rows_fetcher
-from costframe.sources.replies import annotate_errors, check_replies, check_reply, quote_things
+from costframe.sources.fetching import (
+    annotate_errors,
+    check_replies,
+    check_reply,
+    quote_things,
+    row_fetcher,
+    rows_fetcher,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

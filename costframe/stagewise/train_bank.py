@@ -130,7 +130,7 @@ def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
     if loss == "softmax":
         parameters["num_class"] = int(rows.y.max()) + 1
     data = xgboost.DMatrix(rows.X, rows.y, weight=rows.weight, nthread=settings.n_threads)
-    return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).table
+    return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).bank.trees
 
 
 def _loss(name: str, y: NDArray[np.float64]) -> Loss:

@@ -13,10 +13,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from costframe.testing.check import Check, ConformanceError, check_algorithm, parametrize_algorithm
+from costframe.testing.case import Law
+from costframe.testing.check import Check, ConformanceError, check_algorithm, laws, parametrize_algorithm
 from costframe.testing.counting import CountingSource
-from costframe.testing.law import Law
-from costframe.testing.laws import laws
 
 if TYPE_CHECKING:
     from costframe.testing import strategies

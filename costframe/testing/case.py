@@ -1,11 +1,11 @@
-"""Cases of laws: each kind of estimator of an algorithm, with a table."""
+"""The laws that every algorithm keeps, and their cases: each kind of estimator of an algorithm, with a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from costframe.core.errors import PluginError
 from costframe.core.plugins.registry import TASKS, registry, two_classes_only
@@ -13,13 +13,54 @@ from costframe.hooks import Algorithm
 from costframe.testing.data import COSTS, Table, make_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["Case", "Kind", "cases", "expect", "not_for", "same_bits"]
+__all__ = ["LAWS", "Case", "Kind", "Law", "cases", "expect", "law", "law_of_fits", "not_for", "same_bits"]
+
+
+@frozen
+class Law:
+    """A law.
+
+    Attributes
+    ----------
+    name : str
+    protects : str
+        What a user loses where it is broken.
+    check : callable
+        Raises where it is broken.
+    compares_fits : bool
+        Whether it compares two fits, which algorithms that draw at random cannot promise.
+    """
+
+    name: str
+    protects: str
+    check: Callable[[Case], None]
+    compares_fits: bool = False
+
+
+LAWS: dict[str, Law] = {}
+
+
+def law(check: Callable[[Case], None]) -> Callable[[Case], None]:
+    """Make a function a law; its docstring says what the law protects."""
+    name, text = check.__name__, check.__doc__
+    if name in LAWS or not text:
+        raise ValueError(f"law {name!r}: expected a new name and a docstring")
+    LAWS[name] = Law(name, text.strip().partition("\n")[0], check)
+    return check
+
+
+def law_of_fits(check: Callable[[Case], None]) -> Callable[[Case], None]:
+    """Make a function a law that compares two fits."""
+    law(check)
+    LAWS[check.__name__] = evolve(LAWS[check.__name__], compares_fits=True)
+    return check
+
 
 QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
 """Default settings of estimators that have them: a few learners are enough for every law."""

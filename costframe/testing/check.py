@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from costframe.testing.case import cases, not_for
-from costframe.testing.laws import laws
+from costframe.testing import laws_of_cost, laws_of_limits, laws_of_shell, laws_of_training  # noqa: F401 - they register themselves
+from costframe.testing.case import LAWS, Law, cases, not_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from costframe.hooks import Algorithm
-    from costframe.testing.case import Case
-    from costframe.testing.law import Law
+    from costframe.testing.case import Case, Law
 
-__all__ = ["Check", "ConformanceError", "check_algorithm", "checks", "parametrize_algorithm"]
+__all__ = ["Check", "ConformanceError", "check_algorithm", "checks", "laws", "parametrize_algorithm"]
+
+
+def laws() -> dict[str, Law]:
+    """Return all laws by name."""
+    return dict(LAWS)
 
 
 class ConformanceError(AssertionError):

@@ -1,19 +1,30 @@
-"""Counting sources, and inquiries stepped through them."""
+"""Counting sources, inquiries stepped through them, and comparisons with reports."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from costframe.testing.case import expect, same_bits
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["CountingSource", "inquire"]
+__all__ = [
+    "CountingSource",
+    "acquired_names",
+    "expect_as_reported",
+    "expect_close",
+    "inquire",
+    "unavailable_features",
+]
 
 
 class CountingSource:
@@ -62,11 +73,56 @@ class CountingSource:
 
 
 def inquire(
-    predictor: Any, row: NDArray[np.float64], costs: CostModel, acquisition: str = "path", **terms: Any
+    predictor: Any,
+    row: NDArray[np.float64] | Mapping[str, Any],
+    costs: CostModel,
+    acquisition: str = "path",
+    **terms: Any,
 ) -> tuple[Prediction, CountingSource]:
-    """Step through one row, float64 (d,), with the terms of an inquiry."""
-    source = CountingSource(dict(zip(predictor.feature_names, row.tolist(), strict=True)), costs)
+    """Step through one row, float64 (d,) or values by name, with the terms of an inquiry.
+
+    The inquiry must not ask for unavailable features.
+    """
+    values = row if isinstance(row, Mapping) else dict(zip(predictor.feature_names, row.tolist(), strict=True))
+    source, barred = CountingSource(values, costs), unavailable_features(terms.get("unavailable", ()))
     inquiry = predictor.inquire(costs, acquisition, **terms)
-    while inquiry.needs:
-        inquiry.supply(source(inquiry.needs))
+    while needs := inquiry.needs:
+        expect(not barred.intersection(needs), f"asks for {needs}, though {sorted(barred)} are unavailable")
+        inquiry.supply(source(needs))
     return inquiry.answer, source
+
+
+def unavailable_features(names: Iterable[str]) -> set[str]:
+    """Return the features of the table that are unavailable without these features and resources."""
+    needed = {"blood": ("iron", "sugar"), "scanner": ("scan",), "visit": ("scan",)}
+    return {feature for name in names for feature in needed.get(name, (name,))}
+
+
+def acquired_names(report: CostReport, i: int) -> set[str]:
+    """Return the features that row i of a report acquired."""
+    return {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}
+
+
+def expect_as_reported(
+    report: CostReport, i: int, end: Prediction, source: CountingSource, where: str, *, by_the_book: bool = True
+) -> None:
+    """Expect that an inquiry agrees with row i of a report: in features, rounds, cost, and the answer under limits.
+
+    With `by_the_book`, its cost is what the source charged, the price of features and resources alone.
+    """
+    bought, fetched = acquired_names(report, i), set(source.fetched)
+    expect(bought == fetched, f"{where}: {bought} reported, {source.fetched} fetched")
+    expect(set(end.acquired) == fetched, f"{where}: acquired {end.acquired}, fetched {source.fetched}")
+    if report.rounds is not None:
+        expect(report.rounds[i] == source.calls, f"{where}: {report.rounds[i]} rounds reported, {source.calls} made")
+    expect_close(report.per_row[i], end.cost, f"{where}: reported against charged")
+    if by_the_book:
+        expect_close(end.cost, source.charged, f"{where}: charged against fetched")
+    if report.cut is not None:
+        expect(same_bits(report.predictions[i], end.value), f"{where}: the report predicts otherwise")
+        expect(report.cut[i] == (end.reason != "complete"), f"{where}: cut is reported, the reason is {end.reason!r}")
+
+
+def expect_close(found: float, wanted: float, what: str) -> None:
+    """Expect two costs to be equal up to rounding."""
+    expect(abs(found - wanted) <= 1e-9 * max(1.0, abs(wanted)), f"{what}: {found!r} against {wanted!r}")

@@ -1,7 +1,5 @@
 """Laws of a trained predictor: the cost it reports is the cost it causes."""
 
-# ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -11,10 +9,9 @@ import numpy as np
 from costframe.core.errors import CostframeError, CostModelError, StorageError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.testing.case import expect, fit, priced, same_bits
-from costframe.testing.counting import inquire
+from costframe.testing.case import expect, fit, law, priced, same_bits
+from costframe.testing.counting import acquired_names, expect_as_reported, expect_close, inquire
 from costframe.testing.data import COSTS
-from costframe.testing.law import law
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.testing.case import Case
 
-__all__ = ["all_prices_for", "expect_close"]
+__all__ = ["all_prices_for"]
 
 SOME = 20  # rows to step through one by one
 FILLERS = (np.nan, -1e3, 0.0, 1e3)
@@ -39,15 +36,7 @@ def cost_reported_is_cost_fetched(case: Case) -> None:
         report = predictor.cost(rows, rounds=True)
         expect(predictor.costs == COSTS, "predictor_ does not have the prices that the estimator was given")
         for i, row in enumerate(rows):
-            end, source = inquire(predictor, row, COSTS)
-            expect(
-                set(end.acquired) == set(source.fetched), f"row {i}: acquired {end.acquired}, fetched {source.fetched}"
-            )
-            expect_close(end.cost, source.charged, f"row {i}: charged by the inquiry against fetched")
-            expect_close(report.per_row[i], source.charged, f"row {i}: reported against fetched")
-            expect(
-                report.rounds[i] == source.calls, f"row {i}: {report.rounds[i]} rounds reported, {source.calls} made"
-            )
+            expect_as_reported(report, i, *inquire(predictor, row, COSTS), f"row {i}")
         whole = estimator.cost(rows)
         expect(same_bits(whole.per_row, report.per_row), "estimator.cost differs from predictor_.cost")
 
@@ -61,11 +50,7 @@ def every_price_is_reported(case: Case) -> None:
         report = predictor.cost(rows, prices, acquisition=acquisition)
         for i, row in enumerate(rows):
             end, source = inquire(predictor, row, prices, acquisition)
-            expect_close(report.per_row[i], end.cost, f"row {i}, {acquisition}: reported against charged")
-            bought = {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}
-            expect(
-                bought == set(source.fetched), f"row {i}, {acquisition}: {bought} reported, {source.fetched} fetched"
-            )
+            expect_as_reported(report, i, end, source, f"row {i}, {acquisition}", by_the_book=False)
             expect(end.cost >= source.charged * (1 - 1e-9), f"row {i}: charged less than its features cost")
 
 
@@ -86,8 +71,8 @@ def resources_are_charged_once(case: Case) -> None:
     closed = {"iron": ["blood"], "sugar": ["blood"], "scan": ["scanner", "visit"]}
     prices = {"blood": 2.0, "scanner": 5.0, "visit": 1.0}
     own = {"free": 0.0, "cheap": 1.0, "noise": 1.5, "iron": 0.5, "sugar": 0.25, "scan": 4.0}
-    for i, row in enumerate(report.acquired):
-        bought = [name for name, one in zip(report.feature_names, row, strict=True) if one]
+    for i in range(len(report.per_row)):
+        bought = acquired_names(report, i)
         resources = {resource for name in bought for resource in closed.get(name, [])}
         by_hand = sum(own[name] for name in bought) + sum(prices[resource] for resource in resources)
         expect_close(report.per_row[i], by_hand, f"row {i}, which acquired {bought}")
@@ -157,10 +142,10 @@ def needs_are_read(case: Case) -> None:
 
 
 def _expect_read(predictor: Any, needs: tuple[str, ...], known: Mapping[str, float]) -> None:
-    names = predictor.feature_names
-    guesses = np.array([[known.get(name, filler) for name in names] for filler in FILLERS])
-    for filler, row in zip(FILLERS, predictor.cost(guesses, COSTS).acquired, strict=True):
-        acquired = {name for name, one in zip(names, row, strict=True) if one}
+    guesses = np.array([[known.get(name, filler) for name in predictor.feature_names] for filler in FILLERS])
+    report = predictor.cost(guesses, COSTS)
+    for i, filler in enumerate(FILLERS):
+        acquired = acquired_names(report, i)
         expect(
             set(needs) <= acquired, f"asks for {needs}, but with unknown values {filler} it acquires only {acquired}"
         )
@@ -239,8 +224,3 @@ def each_price_kind_counts_in_training(case: Case) -> None:
         report = estimator.cost(case.table.X)
         paid = report.mean + report.fixed
         expect(paid == 0, f"prices of the kind {word!r} are so high that nothing is worth them, yet {paid:g} is paid")
-
-
-def expect_close(found: float, wanted: float, what: str) -> None:
-    """Expect two costs to be equal up to rounding."""
-    expect(abs(found - wanted) <= 1e-9 * max(1.0, abs(wanted)), f"{what}: {found!r} against {wanted!r}")

@@ -1,6 +1,4 @@
-"""Laws of hard caps and unavailable features: no row exceeds its cap, and every row has an answer."""
-
-# ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
+"""Laws of hard caps, unavailable features, and plans at other prices."""
 
 from __future__ import annotations
 
@@ -9,22 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import CostframeError
-from costframe.testing.case import expect, same_bits
-from costframe.testing.counting import CountingSource
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.prices.costs import CostModel
+from costframe.testing.case import expect, law, same_bits
+from costframe.testing.counting import acquired_names, expect_as_reported, inquire, unavailable_features
 from costframe.testing.data import COSTS
-from costframe.testing.law import law
-from costframe.testing.laws_of_cost import all_prices_for, expect_close
+from costframe.testing.laws_of_cost import all_prices_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.inquiry import Prediction
-    from costframe.core.prices.costs import CostModel
     from costframe.testing.case import Case
-
-__all__: list[str] = []
 
 SOME = 10  # rows to step through one by one
 SHARES = (0.0, 0.1, 0.35, 0.7, 0.95)  # caps, as shares of the cost of the most expensive row
@@ -57,25 +52,6 @@ def _all_limits(predictor: Any, rows: NDArray[np.float64]) -> Iterator[tuple[Cos
             yield prices, acquisition, {"max_cost": 0.5 * most, "unavailable": ("cheap",)}
 
 
-def _step(
-    predictor: Any, row: NDArray[np.float64], prices: CostModel, acquisition: str, **limits: Any
-) -> tuple[Prediction, CountingSource]:
-    """Step through one row with a counting source; the inquiry must not ask for unavailable features."""
-    source = CountingSource(dict(zip(predictor.feature_names, row.tolist(), strict=True)), prices)
-    barred = _barred(limits.get("unavailable", ()))
-    inquiry = predictor.inquire(prices, acquisition, **limits)
-    while needs := inquiry.needs:
-        expect(not barred.intersection(needs), f"asks for {needs}, though {sorted(barred)} are unavailable")
-        inquiry.supply(source(needs))
-    return inquiry.answer, source
-
-
-def _barred(names: tuple[str, ...]) -> set[str]:
-    """Return the features that are unavailable without these features and resources."""
-    needed = {"blood": ("iron", "sugar"), "scanner": ("scan",), "visit": ("scan",)}
-    return {feature for name in names for feature in needed.get(name, (name,))}
-
-
 @law
 def no_row_exceeds_its_cap(case: Case) -> None:
     """No row is charged more than its cap, by prices of any kind, and it always has a finite answer."""
@@ -92,7 +68,7 @@ def no_row_exceeds_its_cap(case: Case) -> None:
             report.cut is not None and f"cut={report.cut.sum()}" in repr(report), "the report does not say what is cut"
         )
         for i, row in enumerate(rows[:SOME]):
-            end, source = _step(predictor, row, prices, acquisition, **limits)
+            end, source = inquire(predictor, row, prices, acquisition, **limits)
             spent = max(end.cost, source.charged * (1 - 1e-9))
             expect(spent <= cap, f"row {i}, {acquisition}: charged {spent:g}, more than its cap {cap:g}")
             expect(np.isfinite(end.value).all(), f"row {i}, {acquisition}: no finite answer with {limits}")
@@ -105,12 +81,12 @@ def what_is_unavailable_is_never_asked_for(case: Case) -> None:
     if (predictor := _predictor(case)) is None:
         return
     for names in OUT_OF_REACH:
-        barred = _barred(names)
+        barred = unavailable_features(names)
         report = predictor.cost(rows, unavailable=names)
         columns = [name in barred for name in report.feature_names]
         expect(not report.acquired[:, columns].any(), f"reports that it acquires what is unavailable: {sorted(barred)}")
         for i, row in enumerate(rows):
-            end, _ = _step(predictor, row, COSTS, "path", unavailable=names)
+            end, _ = inquire(predictor, row, COSTS, "path", unavailable=names)
             values = dict(zip(predictor.feature_names, row.tolist(), strict=True))
             known = predictor.inquire(COSTS, known=values, unavailable=names)
             expect(not known.needs, f"row {i}: asks for {known.needs} although all values are known")
@@ -128,19 +104,8 @@ def a_capped_report_is_what_is_fetched(case: Case) -> None:
         report = predictor.cost(rows, prices, acquisition=acquisition, rounds=True, **limits)
         for i, row in enumerate(rows):
             where = f"row {i}, {acquisition}, {limits}"
-            end, source = _step(predictor, row, prices, acquisition, **limits)
-            bought = {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}
-            expect_close(report.per_row[i], end.cost, f"{where}: reported against charged")
-            expect(bought == set(source.fetched), f"{where}: {bought} reported, {source.fetched} fetched")
-            expect(same_bits(report.predictions[i], end.value), f"{where}: the report predicts otherwise")
-            expect(
-                report.cut[i] == (end.reason != "complete"), f"{where}: cut is reported, the reason is {end.reason!r}"
-            )
-            expect(
-                report.rounds[i] == source.calls, f"{where}: {report.rounds[i]} rounds reported, {source.calls} made"
-            )
-            if prices is COSTS:
-                expect_close(end.cost, source.charged, f"{where}: charged against fetched")
+            end, source = inquire(predictor, row, prices, acquisition, **limits)
+            expect_as_reported(report, i, end, source, where, by_the_book=prices is COSTS)
         if prices is COSTS and acquisition == "path":
             same = same_bits(predictor.predict(rows, **limits), report.predictions)
             expect(same, f"{limits}: predict and the report differ")
@@ -161,11 +126,11 @@ def a_cap_beyond_reach_changes_nothing(case: Case) -> None:
                 same = same_bits(getattr(report, name), getattr(plain, name))
                 expect(same, f"{acquisition}: a cap that all can pay changes {name}")
             for i, row in enumerate(rows[:SOME]):
-                end, source = _step(predictor, row, prices, acquisition, max_cost=float(plain.per_row[i]))
+                end, source = inquire(predictor, row, prices, acquisition, max_cost=float(plain.per_row[i]))
                 expect(end.reason == "complete", f"row {i}, {acquisition}: is cut by a cap of just what it costs")
                 expect(same_bits(end.value, plain.predictions[i]), f"row {i}: a cap that it can pay changes its answer")
-                bought = {name for name, one in zip(plain.feature_names, plain.acquired[i], strict=True) if one}
-                expect(bought == set(source.fetched), f"row {i}: a cap that it can pay changes what is acquired")
+                same = acquired_names(plain, i) == set(source.fetched)
+                expect(same, f"row {i}: a cap that it can pay changes what is acquired")
 
 
 @law
@@ -195,3 +160,55 @@ def estimators_pass_limits_on(case: Case) -> None:
         )
         scores = estimator.decision_function(rows, **limits)
         expect(np.isfinite(scores).all() and len(scores) == len(rows), f"{limits}: no finite scores")
+
+
+@law
+def prices_may_change_after_training(case: Case) -> None:
+    """At other prices and another tradeoff, a plan predicts and charges the same in tables and in inquiries."""
+    predictor = case.fitted().predictor_
+    if not isinstance(predictor, PlannedPredictor):
+        return
+    rows = case.table.fresh[: 2 * SOME]
+    for scale, tradeoff in ((3.0, 0.01), (0.1, 0.01), (1.0, 0.0), (1.0, 0.1), (1.0, 1e9)):
+        prices = _scale_prices(scale)
+        values = predictor.predict(rows, costs=prices, tradeoff=tradeoff)
+        report = predictor.cost(rows, prices, tradeoff=tradeoff)
+        for i, row in enumerate(rows):
+            end, source = inquire(predictor, row, prices, tradeoff=tradeoff)
+            where = f"row {i}, prices times {scale:g}, tradeoff {tradeoff:g}"
+            expect(same_bits(end.value, values[i]), f"{where}: the inquiry ends in {end.value}, not {values[i]}")
+            expect_as_reported(report, i, end, source, where)
+
+
+@law
+def what_gets_cheaper_is_bought_no_less(case: Case) -> None:
+    """A plan made without prices never buys less of a feature, or of a resource, whose price falls."""
+    predictor = case.fitted().predictor_
+    if not isinstance(predictor, PlannedPredictor):
+        return
+    predictor = predictor.with_tradeoff(predictor.tradeoff + 1e-3)  # removes plans for fixed prices
+    needs = COSTS.select(predictor.feature_names).needs
+    mine = {name: [f] for f, name in enumerate(predictor.feature_names)}
+    mine |= {name: np.flatnonzero(needs[:, r]).tolist() for r, name in enumerate(COSTS.resource_names)}
+    for name, columns in mine.items():
+        dear = _buyers(predictor, case, columns, COSTS)
+        for share in (0.2, 0.0):
+            cheap = _buyers(predictor, case, columns, _scale_prices(share, name))
+            lost = np.flatnonzero(dear & ~cheap)
+            expect(not len(lost), f"the price of {name!r} falls, and rows {lost[:5].tolist()} no longer buy it")
+
+
+def _buyers(predictor: Any, case: Case, columns: list[int], prices: CostModel) -> NDArray[np.bool_]:
+    """Return the rows that buy any of the columns: bool (rows,)."""
+    return np.asarray(predictor.cost(case.table.fresh, prices).acquired[:, columns].any(axis=1))
+
+
+def _scale_prices(scale: float, only: str | None = None) -> CostModel:
+    """Return the table's prices times a number, all of them or only one."""
+    table = COSTS.to_dict()
+    for group in ("features", "resources"):
+        for name, entry in table[group].items():
+            if only in {None, name}:
+                dear = isinstance(entry, dict)
+                table[group][name] = {**entry, "cost": scale * entry["cost"]} if dear else scale * entry
+    return CostModel.from_dict(table)

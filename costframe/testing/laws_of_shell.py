@@ -1,6 +1,4 @@
-"""Laws of estimators: scikit-learn's conventions, labels, frames, and clear errors for bad input."""
-
-# ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
+"""Laws of estimators: scikit-learn's conventions, labels, categories, frames, and clear errors for bad input."""
 
 from __future__ import annotations
 
@@ -10,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.errors import CostframeError
 from costframe.core.plugins.registry import two_classes_only
-from costframe.testing.case import expect, fit, priced, same_bits
+from costframe.testing.case import expect, fit, law, law_of_fits, priced, same_bits
+from costframe.testing.counting import expect_close, inquire
 from costframe.testing.data import COSTS, make_table
-from costframe.testing.law import law, law_of_fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from costframe.testing.case import Case
-
-__all__: list[str] = []
 
 
 @law
@@ -231,3 +228,54 @@ def _expect_refused(run: Callable[[], object], words: str) -> None:
         expect(named, f"refused with a text that names none of {words.split()}: {error}")
     else:
         expect(False, f"accepted, expected a ValueError that names one of {words.split()}")
+
+
+COLORS = ("red", "blue", "green", "teal", "pink", "gray")
+SOME = 20  # rows to step through one by one
+
+
+@law
+def categories_are_split_or_refused(case: Case) -> None:
+    """Columns of a category dtype are split by labels in any order of a frame's categories, or refused by name."""
+    from attrs import evolve
+
+    table = case.table
+    try:
+        estimator = fit(case.make(tradeoff=0.0), evolve(table, X=_colored(table.X, COLORS)))
+    except CostframeError as error:
+        expect("cheap" in str(error), f"a category column is refused without naming it: {error}")
+        return
+    rows = _colored(table.fresh, COLORS)
+    _expect_same_everywhere(case, estimator, rows)
+    unseen = rows.assign(cheap=rows["cheap"].astype(object).where(rows["cheap"] != "red", "violet"))
+    missing = rows.assign(cheap=rows["cheap"].where(rows["cheap"] != "red"))
+    expect(
+        same_bits(case.scores(estimator, unseen), case.scores(estimator, missing)),
+        "a category never seen does not go the way of a missing one",
+    )
+    values, report = estimator.predictor_.predict(rows), estimator.cost(rows)
+    for i, row in enumerate(rows[:SOME].to_dict("records")):
+        end, _ = inquire(estimator.predictor_, row, COSTS)
+        expect(same_bits(end.value, values[i]), f"row {i}: an inquiry given labels predicts otherwise")
+        expect_close(report.per_row[i], end.cost, f"row {i}: an inquiry given labels")
+
+
+def _expect_same_everywhere(case: Case, estimator: Any, rows: pd.DataFrame) -> None:
+    """Expect the same scores for other orders of the categories, and for plain texts."""
+    turned = rows.assign(cheap=rows["cheap"].cat.reorder_categories(list(reversed(COLORS))))
+    texts = rows.assign(cheap=rows["cheap"].astype(object))
+    for name, other in {"another order of categories": turned, "a column of texts": texts}.items():
+        expect(np.array_equal(estimator.predict(other), estimator.predict(rows)), f"{name} changes the predictions")
+        same = same_bits(case.scores(estimator, other), case.scores(estimator, rows))
+        expect(same, f"{name} in a frame changes the scores")
+
+
+def _colored(X: Any, order: tuple[str, ...]) -> pd.DataFrame:
+    """Make a frame whose column "cheap" holds colors, informative as labels but not by their order."""
+    import pandas as pd
+
+    frame = pd.DataFrame(np.asarray(X), columns=list(COSTS.names))
+    band = np.digitize(frame["cheap"], (-1.0, -0.3, 0.3, 1.0))  # a missing value is in the last
+    colors = np.array(["green", "red", "gray", "blue", "pink", "teal"])[band]
+    frame = frame.assign(**dict.fromkeys(("free", "iron", "sugar", "scan"), 0.0))
+    return frame.assign(cheap=pd.Categorical(colors, categories=list(order)))

@@ -1,24 +1,19 @@
 """Laws of training: effects of prices, tradeoff, weights and missing values."""
 
-# ruff: noqa: D401 - a law's docstring is the law itself, a sentence that is true
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.testing.case import expect, fit, priced, same_bits
+from costframe.testing.case import expect, fit, law, law_of_fits, priced, same_bits
 from costframe.testing.data import COSTS, make_table
-from costframe.testing.law import law, law_of_fits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.testing.case import Case
     from costframe.testing.data import Table
-
-__all__: list[str] = []
 
 HUGE = 1e6
 UNIT = 1024  # a power of two, so that no digit changes

@@ -1,24 +1,116 @@
-"""Table of payments."""
+"""Tables of the command line: installed algorithms, and payments of rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import frozen
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from costframe.report.console import cost
-from costframe.report.paid import payments
-from costframe.report.terminal import narrow_table
+from costframe.core.plugins.registry import two_classes_only
+from costframe.report.console import cost, narrow_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from costframe.core.cost.expected import CostReport
     from costframe.core.prices.costs import CostModel
-    from costframe.report.paid import Payment
+    from costframe.hooks import Algorithm
 
-__all__ = ["paid_table"]
+__all__ = ["Payment", "algorithms_table", "paid_table", "payments"]
+
+NARROW = 70  # a narrower table has the summary below the name
+
+
+def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, str], *, width: int) -> Table:
+    """Return a table of algorithms with their tasks; `roles` maps each task to the attribute of its estimator."""
+    narrow = width < NARROW
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=not narrow)
+    for header in ("algorithm", "tasks", "summary")[: 1 if narrow else 3]:
+        table.add_column(header, overflow="fold", min_width=len(header))
+    for name, algorithm in algorithms.items():
+        kinds = {task: getattr(algorithm, role) for task, role in roles.items()}
+        tasks = ", ".join(_task_text(task, kind) for task, kind in kinds.items() if kind is not None)
+        what = Text.assemble(f"{algorithm.summary} ", (f"({algorithm.reference})", "dim"))
+        if narrow:
+            table.add_row(Text.assemble((name, "bold"), f": {tasks}\n", what, "\n"))
+        else:
+            table.add_row(Text(name, "bold"), tasks, what)
+    return table
+
+
+def _task_text(task: str, kind: type) -> str:
+    return f"{task} of two classes" if two_classes_only(kind) else task
+
+
+@frozen
+class Payment:
+    """One item that rows pay for.
+
+    Attributes
+    ----------
+    kind : {"resource", "feature", "computing"}
+    name : str
+    price : float or None
+        Price for one row; None for computing, which a row pays in many small parts.
+    share : float or None
+        Share of rows that pay it.
+    mean : float
+        Part of the mean cost per row: price * share.
+    once : float
+        Once-per-batch price; only features have one.
+    """
+
+    kind: str
+    name: str
+    price: float | None
+    share: float | None
+    mean: float
+    once: float = 0.0
+
+
+def payments(report: CostReport, costs: CostModel) -> list[Payment]:
+    """List the payments of rows: resources and features that any row acquired, then computing.
+
+    Parameters
+    ----------
+    report : CostReport
+        Of hard routing.
+    costs : CostModel
+        Prices of the report.
+    """
+    prices = costs.select(report.feature_names)
+    acquired = np.asarray(report.acquired, np.float64)
+    share = acquired.mean(axis=0) if len(acquired) else np.zeros(len(prices.names))
+    found = [
+        Payment("resource", name, float(prices.resource_cost[r]), needing, mean)
+        for r, (name, mean) in enumerate(report.by_resource.items())
+        if (needing := _share(acquired, prices.needs[:, r])) > 0
+    ]
+    found += [
+        Payment("feature", name, float(prices.cost[f]), float(share[f]), mean, float(prices.once[f]))
+        for f, (name, mean) in enumerate(report.by_feature.items())
+        if share[f] > 0
+    ]
+    computing = {
+        "learners": report.evaluation.learners,
+        "comparisons": report.evaluation.comparisons,
+        "reuse": report.evaluation.reuse,
+    }
+    found += [Payment("computing", name, None, None, mean) for name, mean in computing.items() if mean > 0]
+    return found
+
+
+def _share(
+    acquired: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    needing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+) -> float:
+    """Return the share of rows that acquired any feature in `needing`."""
+    return float((acquired[:, needing] > 0).any(axis=1).mean()) if len(acquired) else 0.0
+
 
 KINDS = ("resource", "feature", "computing")
 MOST_FEATURES, MOST_FREE = 20, 6

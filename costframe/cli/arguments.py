@@ -1,0 +1,227 @@
+"""Options and arguments of commands: checked before any work, data sets opened, output files written together."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.files import check_target, write_together
+from costframe.core.prices.costs_io import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from costframe.datasets import Dataset
+
+__all__ = [
+    "amount",
+    "check_directory",
+    "check_file",
+    "check_fit",
+    "check_one_of",
+    "costs_option",
+    "folds_option",
+    "is_file",
+    "open_data",
+    "reading_options",
+    "split_names",
+    "target_path",
+    "text",
+    "write_into",
+]
+
+
+def text(value: str) -> str:
+    """Return a text that is not empty."""
+    if not value.strip():
+        raise click.BadParameter("expected a text, got an empty one")
+    return value
+
+
+def target_path(value: str) -> Path:
+    """Return the path of a file or directory to write."""
+    return Path(text(value))
+
+
+def amount(value: str) -> float:
+    """Return a finite number >= 0."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise click.BadParameter(f"expected a finite number >= 0, got {value!r}")
+    return number
+
+
+costs_option = click.option(
+    "--costs",
+    metavar="FILE",
+    type=text,
+    help="Prices of features and resources, TOML or JSON. [default: price 1 for every feature]",
+)
+
+
+folds_option = click.option(
+    "--folds", type=click.IntRange(0), metavar="N",
+    help="Estimate scores on N folds of train and valid, with a further fit for each; 0 uses valid alone. [default: 5 "
+    "if valid has fewer than 1,000 rows, else 0]",
+)  # fmt: skip
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for reading DATA."""
+    for option in reversed([
+        costs_option,
+        click.option("--target", metavar="COL", type=text, help="Column to predict, if DATA is a file."),
+        click.option(
+            "--task",
+            type=click.Choice(["classification", "regression", "ranking"]),
+            help="By default chosen by the target: text, truth values and few whole numbers are classes; a column qid "
+            "makes a ranking; everything else is regression.",
+        ),
+        click.option(
+            "--ignore", metavar="COL", type=text, multiple=True, help="Column to leave out; may be repeated."
+        ),
+        click.option(
+            "--categorical", metavar="COL", type=text, multiple=True,
+            help="Feature to split by categories, texts or numbers; may be repeated. Categories of a Parquet file are "
+            "found without it.",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0), default=0, show_default=True,
+            help="Seed for splitting the rows, unless a column split holds train, valid or test.",
+        ),
+    ]):  # fmt: skip
+        command = option(command)
+    return command
+
+
+DEFAULT_DATA = "breast-cancer"
+
+
+def is_file(data: str) -> bool:
+    """Return whether DATA is a file rather than the name of a data set."""
+    return Path(data).exists() or Path(data).suffix.lower() in {".csv", ".parquet"} or len(Path(data).parts) > 1
+
+
+def open_data(
+    data: str | None,
+    costs: str | None,
+    target: str | None,
+    task: str | None,
+    ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
+    seed: int,
+) -> Dataset:
+    """Return the data set for DATA and its options."""
+    from costframe.datasets import load, names, read_table
+
+    name = data if data is not None else DEFAULT_DATA
+    if is_file(name):
+        if target is None:
+            raise ParameterError(f"{name}: say with --target which column to predict")
+        return read_table(name, target, costs, task=task, ignore=ignore, categorical=categorical, seed=seed)
+    if name not in names():
+        raise DataError(
+            f"{name}: no such file, and no data set has this name{suggestion(name, names())}; "
+            f"files end in .csv or .parquet, data sets are {', '.join(names())}"
+        )
+    given = {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical}
+    for option, value in given.items():
+        if value:
+            raise ParameterError(f"{option} is for files; the data set {name} says itself what to predict")
+    if seed:
+        raise ParameterError(f"--seed is for files; the data set {name} is split already")
+    dataset = load(name)
+    return dataset if costs is None else dataset.with_costs(costs)
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Return the names of a list such as `miser,stumps`."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ParameterError(f"--algorithms: expected names, separated by commas, got {text!r}")
+    return names
+
+
+def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
+    """Refuse unknown algorithms and scores, and algorithms without the task, before reading a table."""
+    from costframe.core.plugins.registry import registry
+    from costframe.frontier.checks import check_algorithms
+    from costframe.training.scoring import score_named
+
+    for name in algorithms or ():
+        registry().algorithm(name)
+    if task is not None:
+        check_algorithms(task, algorithms)
+    if score is not None:
+        score_named(score)
+
+
+def check_one_of(tradeoff: float | None, budget: float | None) -> None:
+    """Refuse both --tradeoff and --budget, or neither."""
+    if (tradeoff is None) == (budget is None):
+        raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that cannot be written, without creating it."""
+    with _name_path(path):
+        target = check_target(path)
+        if not target.parent.exists():
+            raise ParameterError(f"--output {path}: there is no directory {path.parent}")
+        _try_writing(target.parent)
+
+
+def check_directory(path: Path, names: Iterable[str]) -> None:
+    """Refuse a directory in which the files `names` cannot be written, without creating them."""
+    with _name_path(path):
+        if path.is_dir():
+            above = path
+            for name in names:
+                with _name_path(path / name):
+                    check_target(path / name)
+        else:
+            if path.exists() or path.is_symlink():
+                what = "a file" if path.is_file() else "no directory" if path.exists() else "a link to nothing"
+                raise ParameterError(f"--output {path}: is {what}, expected a directory")
+            above = next(folder for folder in path.absolute().parents if folder.exists())
+        _try_writing(above)
+
+
+def write_into(directory: Path, contents: Mapping[str, bytes]) -> str:
+    """Write files into a directory, all or none; return their paths as a text."""
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    paths = {directory / name: content for name, content in contents.items()}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        write_together(paths)
+    except BaseException:
+        for folder in missing:
+            with contextlib.suppress(OSError):  # another process has put files there
+                folder.rmdir()
+        raise
+    return ", ".join(map(str, paths))
+
+
+def _try_writing(directory: Path) -> None:
+    """Create a temporary file, because permissions alone are not a reliable test."""
+    with tempfile.TemporaryFile(dir=directory):
+        pass
+
+
+@contextlib.contextmanager
+def _name_path(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ParameterError(f"--output {path}: cannot be written: {error.strerror or error}") from error
