@@ -20,8 +20,8 @@ from attrs import evolve
 
 import costframe as cf
 from costframe.frontier.paths import has_path
-from costframe.frontier.sweep import fit_all, trial_maker
-from costframe.frontier.trial import silent
+from costframe.frontier.tradeoffs import fit_all
+from costframe.frontier.trial import silent, trial_maker
 from harness.catboost_points import catboost_points
 from harness.gdfs_points import gdfs_points
 from harness.points import measure

@@ -10,12 +10,12 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from costframe.cli.exits import INTERRUPTED
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["main"]
+
+INTERRUPTED = 130  # exit status
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -24,12 +24,12 @@ __all__ = [
     "check_directory",
     "check_file",
     "check_fit",
-    "check_one_of",
     "costs_option",
     "folds_option",
     "is_file",
     "open_data",
     "reading_options",
+    "score_option",
     "split_names",
     "target_path",
     "text",
@@ -73,6 +73,11 @@ folds_option = click.option(
     help="Estimate scores on N folds of train and valid, with a further fit for each; 0 uses valid alone. [default: 5 "
     "if valid has fewer than 1,000 rows, else 0]",
 )  # fmt: skip
+
+
+score_option = click.option(
+    "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
+)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -165,12 +170,6 @@ def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | N
         check_algorithms(task, algorithms)
     if score is not None:
         score_named(score)
-
-
-def check_one_of(tradeoff: float | None, budget: float | None) -> None:
-    """Refuse both --tradeoff and --budget, or neither."""
-    if (tradeoff is None) == (budget is None):
-        raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")
 
 
 def check_file(path: Path) -> None:

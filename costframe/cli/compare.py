@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,16 +13,18 @@ from costframe.cli.arguments import (
     folds_option,
     open_data,
     reading_options,
+    score_option,
     split_names,
     target_path,
     text,
     write_into,
 )
-from costframe.cli.group import Failures, name_written_files, print_broken_plugins
+from costframe.cli.group import name_written_files, print_broken_plugins, print_failures
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from costframe.core.errors import CostframeError
     from costframe.datasets import Dataset
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
@@ -46,9 +48,7 @@ Examples:
 @click.option("--algorithms", metavar="A,B", type=text, help="Algorithms to compare. [default: all installed]")
 @click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
 @folds_option
-@click.option(
-    "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
-)
+@score_option
 @click.option(
     "--points", type=click.IntRange(1), metavar="N",
     help="Number of models of each algorithm, beside at most 3 within sets of features. "
@@ -60,18 +60,13 @@ Examples:
 )  # fmt: skip
 def compare(
     data: str | None,
-    costs: str | None,
-    target: str | None,
-    task: str | None,
-    ignore: tuple[str, ...],
-    categorical: tuple[str, ...],
-    seed: int,
     algorithms: str | None,
     budget: float | None,
     score: str | None,
     points: int | None,
     folds: int | None,
     output: Path,
+    **reading: Any,
 ) -> None:
     """Fit algorithms at many tradeoffs between loss and cost, and compare their scores and costs.
 
@@ -81,25 +76,32 @@ def compare(
     the mean of the rows' charges.
     """
     from costframe.frontier import Frontier
-    from costframe.frontier.checks import check_algorithms
-    from costframe.frontier.sweep import check_score
+    from costframe.frontier.checks import check_algorithms, check_score
     from costframe.report.console import output as make_console
     from costframe.report.console import show_progress
 
     wanted = split_names(algorithms)
-    check_fit(wanted, task, score)
+    check_fit(wanted, reading["task"], score)
     check_directory(output, FILES)
-    dataset = open_data(data, costs, target, task, ignore, categorical, seed)
+    dataset = open_data(data, **reading)
     check_algorithms(dataset.task, wanted, len(dataset.classes))
     score = check_score(dataset, score)
     print_broken_plugins()
-    console, failures = make_console(), Failures()
+    failures: dict[str, CostframeError] = {}
+    console = make_console()
     _introduce(console, dataset)
     with show_progress() as progress:
         frontier = Frontier.sweep(
-            dataset, wanted, points=points, score=score, budget=budget, folds=folds, progress=progress, failed=failures
+            dataset,
+            wanted,
+            points=points,
+            score=score,
+            budget=budget,
+            folds=folds,
+            progress=progress,
+            failed=failures.__setitem__,
         )
-    failures.print()
+    print_failures(failures)
     _report(console, dataset, frontier, budget, output)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,14 +10,15 @@ from costframe.cli.arguments import (
     amount,
     check_file,
     check_fit,
-    check_one_of,
     folds_option,
     open_data,
     reading_options,
+    score_option,
     target_path,
     text,
 )
 from costframe.cli.group import name_written_files
+from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,24 +45,17 @@ Examples:
 @click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
 @click.option("--budget", type=amount, metavar="B", help="Search for the best model whose mean cost is at most B.")
 @folds_option
-@click.option(
-    "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
-)
+@score_option
 @click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
 def fit(
     data: str,
-    costs: str | None,
-    target: str | None,
-    task: str | None,
-    ignore: tuple[str, ...],
-    categorical: tuple[str, ...],
-    seed: int,
     algorithm: str,
     tradeoff: float | None,
     budget: float | None,
     folds: int | None,
     score: str | None,
     output: Path,
+    **reading: Any,
 ) -> None:
     """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
 
@@ -75,10 +69,11 @@ def fit(
     from costframe.report.console import output as make_console
     from costframe.report.console import show_progress
 
-    check_one_of(tradeoff, budget)
-    check_fit([algorithm], task, score)
+    if (tradeoff is None) == (budget is None):
+        raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")
+    check_fit([algorithm], reading["task"], score)
     check_file(output)
-    dataset = open_data(data, costs, target, task, ignore, categorical, seed)
+    dataset = open_data(data, **reading)
     check_algorithms(dataset.task, [algorithm], len(dataset.classes))
     console = make_console()
     for note in dataset.notes:

@@ -6,21 +6,28 @@ import contextlib
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from costframe.cli.exits import INTERRUPTED
+from costframe.cli import INTERRUPTED
 from costframe.core.errors import CostframeError
-from costframe.report.console import abandon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
-__all__ = ["CostframeGroup", "Failures", "name_written_files", "print_broken_plugins", "print_error", "show_traceback"]
+__all__ = [
+    "CostframeGroup",
+    "name_written_files",
+    "print_broken_plugins",
+    "print_error",
+    "print_failures",
+    "show_traceback",
+]
 
 TRACEBACK = "COSTFRAME_TRACEBACK"
+REFUSED, READER_GONE = 2, 141
 
 
 def print_error(text: str) -> None:
@@ -42,33 +49,26 @@ def show_traceback(error: BaseException) -> None:
         _echo("".join(traceback.format_exception(error)))
 
 
-class Failures:
-    """A collection of the errors of algorithms that could not be fitted, to print after the progress bar."""
+def print_failures(failures: Mapping[str, CostframeError]) -> None:
+    """Print a line for each algorithm that could not be fitted."""
+    from costframe.frontier.checks import failure_text
 
-    def __init__(self) -> None:
-        self.errors: dict[str, CostframeError] = {}
-
-    def __call__(self, algorithm: str, error: CostframeError) -> None:
-        """Add the error of an algorithm."""
-        self.errors[algorithm] = error
+    for algorithm, error in failures.items():
         show_traceback(error)
-
-    def print(self) -> None:
-        """Print a line for each error on the error stream."""
-        from costframe.frontier.checks import failure_text
-
-        for algorithm, error in self.errors.items():
-            print_error(f"left out: {failure_text(algorithm, error)}")
+        print_error(f"left out: {failure_text(algorithm, error)}")
 
 
 def _echo(text: str) -> None:
     try:
         click.echo(text, err=True, nl=False)
     except OSError:
-        abandon(sys.stderr)
+        _abandon(sys.stderr)
 
 
-REFUSED, READER_GONE = 2, 141
+def _abandon(stream: IO[Any]) -> None:
+    from costframe.report.console import abandon  # loads rich
+
+    abandon(stream)
 
 
 class CostframeGroup(click.Group):
@@ -128,10 +128,10 @@ def _exit_on_error() -> Iterator[None]:
         show_traceback(error)
         _end(f"error: {error}", REFUSED)
     except BrokenPipeError:  # the reader of the output has gone
-        abandon(sys.stdout)
+        _abandon(sys.stdout)
         sys.exit(READER_GONE)
     except OSError as error:
-        abandon(sys.stdout)
+        _abandon(sys.stdout)
         _end(f"error: {_error_text(error)}", REFUSED)
     except MemoryError:
         _end("error: not enough memory for this table", REFUSED)

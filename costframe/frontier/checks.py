@@ -7,18 +7,24 @@ import math
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.errors import CostframeError, ParameterError, PluginError
+import numpy as np
+
+from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError
 from costframe.core.plugins.registry import TASKS, estimator, registry, two_classes_only
 from costframe.core.plugins.registry import algorithms as usable_algorithms
+from costframe.training.scoring import default_score, score_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from costframe.datasets import Dataset
 
 __all__ = [
     "FitError",
     "check_algorithms",
     "check_amounts",
     "check_fits",
+    "check_score",
     "check_searched",
     "check_share",
     "failure_text",
@@ -57,6 +63,18 @@ def check_fits(parameter: str, score: str, task: str, n_classes: int) -> None:
     if score not in fitting:
         classes = f" of {n_classes} classes" if n_classes else ""
         raise ParameterError(f"{parameter}: {task}{classes} has {', '.join(fitting)}, not {score!r}")
+
+
+def check_score(data: Dataset, score: str | None) -> str:
+    """Return the score to use; refuse one of another task, and data that lack rows of some class."""
+    name = default_score(data.task, len(data.classes)) if score is None else score
+    score_named(name)
+    check_fits("score", name, data.task, len(data.classes))
+    for part in ("valid", "test") if name in {"roc_auc", "average_precision"} else ():
+        absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
+        if absent:
+            raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")
+    return name
 
 
 def check_searched(estimator: Any) -> None:

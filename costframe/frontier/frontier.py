@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.files import write_together
+from costframe.frontier.checks import check_algorithms, check_amounts, check_score, joint_error, skipped_algorithms
 from costframe.frontier.choice import best_first, cheapest_near_best, points_above_constant
 from costframe.frontier.estimates import correct_choice_of_algorithm, difference_error
 from costframe.frontier.points import keep_non_dominated, points_csv
-from costframe.frontier.sweep import sweep
+from costframe.frontier.tradeoffs import fit_all
+from costframe.frontier.trial import count_on, silent, trial_maker
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.errors import CostframeError
     from costframe.datasets import Dataset
     from costframe.frontier.points import Point
     from costframe.frontier.trial import Fitted, Progress
@@ -132,19 +133,38 @@ class Frontier:
         PluginError
             If an algorithm raises another exception, which is the cause; the text names the algorithm and its plugin.
         """
-        found, score, rows = sweep(
-            data,
-            algorithms,
-            tradeoffs,
-            points=points,
-            score=score,
-            budget=budget,
-            folds=folds,
-            parameters=parameters or {},
-            progress=progress,
-            failed=failed,
-        )
-        return cls.of(found, score, rows.costs.unit, rows.full_cost)
+        if isinstance(data, str):
+            from costframe.datasets import load
+
+            data = load(data)
+        check_amounts(tradeoffs, budget)
+        score = check_score(data, score)
+        names = check_algorithms(data.task, algorithms, len(data.classes))
+        if algorithms is None and failed is not None:
+            for name, unfit in skipped_algorithms(data.task, len(data.classes)).items():
+                failed(name, unfit)
+        make_trial = trial_maker(data, score, folds, parameters or {})
+        found: list[Fitted] = []
+        errors: dict[str, CostframeError] = {}
+        fits = 0
+
+        def report(done: int, total: int, text: str) -> None:
+            nonlocal fits
+            fits = done
+            (progress or silent)(done, total, text)
+
+        for number, name in enumerate(names):
+            try:  # algorithms that are left count as equally many fits
+                count = count_on(report, fits, times=len(names) - number)
+                found += fit_all(make_trial(name), tradeoffs, points, budget, count)
+            except CostframeError as error:
+                if failed is None:
+                    raise
+                errors[name] = error
+                failed(name, error)
+        if errors and not found:
+            raise joint_error(errors)
+        return cls.of(found, score, data.costs.unit, data.full_cost)
 
     def non_dominated(self) -> tuple[Point, ...]:
         """Return the points without another of higher score at no higher cost, by ascending cost."""

@@ -16,7 +16,7 @@ from costframe.frontier.checks import check_amounts, check_fits, check_searched,
 from costframe.frontier.choice import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.rows import Rows, folds_of
-from costframe.frontier.sweep import fit_all
+from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import Trial, silent
 from costframe.training.scoring import default_score, score_named
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,24 +11,29 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.cost.expected import ExpectedCost
+from costframe.core.errors import ParameterError
+from costframe.core.plugins.registry import estimator
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
+from costframe.frontier.checks import name_failures
 from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
+from costframe.frontier.rows import Rows, folds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from costframe.core.cost.expected import CostReport
+    from costframe.datasets import Dataset
     from costframe.frontier.estimates import Estimate
-    from costframe.frontier.rows import Fold, Rows
+    from costframe.frontier.rows import Fold
 
-__all__ = ["Fitted", "Progress", "Trial", "fit_at", "optional_arguments", "silent"]
+__all__ = ["Fitted", "Progress", "Trial", "count_on", "fit_at", "optional_arguments", "silent", "trial_maker"]
 
 ROWS_REPLAYED = 50  # counting rounds steps through rows one by one, which is slow
 
@@ -41,6 +47,15 @@ class Progress(Protocol):
 
 def silent(_done: int, _total: int, _text: str) -> None:
     """Ignore progress."""
+
+
+def count_on(progress: Progress, before: int, *, least: int = 0, times: int = 1) -> Progress:
+    """Return a progress that counts on from `before` earlier fits, with `times` at least `least` fits to follow."""
+
+    def report(done: int, total: int, text: str) -> None:
+        progress(before + done, before + times * max(least, total), text)
+
+    return report
 
 
 @frozen
@@ -161,6 +176,35 @@ def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:
         "qid_val": valid.qid,
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def trial_maker(data: Dataset, score: str, folds: int | None, parameters: Mapping[str, Any]) -> Callable[[str], Trial]:
+    """Return a function that makes the trial of an algorithm; all trials share rows and folds."""
+    given = dict(parameters)
+    if data.categorical:
+        given["categorical_features"] = dict(data.categorical)
+    train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
+    divided, promises = folds_of(train, valid, folds, classes=data.task == "classification"), Promises()
+
+    def make_trial(name: str) -> Trial:
+        if data.categorical:
+            _check_categories(data, name)
+
+        def make(tradeoff: float) -> Any:
+            return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
+
+        guard = functools.partial(name_failures, name)
+        return Trial(name, make, train, valid, test, score, guard, divided, folds is not None, promises)
+
+    return make_trial
+
+
+def _check_categories(data: Dataset, name: str) -> None:
+    """Refuse an algorithm that does not split by categories."""
+    if "categorical_features" not in estimator(name, data.task).get_params():
+        raise ParameterError(
+            f"{name}: does not split by categories, and column {next(iter(data.categorical))!r} has some"
+        )
 
 
 def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:

@@ -225,8 +225,8 @@ class Panels:
             panel.axhline(float(_along(stage.threshold, upward)), color=INK, lw=1.0, ls=(0, (2, 1.5)))
         panel.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04))  # room for the size of a point
         _number_below(panel, across, "label")
-        for y, text, side in ((0.0, f"{upward[0]:.3g}", "bottom"), (1.0, f"{upward[1]:.3g}", "top")):
-            panel.text(-0.02, y, text, ha="right", va=side, transform=panel.transAxes, **_SMALL)
+        for at, text, side in ((0.0, f"{upward[0]:.3g}", "bottom"), (1.0, f"{upward[1]:.3g}", "top")):
+            panel.text(-0.02, at, text, ha="right", va=side, transform=panel.transAxes, **_SMALL)
         what = "prediction" if isinstance(stage, Answer) else "score"
         panel.text(-0.02, 0.5, what, ha="right", va="center", rotation=90, transform=panel.transAxes, **_SMALL)
 

@@ -254,8 +254,8 @@ def categories_are_split_or_refused(case: Case) -> None:
         "a category never seen does not go the way of a missing one",
     )
     values, report = estimator.predictor_.predict(rows), estimator.cost(rows)
-    for i, row in enumerate(rows[:SOME].to_dict("records")):
-        end, _ = inquire(estimator.predictor_, row, COSTS)
+    for i in range(SOME):
+        end, _ = inquire(estimator.predictor_, {name: rows[name].iloc[i] for name in COSTS.names}, COSTS)
         expect(same_bits(end.value, values[i]), f"row {i}: an inquiry given labels predicts otherwise")
         expect_close(report.per_row[i], end.cost, f"row {i}: an inquiry given labels")
 

@@ -1,0 +1,153 @@
+"""Tradeoffs to fit at: a grid whose scale follows from the prices, and bisection towards a budget."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.checks import check_number
+from costframe.frontier.estimates import correct_choice
+from costframe.frontier.paths import fit_along, has_path
+from costframe.frontier.promises import fit_promising
+from costframe.frontier.trial import count_on, fit_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.frontier.rows import Rows
+    from costframe.frontier.trial import Fitted, Progress, Trial
+
+__all__ = ["fill", "fit_all", "grid", "refine"]
+
+POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; points of a path need no fit
+EXTENSIONS, REFINEMENTS = 8, 5
+CLOSE, APART = 1.1, 1.3  # tradeoffs within this factor give similar models
+
+
+def fit_all(
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, progress: Progress
+) -> list[Fitted]:
+    """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget, and within sets."""
+    if points is not None:
+        check_number("points", points, low=1, whole=True)
+    along = tradeoffs is None and has_path(trial)
+    front: list[tuple[float, float]] = []
+    if along:
+        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, progress)
+    elif tradeoffs is None:
+        found = _fit_grid(trial, points or POINTS_OF_FITS, progress)
+    else:
+        found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
+    if budget is not None and not along:
+        found += refine(trial, found, budget, count_on(progress, len(found), least=REFINEMENTS))
+    if tradeoffs is None or budget is not None:
+        counted_on = count_on(progress, points or POINTS_OF_PATHS if along else len(found))
+        found += fit_promising(trial, found, front, budget, counted_on, repeat=along or trial.fits_repeat)
+    found = correct_choice(found)
+    return found if along or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
+
+
+def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
+    """Fit at 0 and at a grid whose scale follows from the fit at 0.
+
+    If the upper end of the grid gives constants only, these fits go between costs that differ most.
+    """
+    plain = fit_at(trial, 0.0, progress, 0, points)
+    found = [plain]
+    for tradeoff in grid(*_cost_scales(plain), _loss_of_constant(plain.model, trial.train), points - 1):
+        found.append(fit_at(trial, float(tradeoff), progress, len(found), points))
+        if found[-1].point.n_features == 0:  # all larger tradeoffs give constants too
+            return fill(trial, found, points, progress)
+    return found
+
+
+def grid(cost: float, cheapest: float, loss: float, points: int) -> NDArray[np.float64]:
+    """Return ascending tradeoffs, geometric, in units of loss / cost.
+
+    Parameters
+    ----------
+    cost : float
+        Price of all features for one row; prices have no effect far below loss / cost.
+    cheapest : float
+        Price of the cheapest feature that is not free; models buy nothing near loss / cheapest.
+    loss : float
+        Mean loss of the best constant, the largest possible gain.
+    points : int
+    """
+    if not (cost > 0 and loss > 0):
+        return np.empty(0)
+    top = min(max(0.3 * cost / cheapest, 1.0), 30.0)
+    return np.geomspace(1e-3, top, points) * (loss / cost)
+
+
+def _cost_scales(plain: Fitted) -> tuple[float, float]:
+    """Return the price of all features and of the cheapest one; if features are free, the cost of evaluation."""
+    predictor = plain.model.predictor_
+    prices = plain.model.costs_.select(predictor.feature_names)
+    each = prices.cost + prices.needs @ prices.resource_cost
+    full = max(plain.model.costs_.full_cost(predictor.feature_names), plain.point.cost)
+    return full, float(min(each[each > 0], default=full / 10))
+
+
+def _loss_of_constant(model: Any, rows: Rows) -> float:
+    """Return the mean loss of the best constant: the entropy of the classes, or half the variance."""
+    y = rows.codes(model)
+    weight = np.ones(len(y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
+    if getattr(model, "classes_", None) is None:
+        mean = np.average(y, weights=weight)
+        return 0.5 * float(np.average((y - mean) ** 2, weights=weight))
+    share = np.bincount(y, weights=weight) / weight.sum()
+    return float(-np.sum(share[share > 0] * np.log(share[share > 0])))
+
+
+def fill(trial: Trial, found: Sequence[Fitted], points: int, progress: Progress) -> list[Fitted]:
+    """Fit until there are `points`, each time between the neighboring tradeoffs whose costs on valid differ most."""
+    every = sorted(found, key=lambda fitted: fitted.point.tradeoff)
+    while len(every) < points:
+        gaps = [
+            (abs(a.point.cost - b.point.cost), place)
+            for place, (a, b) in enumerate(itertools.pairwise(every))
+            if b.point.tradeoff > APART * a.point.tradeoff > 0
+        ]
+        if not gaps:
+            break
+        place = max(gaps)[1]
+        middle = math.sqrt(every[place].point.tradeoff * every[place + 1].point.tradeoff)
+        every.insert(place + 1, fit_at(trial, middle, progress, len(every), points))
+    return every
+
+
+def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progress) -> list[Fitted]:
+    """Fit at further tradeoffs, so that costs on valid approach a budget from below.
+
+    It is a bisection on the logarithm of the tradeoff, between the largest that exceeds the budget and the smallest
+    above it that does not; if all exceed the budget, it tries larger ones first.
+    """
+    found: list[Fitted] = []
+
+    def attempt(tradeoff: float) -> Fitted:
+        found.append(fit_at(trial, tradeoff, progress, len(found), max(REFINEMENTS, len(found) + 1)))
+        return found[-1]
+
+    known = sorted(tried, key=lambda fitted: fitted.point.tradeoff)
+    top = known[-1]
+    while top.point.cost > budget and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
+        top = attempt(4 * top.point.tradeoff)
+    dear = [fitted.point.tradeoff for fitted in [*known, *found] if fitted.point.cost > budget]
+    if not dear or top.point.cost > budget:
+        return found
+    low = max(dear)
+    high = min(f.point.tradeoff for f in [*known, *found] if f.point.tradeoff > low)
+    for _ in range(REFINEMENTS):
+        if high < CLOSE * low:
+            break
+        middle = attempt(math.sqrt(low * high) if low > 0 else high / 10)
+        if 0.95 * budget <= middle.point.cost <= budget:
+            break
+        low, high = (middle.point.tradeoff, high) if middle.point.cost > budget else (low, middle.point.tradeoff)
+    return found
