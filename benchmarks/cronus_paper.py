@@ -21,9 +21,20 @@ import numpy as np
 import costframe as cf
 from costframe.training.scoring import score_named
 from harness.cronus_tables import KINDS, load_parts
-from harness.levels import follow_rows, levels_text
 from harness.pictures import Panel, draw
-from harness.points import NEAR, PARTS, by_split, cheapest, compare, markdown, prefix, standard_error, with_errors
+from harness.points import (
+    NEAR,
+    PARTS,
+    by_split,
+    cheapest,
+    compare,
+    follow_rows,
+    levels_text,
+    markdown,
+    prefix,
+    standard_error,
+    with_errors,
+)
 from harness.tables import OUTPUT, options
 
 if TYPE_CHECKING:

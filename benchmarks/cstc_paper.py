@@ -20,7 +20,6 @@ import attrs
 import numpy as np
 
 import costframe as cf
-from harness.levels import follow_rows, levels_text
 from harness.pictures import Panel, draw
 from harness.points import (
     HEAD,
@@ -30,6 +29,8 @@ from harness.points import (
     cheapest,
     compare,
     figures,
+    follow_rows,
+    levels_text,
     markdown,
     measure,
     measure_constant,
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costframe.datasets import Dataset
-    from harness.levels import Level
-    from harness.points import Point
+    from harness.points import Level, Point
 
 SPLITS = {"mslr": 4, "nhanes": 2, "thyroid": 3, "letter": 2}  # more where splits differ more
 SINGLE, CASCADE, TREE = "single stage", "Cronus", "CSTC"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from harness.synthetic_ranking import draw_ranking
-from harness.tables import load
+from harness.tables import draw_ranking, load
 
 if TYPE_CHECKING:
     import costframe as cf

@@ -168,7 +168,9 @@ EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
 
 def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:
     """Return a table of all points that fits the width, non-dominated ones in bold, and the columns left out."""
-    points, good = _in_order(frontier), frontier.non_dominated()
+    algorithms = list(dict.fromkeys(point.algorithm for point in frontier.points))
+    points = sorted(frontier.points, key=lambda point: algorithms.index(point.algorithm))
+    good = frontier.non_dominated()
 
     def make(without: frozenset[str]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, int(width > 90), 0, 0), show_edge=False)
@@ -189,9 +191,3 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
 
     table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
     return table, [name for name in COLUMNS if name in without]
-
-
-def _in_order(frontier: Frontier) -> list[Point]:
-    """Return the points by algorithm, in order of the first of each."""
-    order = {name: i for i, name in reversed(list(enumerate(point.algorithm for point in frontier.points)))}
-    return sorted(frontier.points, key=lambda point: order[point.algorithm])
