@@ -38,9 +38,8 @@ def test_fit_then_cost(run, patients, tmp_path):
 
 def test_fit_within_a_budget(run, patients, tmp_path):
     table, prices = patients
-    result = run(
-        "fit", table, "--costs", prices, "--target", "ill", "--algorithm", "miser", "--budget", 8, "--output", "m"
-    )
+    given = ("--target", "ill", "--algorithm", "miser", "--budget", 8, "--folds", 0, "--output", "m")
+    result = run("fit", table, "--costs", prices, *given)
     assert result.exit_code == 0, result.output
     data = read_table(table, "ill", prices)
     assert cf.load(tmp_path / "m").cost(data.part("valid").X).mean <= 8

@@ -54,7 +54,7 @@ def test_what_cannot_be_categorical_is_refused(table):
 def test_a_sweep_splits_them_and_refuses_algorithms_that_do_not(table, monkeypatch):
     data = read_table(table(some_frame()), "ill", categorical=["color", "grade"])
     for algorithm in ("cegb", "miser"):
-        frontier = cf.Frontier.sweep(data, [algorithm], [1e-4])
+        frontier = cf.Frontier.sweep(data, [algorithm], [1e-4], parameters={"n_estimators": 20})
         model = frontier.model(frontier.points[0])
         assert model.predictor_.categories == {"color": data.categorical["color"]}
         assert frontier.points[0].test_score > 0.85
