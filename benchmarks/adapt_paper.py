@@ -1,11 +1,11 @@
-"""Needs ../shared: what Adapt saves within 1 % of an expensive model on real tables, beside LightGBM's CEGB.
+"""Needs ../shared: savings of Adapt within 1 % of an expensive model on real tables, beside LightGBM's CEGB.
 
     python benchmarks/adapt_paper.py [letter thyroid nhanes cover] [--splits 1] [--gates 1 2] [--models xgboost]
 
 The expensive models are a random forest and an RBF support vector machine on letter, as in the paper, and 300 boosted
 trees of xgboost elsewhere, priced on their paths. "Saved within 1 %" is as in ../shared/bench: the cheapest model whose
 validation score is at least 99 % of the best one's, at the cost of all features; "of the expensive model" is the
-cheapest within 1 % of the expensive model on validation rows, and what it saves of that model's own cost. All scores
+cheapest within 1 % of the expensive model on validation rows, with its saving of that model's own cost. All scores
 are of test rows. Split 0 is the table's own, others are drawn by seed.
 """
 

@@ -1,4 +1,4 @@
-"""The synthetic experiments of Adapt's paper: what a gate leaves to a strong model, and that l1 first is not enough.
+"""The synthetic experiments of Adapt's paper: rows that a gate sends to a strong model, and a trap for l1.
 
     python benchmarks/adapt_synthetic.py --quick   # two seeds
     python benchmarks/adapt_synthetic.py           # ten seeds, about eight minutes
@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def coast(output: Path) -> None:
-    """Fit models to Synthetic-1 without prices, print what they do, and draw it."""
+    """Fit models to Synthetic-1 without prices; print and draw their regions."""
     table = Table.of(cf.datasets.make_coast(n_test=10_000))
     test = table.data.part("test")
     rows = [["RBF-SVM", "", f"{np.mean(table.svm.predict(test.X) == test.y):.4f}", "1.000"]]

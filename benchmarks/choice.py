@@ -4,8 +4,8 @@
 
 A case is a choice: the recommended model, and those within 2, 5, 10, 20 and 50 % of the cost of all features, of each
 algorithm and of their union; equal choices of one frontier are one case. It is covered if the test score is in
-`Frontier.interval`, which should be so nine times of ten. `--keep` keeps what was fitted, or finds it there: also what
-peers_frontier.py has fitted and kept. Split 0 is the table's own, others are drawn by seed.
+`Frontier.interval`, which should hold nine times of ten. `--keep` stores the fitted points in a folder and reads them
+from it, also those of peers_frontier.py. Split 0 is the table's own, others are drawn by seed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
         ("breast-cancer", *STORED),
         splits={"type": int, "default": 5},
         algorithms={"nargs": "*", "help": "all that are installed by default"},
-        keep={"type": Path, "help": "a folder for what is fitted"},
+        keep={"type": Path, "help": "folder for fitted points"},
     )
     for name in asked.tables:
         cases: list[Case] = []

@@ -1,8 +1,8 @@
 """Needs ../shared, but for synthetic: the findings of the Cronus paper (AISTATS 2012), and whether they hold elsewhere.
 
     python benchmarks/cronus_paper.py --quick             # one split, smaller tables, few tradeoffs
-    python benchmarks/cronus_paper.py --splits 2          # also prints what rows meet in the cascades
-    python benchmarks/cronus_paper.py --over-cegb nhanes  # what a cascade saves over a model trained with prices
+    python benchmarks/cronus_paper.py --splits 2          # also prints rows and features at each stage
+    python benchmarks/cronus_paper.py --over-cegb nhanes  # savings over a model trained with prices
 
 By default five ways to use one bank of boosted trees are compared: the trees as they were added, the single stage, the
 cascade as it is initialized, as the paper prints it, and as it is optimized, each at a row of tradeoffs. The bank is
@@ -210,7 +210,7 @@ def print_claims(title: str, ways: dict[str, list[list[Point]]], *, over_cegb: b
 
 
 def _saving(tradeoff: float, models: list[Point], cascades: list[Point]) -> tuple[float, float]:
-    """Return what the cheapest cascade over a model that is as good on valid costs and gains, on test."""
+    """Return cost and gain on test of the cheapest cascade over a model that is as good on valid."""
     model = next(point for point in models if point.get("tradeoff") == tradeoff and point["whole"])
     over = [point for point in cascades if point.get("tradeoff") == tradeoff]
     best = cheapest([model, *over], model["val"] - CLOSE)

@@ -5,7 +5,7 @@
 
 A tree of classifiers, a cascade and a single stage are put over three kinds of banks: "own trees", which pay for what
 they read at the model's tradeoff; "plain trees", which know no prices; and models on a path of CEGB. At each tradeoff
-all that go over a kind of bank have the very same one. Greedy Miser and CEGB are paths of models of one fit. Models are
+all models over a kind of bank use the same bank. Greedy Miser and CEGB are paths of models of one fit. Models are
 chosen on valid and reported on test, costed row by row with resources. Split 0 is the table's own, others are drawn by
 seed.
 """
@@ -170,7 +170,7 @@ def print_figures(data: Dataset, ways: dict[str, list[list[Point]]]) -> None:
 
 
 def print_levels(data: Dataset, several: list[list[Point]]) -> None:
-    """Print what a tree acquires at each depth, and in the mean over trees with routes, what they do at the root."""
+    """Print the acquisitions of a tree at each depth, and the means at the root over trees with routes."""
     deep = [point for points in several for point in points if len(point.get("levels", ())) > 1]
     if not deep:
         print(f"\n{data.name}: no tree has routes", flush=True)

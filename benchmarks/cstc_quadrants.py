@@ -60,7 +60,7 @@ class Found:
 
     @property
     def perfect(self) -> bool:
-        """Whether both are what is claimed."""
+        """Whether both claims hold."""
         return self.error < LEAST_ERROR and abs(self.cost / PERFECT - 1) <= NEAR
 
 
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def print_table(found: dict[tuple[str, float], list[Found]]) -> None:
-    """Print what was measured."""
+    """Print the measurements."""
     rows = []
     for (kind, tradeoff), several in found.items():
         errors, costs = np.array([(one.error, one.cost) for one in several]).T

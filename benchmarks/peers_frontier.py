@@ -56,7 +56,7 @@ Figures = dict[str, dict[int, dict[str, Any]]]  # by side and split
 OPENING = """# Score at equal budget
 
 Made by `benchmarks/peers_frontier.py`. Budgets are shares of the cost of all features. Each side chooses its models by
-its own estimates; they are scored on test rows, and what a test row is charged is counted exactly, resources included.
+its own estimates; scores and exact costs are those of test rows, resources included.
 LightGBM is the best of 42 fits: plain, and ten strengths each of its lazy and coupled penalties, at two sizes of trees.
 The prototype is planned acquisition in 140 lines with LightGBM as its engine. Scores are means over splits of the rows
 with standard errors; a table's last column says how many splits. Defaults of the planner and of CEGB's path were chosen
@@ -131,13 +131,13 @@ class Results:
         self.stored: dict[str, Any] = json.loads(path.read_text()) if path and path.exists() else {}
 
     def split(self, data: Dataset, split: int) -> dict[str, Any]:
-        """Return what is known of a split, beginning it with the constant."""
+        """Return the known points of a split, at first the constant."""
         new = {"full_cost": data.full_cost, "constant": measure_constant(data, SCORES[data.name]), "sides": {}}
         found: dict[str, Any] = self.stored.setdefault(data.name, {}).setdefault(str(split), new)
         return found
 
     def write(self) -> None:
-        """Replace the file by what is known now."""
+        """Replace the file by all known points."""
         if self.path:
             draft = self.path.with_suffix(".tmp")
             draft.write_text(json.dumps(self.stored))

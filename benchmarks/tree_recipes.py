@@ -1,9 +1,9 @@
-"""Needs ../shared: what the defaults of Miser and CEGB gain over recipe="paper", each difference alone taken back.
+"""Needs ../shared: gains of the defaults of Miser and CEGB over recipe="paper", each difference alone taken back.
 
     python benchmarks/tree_recipes.py [heart thyroid sat12] [--splits 2]    # about ten minutes on one core
 
-At each budget the best model on valid (any tradeoff, any number of the first trees) is scored on test. Features cost
-what they cost alone, resources included, for the papers have none.
+At each budget the best model on valid (any tradeoff, any number of the first trees) is scored on test. The price
+of a feature includes its resources, because the papers have none.
 """
 
 from __future__ import annotations

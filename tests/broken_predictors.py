@@ -299,4 +299,4 @@ lying(ForgetsThatValuesAreKnown, what_is_unavailable_is_never_asked_for="althoug
 lying(ChargesTooLittleUnderACap, a_capped_report_is_what_is_fetched="reported against charged")
 lying(PredictsWithoutTheCap, a_capped_report_is_what_is_fetched="predict and the report differ")
 lying(CutsTooEarly, a_cap_beyond_reach_changes_nothing="are cut by a cap that all can pay")
-lying(CutsTooEarlyStepByStep, a_cap_beyond_reach_changes_nothing="of just what it costs")
+lying(CutsTooEarlyStepByStep, a_cap_beyond_reach_changes_nothing="equal to its cost")

@@ -127,7 +127,7 @@ LATIN = {
     "the target": ("age,ill\n1,ja\n2,nö\n".encode("latin-1"), "target 'ill': expected text in UTF-8"),
     "the split": ("age,split,ill\n1,tëst,0\n2,train,1\n".encode("latin-1"), "column 'split': expected text in UTF-8"),
     "the query": ("age,qid,ill\n1,tëst,0\n2,train,1\n".encode("latin-1"), "column 'qid': expected text in UTF-8"),
-    "UTF-16": ("age,ill\n1,0\n2,1\n".encode("utf-16"), "expected text in UTF-8, got UTF-16 or what is no text"),
+    "UTF-16": ("age,ill\n1,0\n2,1\n".encode("utf-16"), "expected text in UTF-8, got UTF-16 or no text"),
     "UTF-16 without a mark": ("age,ill\n1,0\n2,1\n".encode("utf-16-be"), "expected text in UTF-8, got UTF-16"),
     "UTF-32": ("age,ill\n1,0\n2,1\n".encode("utf-32"), "expected text in UTF-8, got UTF-16"),
 }

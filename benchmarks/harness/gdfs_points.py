@@ -1,8 +1,8 @@
 """A learned acquisition policy, as users of that field would try: greedy dynamic feature selection (GDFS).
 
 I. Covert et al.: *Learning to Maximize Mutual Information for Dynamic Feature Selection*, ICML 2023. Written from the
-paper. A policy network is shown what a row has bought and picks what to buy next; a predictor network answers from
-any set of features. Both are trained together: the pick is relaxed (Concrete distribution), so that the loss after one
+paper. A policy network sees the features that a row has bought, and picks the next one; a predictor network
+answers from any set of features. Both are trained together: the pick is relaxed (Concrete distribution), so that the loss after one
 more feature has a gradient in it; the predictor first learns alone, on random sets.
 
 The paper's prices are all one. With others the policy maximizes the fall of the loss per price of the pick, resources
@@ -10,8 +10,8 @@ included, which for equal prices is the paper's objective. Prices are those at w
 resources are paid with the first feature that needs them. A row buys until no feature is left within its budget, or
 until the predictor's entropy is below a threshold, if there is one; each budget and threshold is a point.
 
-Numeric features are standardised, and a missing value is zero; the networks are told which features were bought and
-which of these are missing. Runs on two threads of the CPU.
+Numeric features are standardised, and a missing value is zero; the networks see which features were bought and which
+of these are missing. Runs on two threads of the CPU.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HIDDEN, DROPOUT, RATE = 128, 0.3, 1e-3
 TEMPERATURES = np.geomspace(1.0, 0.1, 5)
 EPOCHS, PATIENCE = 60, 4  # of each temperature
 STEPS = 40  # purchases of a row in training; in prediction it may go on
-SECONDS = 150.0  # of all processors together, in training; then it takes what it has
+SECONDS = 150.0  # of all processors together, in training; then training stops
 BUDGETS = 16  # geometric, up to all features
 ENTROPIES = (0.5, 0.2, 0.08, 0.03)  # in units of the constant's
 
@@ -131,7 +131,7 @@ class _Model:
         return cls(_network(3 * d, d), _network(3 * d, table.classes), *prices, 1e-3 * unit, batch)
 
     def price(self, mask: Any) -> Any:
-        """Return what each feature costs next, resources included, for rows that have bought `mask`: (n, d)."""
+        """Return the next price of each feature, resources included, for rows that have bought `mask`: (n, d)."""
         if not len(self.resource):
             return self.cost.expand(mask.shape)
         lacking = (mask @ self.needs <= 0).float() * self.resource  # resources that no bought feature needed
@@ -195,7 +195,7 @@ class _Model:
         yield [(self.predictor, loss)]
 
     def _episode(self, rows: _Rows, temperature: float) -> Iterator[list[tuple[Any, Any]]]:
-        """Buy feature after feature, and give both losses after each: what is predicted, and the gain per price."""
+        """Buy feature after feature, and give both losses after each: of the predictions, and the gain per price."""
         import torch
         from torch.nn.functional import cross_entropy, one_hot
 

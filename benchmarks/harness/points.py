@@ -35,7 +35,7 @@ NEAR = 0.99  # of the best score
 
 
 def measure(data: Dataset, model: cf.Predictor, score: str, **noted: Any) -> Point:
-    """Return a model's score and exact mean cost on valid and test, and what is noted of it."""
+    """Return a model's score and exact mean cost on valid and test, and the notes."""
     point, evaluator = dict(noted), cf.ExpectedCost(data.costs)
     for part, key in PARTS:
         rows = data.part(part)
@@ -152,7 +152,7 @@ HEAD = ["side", *(f"{share:.0%}" for share in BUDGETS), "saved within 1 %", "at"
 
 
 def budget_row(side: str, several: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the cells of a side below `HEAD`: scores at budgets with errors over splits, and what is saved."""
+    """Return the cells of a side below `HEAD`: scores at budgets with errors over splits, and the saving."""
     scores = scores_at_budgets(several)
     cells = with_errors(scores.mean(axis=0), standard_error(scores), ".3f")
     saved, reached = (np.mean([one[key] for one in several]) for key in ("saving", "within1_test"))

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from harness.points import Point
 
 POINTS = 42  # of a path; LightGBM has as many models
-SMALL = 2000  # rows; below it LightGBM has smaller leaves, and so have the algorithms that are told
+SMALL = 2000  # rows; below it LightGBM has smaller leaves, and so have SMALLER_LEAVES
 SMALLER_LEAVES = ("cegb", "miser")
 TRADEOFFS, LEAVES = 10, (8, 31)
 
 
 def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> list[Fitted]:
-    """Fit an algorithm as `costframe compare` does, and measure its points; or read what was kept, without models."""
+    """Fit an algorithm as `costframe compare` does, and measure its points; or read stored points, without models."""
     kept = None if keep is None else keep / f"{data.name}-{split}-{name}.pickle"
     if kept is not None and kept.exists():
         return list(pickle.loads(kept.read_bytes()))  # noqa: S301 - our own file
@@ -193,7 +193,7 @@ def _fit_catboost(table: Any, settings: dict[str, Any]) -> Any:
 
 
 def read_trees(model: Any) -> list[dict[str, Any]]:
-    """Return trees as nodes {"feature", "border", "left", "right"} over leaves {"value"}; what is above goes right."""
+    """Return trees as nodes {"feature", "border", "left", "right"} over leaves {"value"}; larger values go right."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")

@@ -117,7 +117,7 @@ def fitting_rows(data: Dataset) -> dict[str, Any]:
 
 
 def single_prices(costs: cf.CostModel) -> np.ndarray:
-    """Return what each feature costs alone, with all that it needs: float64 (d,)."""
+    """Return the price of each feature alone, with the resources that it needs: float64 (d,)."""
     prices = costs.select(costs.names)
     return np.asarray(prices.cost + prices.needs @ prices.resource_cost)
 
@@ -190,7 +190,7 @@ class Ranking:
 
 
 def draw_ranking(seed: int, n_queries: int) -> Ranking:
-    """Draw queries and their documents; which features there are, and what they see, is the same for all seeds."""
+    """Draw queries and their documents; all seeds have the same features, with the same curves."""
     random = np.random.default_rng([seed, 2012])
     sizes = random.integers(FEWEST, MOST + 1, n_queries)
     qid = np.repeat(np.arange(n_queries), sizes)
@@ -218,7 +218,7 @@ def _grades(value: np.ndarray) -> np.ndarray:
 
 
 def _features(price: int, quality: np.ndarray, random: np.random.Generator) -> list[np.ndarray]:
-    """Return the columns of one price; what each sees is drawn by the price alone."""
+    """Return the columns of one price; only the price decides which qualities each sees."""
     kinds = np.random.default_rng([price, 1])
     n, deviation = len(quality), NOISE[price] * np.sqrt(0.5)
     shared = deviation * random.standard_normal(quality.shape)

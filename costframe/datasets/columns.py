@@ -179,7 +179,7 @@ def _read_with_pyarrow(file: Path, suffix: str) -> Any:
 def _refuse_wide(begin: bytes, file: Path) -> None:
     """Refuse encodings of two or four bytes a letter, which begin with a mark or have zeros between letters."""
     if begin.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in begin:
-        raise DataError(f"{file}: expected text in UTF-8, got UTF-16 or what is no text")
+        raise DataError(f"{file}: expected text in UTF-8, got UTF-16 or no text")
 
 
 def _names(table: Any, file: Path) -> list[str]:

@@ -65,7 +65,8 @@ def no_row_exceeds_its_cap(case: Case) -> None:
         expect(most <= cap, f"{acquisition}: a row is charged {most:g}, more than its cap {cap:g}")
         expect(np.isfinite(report.predictions).all(), f"{acquisition}: no finite answer with {limits}")
         expect(
-            report.cut is not None and f"cut={report.cut.sum()}" in repr(report), "the report does not say what is cut"
+            report.cut is not None and f"cut={report.cut.sum()}" in repr(report),
+            "the report does not name the cut rows",
         )
         for i, row in enumerate(rows[:SOME]):
             end, source = inquire(predictor, row, prices, acquisition, **limits)
@@ -84,7 +85,9 @@ def what_is_unavailable_is_never_asked_for(case: Case) -> None:
         barred = unavailable_features(names)
         report = predictor.cost(rows, unavailable=names)
         columns = [name in barred for name in report.feature_names]
-        expect(not report.acquired[:, columns].any(), f"reports that it acquires what is unavailable: {sorted(barred)}")
+        expect(
+            not report.acquired[:, columns].any(), f"reports that it acquires unavailable features: {sorted(barred)}"
+        )
         for i, row in enumerate(rows):
             end, _ = inquire(predictor, row, COSTS, "path", unavailable=names)
             values = dict(zip(predictor.feature_names, row.tolist(), strict=True))
@@ -127,10 +130,10 @@ def a_cap_beyond_reach_changes_nothing(case: Case) -> None:
                 expect(same, f"{acquisition}: a cap that all can pay changes {name}")
             for i, row in enumerate(rows[:SOME]):
                 end, source = inquire(predictor, row, prices, acquisition, max_cost=float(plain.per_row[i]))
-                expect(end.reason == "complete", f"row {i}, {acquisition}: is cut by a cap of just what it costs")
+                expect(end.reason == "complete", f"row {i}, {acquisition}: is cut by a cap equal to its cost")
                 expect(same_bits(end.value, plain.predictions[i]), f"row {i}: a cap that it can pay changes its answer")
                 same = acquired_names(plain, i) == set(source.fetched)
-                expect(same, f"row {i}: a cap that it can pay changes what is acquired")
+                expect(same, f"row {i}: a cap that it can pay changes its acquisitions")
 
 
 @law

@@ -66,7 +66,7 @@ class Stump:
 
 
 def added_cost(prices: PriceArrays, bought: NDArray[np.bool_], feature: int, batch: float) -> float:
-    """Say what a further stump adds to the cost of a row, when the features `bought`, bool (d,), are paid for.
+    """Return the cost that a further stump adds to a row that has paid for the features `bought`, bool (d,).
 
     Every row comes to every stump, so these are the terms of costframe's cost one by one. A once-per-batch price is
     shared by a batch of `batch` rows.
@@ -108,7 +108,7 @@ def boost(
 ) -> tuple[list[Stump], list[float]]:
     """Add stumps while one lowers `mean loss + tradeoff * mean cost per row`.
 
-    Returns the stumps, and what a row pays for the first 0, 1, 2, ... of them.
+    Returns the stumps, and the cost of a row for the first 0, 1, 2, ... of them.
     """
     order = np.argsort(X, axis=0, kind="stable")
     scores = np.tile(labels.start, (len(X), 1))

@@ -1,4 +1,4 @@
-"""All that a plugin needs to prove, in one line; and what is this plugin's own."""
+"""The laws that every plugin keeps, in one line, and tests of this plugin alone."""
 
 import numpy as np
 import pytest
