@@ -18,8 +18,8 @@ from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.checks import check_score
-from costframe.frontier.choice import describe_useless_budget
 from costframe.frontier.estimates import difference_error
+from costframe.frontier.points import describe_useless_budget
 from costframe.frontier.promises import FITS
 from costframe.frontier.tradeoffs import fill, grid, refine
 from costframe.frontier.trial import Fitted, silent

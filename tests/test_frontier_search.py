@@ -17,7 +17,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.frontier import BudgetSearch
-from costframe.frontier.choice import UselessBudgetWarning
+from costframe.frontier.points import UselessBudgetWarning
 
 
 def test_budget_search_stays_within_its_budget():

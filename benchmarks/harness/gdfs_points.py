@@ -2,8 +2,8 @@
 
 I. Covert et al.: *Learning to Maximize Mutual Information for Dynamic Feature Selection*, ICML 2023. Written from the
 paper. A policy network sees the features that a row has bought, and picks the next one; a predictor network
-answers from any set of features. Both are trained together: the pick is relaxed (Concrete distribution), so that the loss after one
-more feature has a gradient in it; the predictor first learns alone, on random sets.
+answers from any set of features. Both are trained together: the pick is relaxed (Concrete distribution), so that the
+loss after one more feature has a gradient in it; the predictor first learns alone, on random sets.
 
 The paper's prices are all one. With others the policy maximizes the fall of the loss per price of the pick, resources
 included, which for equal prices is the paper's objective. Prices are those at which a row can have a feature next:

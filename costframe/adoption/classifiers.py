@@ -1,7 +1,8 @@
-"""Any model with class probabilities as a stage tree: adopted if it can be, else one opaque learner."""
+"""Any model with class probabilities as a stage tree: adopted if possible, else an opaque learner over its columns."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,85 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.given_columns import GivenColumns
     from costframe.core.stages.stages import Stage
 
-__all__ = ["check_classes", "predict_checked", "probability_tree", "read_probabilities"]
+__all__ = ["GivenColumns", "check_classes", "predict_checked", "probability_tree", "read_probabilities"]
+
+
+@frozen
+class GivenColumns:
+    """The data's columns, and those for a model that does not name its own.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns; each has a price.
+    given : tuple of int
+        Columns for the model.
+    parameter : str
+        Name of the model in errors.
+    named : bool
+        Whether the user named the columns for the model.
+    """
+
+    names: tuple[str, ...]
+    given: tuple[int, ...]
+    parameter: str
+    named: bool = False
+
+    @classmethod
+    def choose(cls, names: tuple[str, ...], wanted: Any, parameter: str) -> GivenColumns:
+        """Take all columns, or the wanted ones; refuse other things than names of columns, and an empty list."""
+        if wanted is None:
+            return cls(names, tuple(range(len(names))), parameter)
+        if (
+            isinstance(wanted, str)
+            or not isinstance(wanted, Iterable)
+            or not all(isinstance(one, str) for one in wanted)
+        ):
+            raise ParameterError(f"{parameter}: expected a list of feature names, got {wanted!r}")
+        listed = list(dict.fromkeys(wanted))
+        _check_priced(f"{parameter}: names", listed, names)
+        if not listed:
+            raise ParameterError(f"{parameter}: expected at least one feature name, got none")
+        return cls(names, tuple(names.index(name) for name in listed), parameter, named=True)
+
+    @property
+    def given_names(self) -> tuple[str, ...]:
+        """Names of the columns for a model."""
+        return tuple(self.names[f] for f in self.given)
+
+    def read_by(self, own: Sequence[str]) -> GivenColumns:
+        """Return the columns that a model names; refuse names that the data lack, or that the user left out."""
+        _check_priced(f"{self.parameter}: it reads", own, self.names)
+        further = [name for name in own if name not in set(self.given_names)]
+        if further:
+            raise DataError(f"{self.parameter}: it reads {further[0]!r}, which is not among its features")
+        return evolve(self, given=tuple(self.names.index(name) for name in own))
+
+    def of_model(self, model: Any) -> GivenColumns:
+        """Return the columns that a fitted model names, else these; refuse other names, or another number."""
+        own = getattr(model, "feature_names_in_", None)
+        if own is not None and all(isinstance(name, str) for name in own):
+            return self.read_by([str(name) for name in own])
+        count = getattr(model, "n_features_in_", len(self.given))
+        if count != len(self.given):
+            raise DataError(
+                f"{self.parameter}: {type(model).__name__} reads {count} features, the data have {len(self.given)}; "
+                "name those that it reads"
+            )
+        return self
+
+
+def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> None:
+    unknown = [name for name in names if name not in set(known)]
+    if unknown:
+        raise DataError(f"{what} {unknown[0]!r}, which is none of the priced features {', '.join(known)}")
+
 
 _NEARLY = 1e-6  # probabilities may leave [0, 1] by this much: forests sum up in single precision
 _ONE = 1e-3  # the sum over all classes may differ from one by this much

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.given_columns import GivenColumns
+    from costframe.adoption.classifiers import GivenColumns
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
 

@@ -196,21 +196,11 @@ def _histogram_tree(predictor: Any, categories: _Categories) -> TreeTable:
 
 @frozen(eq=False)
 class _Categories:
-    """The encoding of columns before the model's trees read them.
+    """The encoding of columns before the model's trees read them."""
 
-    Attributes
-    ----------
-    column : int64 (d,)
-        Original column of each column of the trees, which have the categorical ones first.
-    values : tuple of float64
-        Value in X for each code of each categorical column: a number, or the position of a label.
-    labels : mapping of str to tuple of str
-        Labels of the columns whose categories are texts.
-    """
-
-    column: NDArray[np.int64]
-    values: tuple[NDArray[np.float64], ...]
-    labels: dict[str, tuple[str, ...]]
+    column: NDArray[np.int64]  # (d,): original column of each column of the trees, the categorical ones first
+    values: tuple[NDArray[np.float64], ...]  # value in X for each code of each categorical column
+    labels: dict[str, tuple[str, ...]]  # of the columns whose categories are texts; X has their positions
 
     @classmethod
     def of(cls, model: Any, names: tuple[str, ...]) -> _Categories:

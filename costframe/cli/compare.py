@@ -107,7 +107,7 @@ def compare(
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float | None, output: Path) -> None:
     """Write the files, then show the results."""
-    from costframe.frontier.choice import describe_useless_budget
+    from costframe.frontier.points import describe_useless_budget
 
     chosen = frontier.recommended() if budget is None else frontier.within(budget)
     written = write_into(output, _render(frontier, chosen, dataset))

@@ -94,7 +94,7 @@ def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
     from costframe.core.wording import format_count
-    from costframe.frontier.choice import describe_useless_budget
+    from costframe.frontier.points import describe_useless_budget
     from costframe.report.console import summary
 
     with name_written_files(str(output)):

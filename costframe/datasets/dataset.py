@@ -222,16 +222,10 @@ def order_prices(
     source: str = "its prices",
     others: Mapping[str, str] | None = None,
 ) -> CostModel:
-    """Return the prices in the order of the columns `names`; the features must be the same.
+    """Return the prices in the order of the columns `names`; refuse prices of other features.
 
-    Parameters
-    ----------
-    costs : CostModel
-    names : sequence of str
-    table, source : str
-        Names of the table and the prices in error texts: their files, if they have any.
-    others : mapping of str to str, optional
-        Columns that are not features, with a text for each.
+    The error names the table and the source of the prices; `others` are columns that are not features, with a text for
+    each.
     """
     unpriced = [name for name in names if name not in set(costs.names)]
     absent = [name for name in costs.names if name not in set(names)]

@@ -30,27 +30,10 @@ def draw_parts(
     *,
     perfect_cost: float | None = None,
 ) -> Dataset:
-    """Draw train, valid and test; no part depends on the size of another.
+    """Draw train, valid and test by `draw`, (n, rng) -> X (n, d), y (n,); no part depends on the size of another.
 
-    Parameters
-    ----------
-    draw : callable
-        (n, rng) -> X (n, d), y (n,).
-    prices : mapping of str to float
-        Prices of the d features, in the order of X's columns.
-    sizes : tuple of int or None
-        n_rows, n_valid and n_test; None means n_rows.
-    random_state : int or None
-        None draws other rows each time.
-    task, name : str
-        Task and name of the data set.
-    perfect_cost : float, optional
-        Perfect cost of the data set, if it is known.
-
-    Raises
-    ------
-    ParameterError
-        If a number of rows or the seed is invalid.
+    `prices` are in the order of X's columns; `sizes` are n_rows, n_valid and n_test, None for n_rows. None as
+    `random_state` draws other rows each time.
     """
     given = dict(zip(("n_rows", "n_valid", "n_test"), sizes, strict=True))
     counts = [int(check_number(part, sizes[0] if n is None else n, low=1, whole=True)) for part, n in given.items()]

@@ -22,22 +22,9 @@ _TURNS = np.array(["train", "valid", "train", "test", "train"])
 def split_rows(
     classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, n: int, seed: int
 ) -> tuple[NDArray[np.str_], list[str]]:
-    """Split rows into train, valid and test, 60/20/20.
+    """Split n rows into train, valid and test, 60/20/20: str (n,), and notes about the split.
 
-    Parameters
-    ----------
-    classes : (n,) or None
-        Labels, with equal shares in each part.
-    queries : int64 (n,) or None
-        Rows of one query stay together.
-    n : int
-    seed : int
-
-    Returns
-    -------
-    split : str (n,)
-    notes : list of str
-        Texts about the split.
+    Classes, (n,), have equal shares in each part; rows of one query, int64 (n,), stay together.
     """
     rng = np.random.default_rng(seed)
     if queries is not None:

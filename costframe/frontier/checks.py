@@ -95,13 +95,7 @@ def _is_number(value: Any) -> bool:
 def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0) -> list[str]:
     """Return the algorithms to fit, by default all of the task; refuse unknown ones and those of other tasks.
 
-    Parameters
-    ----------
-    task : {"classification", "regression", "ranking"}
-    wanted : iterable of str or None
-        Names.
-    n_classes : int
-        Number of classes; 0 if it is unknown, or the task has no classes.
+    `n_classes` is 0 if it is unknown, or the task has no classes.
     """
     if isinstance(wanted, str):
         wanted = [wanted]

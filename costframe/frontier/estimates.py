@@ -86,13 +86,8 @@ def model_variance(folds: Sequence[Estimate]) -> float:
 def join_folds(folds: Sequence[Estimate], places: Sequence[NDArray[np.int64]], variance: float) -> Estimate:
     """Join estimates of the same kind of model, each from the rows of one held-out fold.
 
-    Parameters
-    ----------
-    folds : sequence of Estimate
-    places : sequence of int64 (rows of the fold,)
-        Positions of the rows of each fold among all rows.
-    variance : float
-        Variance of the true scores of models trained in the same way on other rows, as the final model is.
+    `places`, int64, are the positions of each fold's rows among all rows; `variance` is of the true scores of models
+    trained in the same way on other rows, as the final model is.
     """
     share = np.array([len(place) for place in places]) / sum(len(place) for place in places)
     moved = np.zeros(sum(len(place) for place in places))
@@ -152,14 +147,8 @@ def _optimism_by_cost(found: Sequence[Fitted]) -> NDArray[np.float64]:
 def _optimism(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
     """Return the optimism of each model's score if it was chosen as the best up to some cost: float64 (models,).
 
-    The choice reaches up to the highest cost at which the best model is the same as at its own cost.
-
-    Parameters
-    ----------
-    scores : float64 (models,)
-        By ascending cost.
-    moved : float64 (models, rows)
-    seed : int
+    The choice reaches up to the highest cost at which the best model is the same as at its own cost. Scores, (models,),
+    and influences, (models, rows), are given by ascending cost.
     """
     units = moved.any(axis=0)  # only the first row of a query
     n, rng = int(units.sum()), np.random.default_rng(seed)

@@ -11,9 +11,14 @@ from attrs import field, frozen
 from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.files import write_together
 from costframe.frontier.checks import check_algorithms, check_amounts, check_score, joint_error, skipped_algorithms
-from costframe.frontier.choice import best_first, cheapest_near_best, points_above_constant
 from costframe.frontier.estimates import correct_choice_of_algorithm, difference_error
-from costframe.frontier.points import keep_non_dominated, points_csv
+from costframe.frontier.points import (
+    best_first,
+    cheapest_near_best,
+    keep_non_dominated,
+    points_above_constant,
+    points_csv,
+)
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import count_on, silent, trial_maker
 

@@ -194,18 +194,9 @@ def choose_points(
 
     It always chooses the best point, the cheapest within 1 % of it, the plain one and the cheapest one, in this order
     if `count` is small. It adds the others one by one: each time the point that most reduces the loss in score against
-    the whole frontier, summed over budgets. It adds the best point within `budget` even beyond `count`.
-
-    Parameters
-    ----------
-    front : sequence of PathPoint
-        Non-dominated points by ascending cost.
-    plain : PathPoint
-        The model trained without prices, the first of the result.
-    count : int
-    full_cost : float
-        Price of all features for one row.
-    budget : float, optional
+    the whole frontier, summed over budgets up to `full_cost`, the price of all features. It adds the best point within
+    `budget` even beyond `count`. `front` has the non-dominated points by ascending cost; `plain` comes first in the
+    result.
     """
     cost, score = (np.array([getattr(point, name) for point in front]) for name in ("cost", "score"))
     last = len(front) - 1

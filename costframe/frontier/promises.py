@@ -79,20 +79,9 @@ def fit_promising(
     """Fit an algorithm within sets that promise clearly more than its own models of no higher cost.
 
     It trains at tradeoff 0 as if all other columns were constant, so that rows buy the whole set. It skips algorithms
-    that search sets themselves, and those that are not a `CostAwareEstimator`.
-
-    Parameters
-    ----------
-    trial : Trial
-    found : list of Fitted
-        The algorithm's own fits.
-    front : list of (float, float)
-        Cost and score of its further models.
-    budget : float or None
-        Largest cost of a set to try; the first set that improves on all models within it ends the trials.
-    progress : callable
-    repeat : bool
-        Whether fits are repeated on the trial's folds.
+    that search sets themselves, and those that are not a `CostAwareEstimator`. `found` are the algorithm's own fits,
+    `front` has cost and score of its further models. With a budget, sets cost at most that much, and the first set that
+    improves on all models within it ends the trials. With `repeat`, the trial's folds repeat the fits.
     """
     with trial.guard():
         model = trial.make(0.0)

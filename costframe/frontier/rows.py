@@ -123,16 +123,9 @@ class Fold:
 
 
 def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0) -> tuple[Fold, ...]:
-    """Divide train and valid into folds; return () if valid is large, or a class or the queries are too few.
+    """Divide train and valid into `count` folds with equal shares of `classes`, if the labels are classes.
 
-    Parameters
-    ----------
-    train, valid : Rows
-    count : int or None
-        Number of folds, 0 for none; None chooses the default number or none.
-    classes : bool
-        Whether the labels are classes, which folds share evenly.
-    seed : int
+    None chooses the default number, or no folds if valid is large, or a class or the queries are too few.
     """
     whole = count is None or (isinstance(count, int | np.integer) and not isinstance(count, bool))
     if not whole or (count is not None and (count < 0 or 0 < count < LEAST)):

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
 from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
-from costframe.frontier.choice import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.frontier import Frontier
+from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.rows import Rows, folds_of
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import Trial, silent

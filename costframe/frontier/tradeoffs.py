@@ -69,15 +69,8 @@ def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
 def grid(cost: float, cheapest: float, loss: float, points: int) -> NDArray[np.float64]:
     """Return ascending tradeoffs, geometric, in units of loss / cost.
 
-    Parameters
-    ----------
-    cost : float
-        Price of all features for one row; prices have no effect far below loss / cost.
-    cheapest : float
-        Price of the cheapest feature that is not free; models buy nothing near loss / cheapest.
-    loss : float
-        Mean loss of the best constant, the largest possible gain.
-    points : int
+    Prices have no effect far below loss / cost, with the price of all features for one row, and the loss of the best
+    constant, the largest possible gain. Models buy nothing near loss / cheapest, the least price above zero.
     """
     if not (cost > 0 and loss > 0):
         return np.empty(0)

@@ -71,22 +71,7 @@ class Fitted:
 class Trial:
     """One algorithm on one table, to be fitted and measured at tradeoffs.
 
-    Attributes
-    ----------
-    algorithm : str
-    make : callable
-        Returns an unfitted estimator for a tradeoff.
-    train, valid : Rows
-    test : Rows or None
-    score : str
-    guard : callable
-        Returns the context for the algorithm's own code.
-    folds : tuple of Fold
-        Folds of train and valid for estimates of scores; () if valid is large enough.
-    fits_repeat : bool
-        Whether folds repeat single fits too; they always repeat paths.
-    promises : Promises
-        Promising feature sets, shared by trials on the same rows.
+    `make` returns an unfitted estimator for a tradeoff.
     """
 
     algorithm: str
@@ -95,21 +80,18 @@ class Trial:
     valid: Rows
     test: Rows | None
     score: str
-    guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
-    folds: tuple[Fold, ...] = ()
-    fits_repeat: bool = False
-    promises: Promises = field(factory=Promises)
+    guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext  # context of the algorithm's own code
+    folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
+    fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
+    promises: Promises = field(factory=Promises)  # shared by trials on the same rows
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping on valid, and measure."""
         with self.guard():
-            return self._fit(tradeoff)
-
-    def _fit(self, tradeoff: float) -> Fitted:
-        began = time.perf_counter()
-        model = self._train(tradeoff, self.train, self.valid)
-        seconds = time.perf_counter() - began
-        return self.measure(model, tradeoff, seconds, self._over_folds(tradeoff))
+            began = time.perf_counter()
+            model = self._train(tradeoff, self.train, self.valid)
+            seconds = time.perf_counter() - began
+            return self.measure(model, tradeoff, seconds, self._over_folds(tradeoff))
 
     def _train(self, tradeoff: float, train: Rows, valid: Rows) -> Any:
         model = self.make(tradeoff)

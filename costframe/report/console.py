@@ -121,16 +121,10 @@ def output() -> Output:
 def narrow_table(
     make: Callable[[frozenset[str]], Table], ways: Sequence[Iterable[str]], width: int
 ) -> tuple[Table, frozenset[str]]:
-    """Return a table that fits the width, and the parts left out.
+    """Return a table that fits the width in letters, and the parts left out.
 
-    Parameters
-    ----------
-    make : callable
-        Makes the table without some of its parts.
-    ways : sequence of iterables of str
-        Sets of parts to leave out, in order of preference; the last one applies if no table fits.
-    width : int
-        Width of the terminal, in letters.
+    `make` makes the table without some parts; `ways` are sets of parts to leave out, in order of preference. The last
+    one applies if no table fits.
     """
     console = Console(width=BOUNDLESS)
     for without in map(frozenset, ways):

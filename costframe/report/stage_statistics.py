@@ -35,21 +35,11 @@ __all__ = [
 
 @frozen
 class Acquired:
-    """A feature or resource that a stage acquires first on its path.
-
-    Attributes
-    ----------
-    name : str
-    price : float
-        Per row.
-    share : float
-        Share of the stage's rows that acquire it there; one without rows.
-    is_resource : bool
-    """
+    """A feature or resource that a stage acquires first on its path."""
 
     name: str
-    price: float
-    share: float
+    price: float  # per row
+    share: float  # of the stage's rows that acquire it there; one without rows
     is_resource: bool
 
 
@@ -77,14 +67,7 @@ class StageSeen:
 
 
 def summarize_stages(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
-    """Return the statistics of each stage without rows: features that its learners, and no earlier ones, may read.
-
-    Parameters
-    ----------
-    tree : StageTree
-    prices : PriceArrays
-        In the order of the tree's features.
-    """
+    """Return the statistics of each stage without rows: features that its learners, and no earlier ones, may read."""
     seen, read = [], tree.bank.F
     before = np.zeros((len(tree.stages), len(prices.names)), np.bool_)
     for number, stage in enumerate(tree.stages):
@@ -100,18 +83,7 @@ def summarize_stages(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
 def see_stages(
     tree: StageTree, prices: PriceArrays, X: NDArray[np.float64], acquisition: str = "path", n_jobs: int | None = None
 ) -> list[StageSeen]:
-    """Send rows through the stages, and return the statistics of each stage.
-
-    Parameters
-    ----------
-    tree : StageTree
-    prices : PriceArrays
-        In the order of the tree's features.
-    X : float64 (n, d)
-        At least one row.
-    acquisition : {"path", "learner"}
-    n_jobs : int, optional
-    """
+    """Send rows, float64 (n, d) with n > 0, through the stages, and return the statistics of each stage."""
     marks, layout = marks_for(tree.bank, tree.layout, prices, acquisition), tree.layout
     used, needs = layout.used, prices.needs[layout.used]
     d, n_resources = prices.needs.shape

@@ -46,23 +46,13 @@ class Line:
 
 @frozen(eq=False)
 class StageBox:
-    """The texts of a stage's box.
-
-    Attributes
-    ----------
-    title : Line
-    lines : tuple of Line
-    stage : Answer or Route
-    seen : StageSeen
-    share : float or None
-        Share of all rows that reach the stage; None without rows.
-    """
+    """The texts of a stage's box."""
 
     title: Line
     lines: tuple[Line, ...]
     stage: Stage
     seen: StageSeen
-    share: float | None
+    share: float | None  # of all rows that reach the stage; None without rows
 
     @classmethod
     def of(
@@ -136,24 +126,12 @@ def _acquired_lines(acquired: Sequence[Acquired], unit: str | None) -> list[Line
 
 @frozen(eq=False)
 class Panels:
-    """The common settings of all panels.
+    """The common settings of all panels."""
 
-    Attributes
-    ----------
-    answers : (float, float)
-        Range of all predictions, a common scale for answers.
-    labels : tuple
-        Labels with a color each, ascending.
-    codes : int64 (n,) or None
-        Position of each row's label in `labels`.
-    target : float64 (n,) or None
-        Labels to draw predictions against.
-    """
-
-    answers: _Range
-    labels: tuple[Any, ...] = ()
-    codes: NDArray[np.int64] | None = None
-    target: NDArray[np.float64] | None = None
+    answers: _Range  # of all predictions, a common scale for answers
+    labels: tuple[Any, ...] = ()  # with a color each, ascending
+    codes: NDArray[np.int64] | None = None  # (n,): position of each row's label in `labels`
+    target: NDArray[np.float64] | None = None  # (n,): labels to draw predictions against
 
     @classmethod
     def of(cls, stages: Sequence[Stage], seen: Sequence[StageSeen], y: NDArray[Any] | None) -> Panels:

@@ -34,44 +34,22 @@ _KINDS: dict[str, dict[str, Any]] = {
 
 @frozen
 class Way:
-    """A way from one box to another, by their numbers.
-
-    Attributes
-    ----------
-    share : float or None
-        Share of all rows that take it; None without rows.
-    side : {-1, 0, 1}
-        Whether it leaves the box below its middle, at it, or above.
-    label : str
-        Text on the way.
-    """
+    """A way from one box to another, by their numbers."""
 
     start: int
     end: int
-    share: float | None
-    side: int = 0
+    share: float | None  # of all rows that take it; None without rows
+    side: int = 0  # -1, 0 or 1: whether it leaves the box below its middle, at it, or above
     label: str = ""
 
 
 @frozen(eq=False)
 class Picture:
-    """Boxes and the ways between them.
-
-    Attributes
-    ----------
-    boxes : sequence of StageBox
-    column : int64 (boxes,)
-        Column of each box.
-    center : float64 (boxes,)
-        Height of each box's center, in inches.
-    ways : sequence of Way
-    panels : Panels or None
-    title, notes : str
-    """
+    """Boxes and the ways between them."""
 
     boxes: Sequence[StageBox]
-    column: NDArray[np.int64]
-    center: NDArray[np.float64]
+    column: NDArray[np.int64]  # (boxes,)
+    center: NDArray[np.float64]  # (boxes,): height of each box's center in inches
     ways: Sequence[Way]
     panels: Panels | None
     title: str
@@ -211,22 +189,8 @@ def place_stages(
     """Place the box of each stage in a column, without touching boxes or crossing ways.
 
     A route is midway between its two next stages, or level with the one that is a route, so that a chain is straight.
-
-    Parameters
-    ----------
-    stages : sequence of Answer or Route
-        The first is the root; children come after their parents.
-    heights : sequence of float
-        Height of each stage's box.
-    gap : float
-        Least distance between two boxes of one column.
-
-    Returns
-    -------
-    column : int64 (stages,)
-        Number of routes on the path to each stage.
-    center : float64 (stages,)
-        Height of each box's center; the lowest point of all boxes is at zero.
+    Two boxes of one column are at least `gap` apart. It returns the column of each stage, which is the number of routes
+    on the path to it, int64, and the height of its center, float64; the lowest point of all boxes is at zero.
     """
     column, up = np.zeros(len(stages), np.int64), np.zeros(len(stages))  # up: relative to the parent's center
     outlines: list[_Outline] = [[(-height / 2, height / 2)] for height in heights]

@@ -48,40 +48,18 @@ def _task_text(task: str, kind: type) -> str:
 
 @frozen
 class Payment:
-    """One item that rows pay for.
-
-    Attributes
-    ----------
-    kind : {"resource", "feature", "computing"}
-    name : str
-    price : float or None
-        Price for one row; None for computing, which a row pays in many small parts.
-    share : float or None
-        Share of rows that pay it.
-    mean : float
-        Part of the mean cost per row: price * share.
-    once : float
-        Once-per-batch price; only features have one.
-    """
+    """One item that rows pay for, of the kind "resource", "feature" or "computing"."""
 
     kind: str
     name: str
-    price: float | None
-    share: float | None
-    mean: float
-    once: float = 0.0
+    price: float | None  # for one row; None for computing, which a row pays in many small parts
+    share: float | None  # of rows that pay it
+    mean: float  # part of the mean cost per row: price * share
+    once: float = 0.0  # once-per-batch price; only features have one
 
 
 def payments(report: CostReport, costs: CostModel) -> list[Payment]:
-    """List the payments of rows: resources and features that any row acquired, then computing.
-
-    Parameters
-    ----------
-    report : CostReport
-        Of hard routing.
-    costs : CostModel
-        Prices of the report.
-    """
+    """List the payments of a report of hard routing: resources and features that any row acquired, then computing."""
     prices = costs.select(report.feature_names)
     acquired = np.asarray(report.acquired, np.float64)
     share = acquired.mean(axis=0) if len(acquired) else np.zeros(len(prices.names))

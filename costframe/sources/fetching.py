@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 __all__ = [
-    "FetchMany",
-    "FetchOne",
     "annotate_errors",
     "check_replies",
     "check_reply",
@@ -28,28 +26,12 @@ __all__ = [
     "rows_fetcher",
 ]
 
-FetchOne = Callable[[tuple[str, ...]], Any]
-"""Function of feature names that returns their values by name, or an awaitable of them."""
-
-FetchMany = Callable[[dict[Any, tuple[str, ...]]], Any]
-"""Function of feature names by key that returns values by name for each key."""
+FetchOne = Callable[[tuple[str, ...]], Any]  # feature names -> values by name, or an awaitable of them
+FetchMany = Callable[[dict[Any, tuple[str, ...]]], Any]  # feature names by key -> values by name for each key
 
 
 def row_fetcher(source: Any, feature_names: Sequence[str]) -> FetchOne:
-    """Return a function that fetches one row's values.
-
-    Parameters
-    ----------
-    source : mapping, array-like (d,), or callable
-        Values by name in a mapping or a pandas Series with labels, by position in an array.
-    feature_names : sequence of str
-        Names of the d positions.
-
-    Raises
-    ------
-    DataError
-        If the source has another type, or is an array of another shape.
-    """
+    """Return a function that fetches one row's values from a mapping, pandas Series, array (d,), or callable."""
     if not isinstance(source, Mapping) and callable(source):
         return source  # type: ignore[no-any-return]
     return _lookup(source, feature_names, "the source")
@@ -60,23 +42,8 @@ def rows_fetcher(
 ) -> tuple[tuple[Any, ...], FetchMany]:
     """Return the keys of the rows, and a function that fetches values of many rows.
 
-    Parameters
-    ----------
-    source : array-like (rows, d), data frame, sequence of mappings, or callable
-        The rows of a table have the keys 0, 1, ...
-    keys : iterable of hashable, or None
-        Distinct; given if and only if `source` is a callable.
-    feature_names : sequence of str
-        Names of the d columns.
-    categories : mapping of str to tuple of str
-        Labels of features whose categories are texts.
-
-    Raises
-    ------
-    ParameterError
-        If keys are missing, not hashable, not distinct, or given for a table.
-    DataError
-        If the table does not fit the features.
+    The source is a table, a sequence of mappings, or a callable. Only a callable has keys; the rows of a table have the
+    keys 0, 1, ...
     """
     if not isinstance(source, Mapping) and callable(source):
         return _check_keys(keys), source

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
-from costframe.adoption.classifiers import read_probabilities
+from costframe.adoption.classifiers import GivenColumns, read_probabilities
 from costframe.adoption.fitted_model import GivenModel
-from costframe.adoption.given_columns import GivenColumns
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
 from costframe.core.learners.links import log_odds
