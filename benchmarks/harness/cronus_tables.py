@@ -12,6 +12,8 @@ from harness.tables import draw_ranking, load
 
 if TYPE_CHECKING:
     import costframe as cf
+FEW_POSITIVE = ("average_precision", "roc_auc")
+MOST_NEGATIVES = 5000  # in a part to train on or to choose by
 
 
 @frozen
@@ -27,7 +29,6 @@ class Kind:
     ranking: bool = False
 
 
-FEW_POSITIVE = ("average_precision", "roc_auc")
 KINDS = {
     "synthetic": Kind("synthetic", ("precision@5",), 3, ranking=True),
     "mslr": Kind("mslr", ("ndcg@5",), 2, ranking=True),
@@ -37,7 +38,6 @@ KINDS = {
     "heart": Kind("heart", ("roc_auc",), 1),
     "thyroid": Kind("thyroid", FEW_POSITIVE, 0),
 }
-MOST_NEGATIVES = 5000  # in a part to train on or to choose by
 
 
 @frozen(eq=False)

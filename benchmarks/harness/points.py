@@ -32,6 +32,7 @@ BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the cost of all fe
 COMPARED, LEVELS, TRADED = 40, 15, 0.8  # budgets and scores at which two ways are compared; where scores begin
 SIGNIFICANT, NEGLIGIBLE, CLOSE = 2.0, 0.05, 1.0  # standard errors; points; points
 NEAR = 0.99  # of the best score
+HEAD = ["side", *(f"{share:.0%}" for share in BUDGETS), "saved within 1 %", "at", "splits"]
 
 
 def measure(data: Dataset, model: cf.Predictor, score: str, **noted: Any) -> Point:
@@ -146,9 +147,6 @@ def standard_error(values: np.ndarray) -> np.ndarray:
     """Return the standard error of the mean over splits, the first axis; NaN for a single one."""
     n = len(values)
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan))
-
-
-HEAD = ["side", *(f"{share:.0%}" for share in BUDGETS), "saved within 1 %", "at", "splits"]
 
 
 def budget_row(side: str, several: Sequence[dict[str, Any]]) -> list[str]:

@@ -46,6 +46,14 @@ POINTS = 42  # of a path; LightGBM has as many models
 SMALL = 2000  # rows; below it LightGBM has smaller leaves, and so have SMALLER_LEAVES
 SMALLER_LEAVES = ("cegb", "miser")
 TRADEOFFS, LEAVES = 10, (8, 31)
+LOSSES = {"acc": "Logloss", "auc": "Logloss", "ap": "Logloss", "ndcg5": "YetiRank"}
+SHAPES: tuple[dict[str, Any], ...] = (
+    {"grow_policy": "SymmetricTree", "depth": 6},
+    {"grow_policy": "Lossguide", "max_leaves": 31, "depth": 10},
+)
+KINDS = ("per_object_feature_penalties", "first_feature_use_penalties")
+STRENGTHS = np.geomspace(1e-4, 3, 10)  # in units of 1 / cost of all features, as for LightGBM
+ROUNDS, PATIENCE = 300, 30
 
 
 def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> list[Fitted]:
@@ -120,22 +128,14 @@ PEERS: dict[str, Callable[[str, int], list[Point]]] = {
     "CEGB's path": path_points,
     "no look-ahead": functools.partial(path_points, look_ahead=False),
 }
+
+
 USUAL = tuple(PEERS)[:4]
 
 
 def points_of(side: str, table: str, split: int, keep: Path | None) -> list[Point]:
     """Return the points of a peer, or of an algorithm of costframe; split is the seed of the table's parts."""
     return PEERS[side](table, split) if side in PEERS else algorithm_points(side, table, split, keep)
-
-
-LOSSES = {"acc": "Logloss", "auc": "Logloss", "ap": "Logloss", "ndcg5": "YetiRank"}
-SHAPES: tuple[dict[str, Any], ...] = (
-    {"grow_policy": "SymmetricTree", "depth": 6},
-    {"grow_policy": "Lossguide", "max_leaves": 31, "depth": 10},
-)
-KINDS = ("per_object_feature_penalties", "first_feature_use_penalties")
-STRENGTHS = np.geomspace(1e-4, 3, 10)  # in units of 1 / cost of all features, as for LightGBM
-ROUNDS, PATIENCE = 300, 30
 
 
 def catboost_points(table: Any) -> list[dict[str, float]]:

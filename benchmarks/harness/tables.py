@@ -41,6 +41,12 @@ SCORES = {
 STORED = tuple(SCORES)[:7]  # in ../shared/data
 QUERIES = {"train": 1500, "valid": 500, "test": 1500}  # of the synthetic ranking
 OUTPUT: dict[str, Any] = {"type": Path, "default": Path(__file__).parents[1] / "figures", "help": "folder for pictures"}
+COUNTS = {1: 24, 5: 8, 20: 32, 50: 20, 100: 4, 150: 5, 200: 1}  # features by price
+NOISE = {1: 2.2, 5: 1.5, 20: 1.1, 50: 0.8, 100: 0.45, 150: 0.35, 200: 0.2}  # its deviation; qualities have one of 1
+QUALITIES = ("words", "proximity", "links", "trust", "freshness", "clicks")
+SHARES = (0.07, 0.09, 0.16, 0.28)  # of grades 4 and 3, 2, 1, 0 the rest; grade 3 is relevant
+RELEVANT, COPIES = 3, 10
+FEWEST, MOST = 20, 40  # documents a query
 
 
 def require_shared() -> None:
@@ -149,14 +155,6 @@ def options(
     if "output" in flags:
         chosen.output.mkdir(parents=True, exist_ok=True)
     return chosen
-
-
-COUNTS = {1: 24, 5: 8, 20: 32, 50: 20, 100: 4, 150: 5, 200: 1}  # features by price
-NOISE = {1: 2.2, 5: 1.5, 20: 1.1, 50: 0.8, 100: 0.45, 150: 0.35, 200: 0.2}  # its deviation; qualities have one of 1
-QUALITIES = ("words", "proximity", "links", "trust", "freshness", "clicks")
-SHARES = (0.07, 0.09, 0.16, 0.28)  # of grades 4 and 3, 2, 1, 0 the rest; grade 3 is relevant
-RELEVANT, COPIES = 3, 10
-FEWEST, MOST = 20, 40  # documents a query
 
 
 @frozen(eq=False)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GivenColumns", "check_classes", "predict_checked", "probability_tree", "read_probabilities"]
 
+_NEARLY = 1e-6  # probabilities may leave [0, 1] by this much: forests sum up in single precision
+_ONE = 1e-3  # the sum over all classes may differ from one by this much
+
 
 @frozen
 class GivenColumns:
@@ -96,10 +99,6 @@ def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> No
     unknown = [name for name in names if name not in set(known)]
     if unknown:
         raise DataError(f"{what} {unknown[0]!r}, which is none of the priced features {', '.join(known)}")
-
-
-_NEARLY = 1e-6  # probabilities may leave [0, 1] by this much: forests sum up in single precision
-_ONE = 1e-3  # the sum over all classes may differ from one by this much
 
 
 @frozen(eq=False)

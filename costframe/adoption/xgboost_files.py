@@ -29,6 +29,10 @@ _NODE_ARRAYS = (
     "default_left",
 )
 _ROOT_PARENTS = (-1, 2**31 - 1)
+_NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8"}
+_FORMATS = {b"i": ">b", b"U": ">B", b"I": ">h", b"l": ">i", b"L": ">q", b"d": ">f", b"D": ">d"}
+_CONSTANTS = {b"Z": None, b"T": True, b"F": False}
+_DEEPEST = 64
 
 
 def load_xgboost(path: str | PathLike[str]) -> Any:
@@ -150,12 +154,6 @@ def _check_outputs(number: int, tree: Any, groups: int) -> None:
         vectors = np.asarray(tree["right_children"], np.int64)[np.asarray(tree["left_children"], np.int64) < 0]
         if vectors.min() < 0 or (vectors.max() + 1) * width > len(tree["leaf_weights"]):
             raise ValueError(f"tree {number}: a leaf has no outputs in 'leaf_weights'")
-
-
-_NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8"}
-_FORMATS = {b"i": ">b", b"U": ">B", b"I": ">h", b"l": ">i", b"L": ">q", b"d": ">f", b"D": ">d"}
-_CONSTANTS = {b"Z": None, b"T": True, b"F": False}
-_DEEPEST = 64
 
 
 def _read_ubjson(data: bytes) -> Any:

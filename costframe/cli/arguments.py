@@ -36,6 +36,8 @@ __all__ = [
     "write_into",
 ]
 
+DEFAULT_DATA = "breast-cancer"
+
 
 def text(value: str) -> str:
     """Return a text that is not empty."""
@@ -106,9 +108,6 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ]):  # fmt: skip
         command = option(command)
     return command
-
-
-DEFAULT_DATA = "breast-cancer"
 
 
 def is_file(data: str) -> bool:

@@ -21,6 +21,9 @@ __all__ = ["make_coast", "make_islands"]
 _WEST = np.array([-2.0, -1.0, 1.0])  # where sea, coast and land begin
 _EAST = np.array([-1.0, 1.0, 2.0])
 _GAP = 0.1
+_CENTERS = np.array([[0.0, 1.9], [1.0, 1.9], [1.0, 0.9], [1.0, 0.0]])
+_LABELS = np.array([-1, 1, -1, 1])
+_DEVIATION = 0.1
 
 
 def make_coast(
@@ -78,11 +81,6 @@ def make_coast(
 
     sizes, prices = (n_rows, n_valid, n_test), {"x": 1.0, "y": 1.0}
     return draw_parts(draw, prices, sizes, random_state, "classification", "synthetic-1")
-
-
-_CENTERS = np.array([[0.0, 1.9], [1.0, 1.9], [1.0, 0.9], [1.0, 0.0]])
-_LABELS = np.array([-1, 1, -1, 1])
-_DEVIATION = 0.1
 
 
 def make_islands(

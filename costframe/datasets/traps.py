@@ -21,6 +21,9 @@ __all__ = ["make_parity", "make_quadrants", "make_selector"]
 
 _PARITY = {"sign_a": 2.0, "sign_b": 3.0}
 _NOISE_PRICE = 1.0
+_SELECTOR_PRICE = 1.0
+_EXPECTED = f"two or more finite prices, none below the selector's {_SELECTOR_PRICE:g}"
+_QUADRANTS = {"sign_x": 1.0, "sign_z": 1.0, "y_pp": 10.0, "y_pm": 10.0, "y_mp": 10.0, "y_mm": 10.0}
 
 
 def make_parity(
@@ -71,10 +74,6 @@ def make_parity(
 
     sizes, perfect = (n_rows, n_valid, n_test), sum(_PARITY.values())
     return draw_parts(draw, prices, sizes, random_state, "classification", "parity", perfect_cost=perfect)
-
-
-_SELECTOR_PRICE = 1.0
-_EXPECTED = f"two or more finite prices, none below the selector's {_SELECTOR_PRICE:g}"
 
 
 def make_selector(
@@ -141,9 +140,6 @@ def _check_prices(given: Any) -> NDArray[np.float64]:
     if len(prices) < 2 or prices.min() < _SELECTOR_PRICE:
         raise ParameterError(f"prices: expected {_EXPECTED}, got {given!r}")
     return prices
-
-
-_QUADRANTS = {"sign_x": 1.0, "sign_z": 1.0, "y_pp": 10.0, "y_pm": 10.0, "y_mp": 10.0, "y_mm": 10.0}
 
 
 def make_quadrants(

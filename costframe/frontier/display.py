@@ -32,6 +32,18 @@ SCORE_NAMES = {
     "ndcg@5": "NDCG@5",
 }
 LOG_SPAN = 100  # costs that span more than this factor have a logarithmic scale
+# A narrow table keeps score and cost on test.
+COLUMNS: dict[str, Callable[[Point], str]] = {
+    "tradeoff": lambda point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
+    "score": lambda point: with_error(point.score, point.score_error),
+    "cost": lambda point: cost(point.cost),
+    "test score": lambda point: "-" if point.test_score is None else f"{point.test_score:.4f}",
+    "test cost": lambda point: cost(point.test_cost),
+    "features": lambda point: str(point.n_features),
+    "learners": lambda point: f"{point.n_learners:,}",
+    "rounds": lambda point: f"{point.rounds:.1f}",
+}
+EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
 
 
 def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str | None = None) -> dict[str, bytes]:
@@ -150,20 +162,6 @@ class _Drawing:
             f"all features: {full:.6g}", (full, 0.03), xycoords=("data", "axes fraction"), xytext=(-4, 0),
             textcoords="offset points", rotation=90, ha="right", va="bottom", fontsize=8.5, color="#666666",
         )  # fmt: skip
-
-
-# A narrow table keeps score and cost on test.
-COLUMNS: dict[str, Callable[[Point], str]] = {
-    "tradeoff": lambda point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
-    "score": lambda point: with_error(point.score, point.score_error),
-    "cost": lambda point: cost(point.cost),
-    "test score": lambda point: "-" if point.test_score is None else f"{point.test_score:.4f}",
-    "test cost": lambda point: cost(point.test_cost),
-    "features": lambda point: str(point.n_features),
-    "learners": lambda point: f"{point.n_learners:,}",
-    "rounds": lambda point: f"{point.rounds:.1f}",
-}
-EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
 
 
 def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:

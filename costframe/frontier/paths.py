@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FitsPath", "ModelPath", "PathPoint", "choose_points", "fit_along", "has_path"]
 
+_BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
+_LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
+_NOTHING = 1e-9  # least improvement of a further point, as a share of the spread of scores
+
 
 class PathPoint(Protocol):
     """A model on a path.
@@ -180,11 +184,6 @@ def _join(trial: Trial, folds: Sequence[Sequence[Estimate]]) -> list[Estimate]:
     variance = float(np.mean(varied)) if varied else 0.0
     places = [fold.place for fold in trial.folds]
     return [join_folds(each, places, variance if len({one.score for one in each}) > 1 else 0.0) for each in points]
-
-
-_BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
-_LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
-_NOTHING = 1e-9  # least improvement of a further point, as a share of the spread of scores
 
 
 def choose_points(

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fold", "Rows", "folds_of"]
 
+FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
+FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
+
 
 @frozen(eq=False)
 class Rows:
@@ -99,10 +102,6 @@ def _stack(one: Any, other: Any) -> Any:
     if library in {"pandas", "polars"}:
         return sys.modules[library].concat([one, other])
     return np.concatenate([np.asarray(one), np.asarray(other)])
-
-
-FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
-FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
 
 
 @frozen(eq=False)

@@ -33,6 +33,9 @@ __all__ = [
     "with_error",
 ]
 
+WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
+BOUNDLESS = 10_000
+
 
 def cost(value: float | None) -> str:
     """Return a cost as text: two decimals, or three digits if it is small or large."""
@@ -80,10 +83,6 @@ def abandon(stream: IO[Any]) -> None:
             os.dup2(nowhere, stream.fileno())
         finally:
             os.close(nowhere)
-
-
-WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
-BOUNDLESS = 10_000
 
 
 class Output(Console):

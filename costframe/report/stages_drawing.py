@@ -30,6 +30,7 @@ _DPI, _MOST_DOTS, _LONGEST = 150, 4e7, 3e4
 _KINDS: dict[str, dict[str, Any]] = {
     "plain": {}, "resource": {"fontstyle": "italic"}, "faint": {"color": "#666666"}
 }  # fmt: skip
+_Outline = list[tuple[float, float]]  # lowest and highest point of a stage's subtree, for each column from the stage on
 
 
 @frozen
@@ -178,9 +179,6 @@ class _Drawing:
 def height_of(box: StageBox) -> float:
     """Return the height of a box in inches."""
     return _TITLE + _LINE * len(box.lines) + (PANEL_HEIGHT + 0.1 if box.has_panel else 0.06) + 0.03
-
-
-_Outline = list[tuple[float, float]]  # lowest and highest point of a stage's subtree, for each column from the stage on
 
 
 def place_stages(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Payment", "algorithms_table", "paid_table", "payments"]
 
 NARROW = 70  # a narrower table has the summary below the name
+KINDS = ("resource", "feature", "computing")
+MOST_FEATURES, MOST_FREE = 20, 6
+LONG, LETTERS, FEW_LETTERS = "long names", 30, 20
+_Key = tuple[str, str]  # kind and name
 
 
 def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, str], *, width: int) -> Table:
@@ -90,12 +94,6 @@ def _share(
     return float((acquired[:, needing] > 0).any(axis=1).mean()) if len(acquired) else 0.0
 
 
-KINDS = ("resource", "feature", "computing")
-MOST_FEATURES, MOST_FREE = 20, 6
-LONG, LETTERS, FEW_LETTERS = "long names", 30, 20
-_Key = tuple[str, str]  # kind and name
-
-
 def paid_table(reports: dict[str, CostReport], costs: CostModel, *, width: int) -> Table:
     """Return a table of payments, reports side by side: share of rows, and mean per row.
 
@@ -103,47 +101,49 @@ def paid_table(reports: dict[str, CostReport], costs: CostModel, *, width: int) 
     the kind, breaks names, leaves out prices, and at last all reports but the first.
     """
     found = {label: {(p.kind, p.name): p for p in payments(report, costs)} for label, report in reports.items()}
+    first, *others = reports
+
+    def make(without: frozenset[str]) -> Table:
+        shown = {label: part for label, part in found.items() if label == first or label not in without}
+        return _paid_table(shown, {label: reports[label].mean for label in shown}, without)
+
+    parts = [[], ["kind"], ["kind", LONG], ["kind", LONG, "price", "once"]]
+    return narrow_table(make, [*parts, *([*part, *others] for part in parts)], width)[0]
+
+
+def _paid_table(found: dict[str, dict[_Key, Payment]], means: dict[str, float], without: frozenset[str]) -> Table:
+    """Return the table of payments and means by report, without some columns."""
     known = {key: [part[key] for part in found.values() if key in part] for part in found.values() for key in part}
     keys = sorted(known, key=lambda key: (KINDS.index(key[0]), _weight(known[key])))
     hidden = _hidden(keys, known)
     shown = [key for key in keys if key not in hidden]
     rest = [("feature", f"... {len(hidden)} more")] if hidden else []
-    once = any(payment.once for each in known.values() for payment in each)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, show_footer=True)
+    columns: list[list[str | Text]] = []
 
-    def make(without: frozenset[str]) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, show_footer=True)
-        columns: list[list[str | Text]] = []
+    def add(header: str, footer: str, cells: list[str]) -> None:
+        table.add_column(header, Text(footer, style="bold"), justify="right", no_wrap=True, vertical="bottom")
+        columns.append([*cells, *[""] * (len(shown) + len(rest) - len(cells))])
 
-        def add(header: str, footer: str, cells: list[str]) -> None:
-            bold = Text(footer, style="bold")
-            table.add_column(header, bold, justify="right", no_wrap=True, vertical="bottom")
-            columns.append([*cells, *[""] * (len(shown) + len(rest) - len(cells))])
-
-        if "kind" not in without:
-            table.add_column("", no_wrap=True)
-            columns.append([kind for kind, _ in [*shown, *rest]])
-        letters = FEW_LETTERS if LONG in without else LETTERS
-        table.add_column("", Text("mean", style="bold"), overflow="fold", max_width=letters)
-        columns.append([Text(name) for _, name in [*shown, *rest]])
-        if "price" not in without:
-            add("price", "", ["" if (price := known[key][0].price) is None else cost(price) for key in shown])
-        if once and "once" not in without:
-            add("once", "", [cost(known[key][0].once) if known[key][0].once else "" for key in shown])
-        for label, part in found.items():
-            if label in without:
-                continue
-            paid = [part.get(key) for key in shown]
-            left = [part[key].mean for key in hidden if key in part]
-            add(f"{label}\nrows", "", ["" if p is None or p.share is None else f"{p.share:.1%}" for p in paid])
-            means = ["" if p is None else cost(p.mean) for p in paid]
-            add("\ncost", cost(reports[label].mean), [*means, *([cost(sum(left))] if left else [])])
-        for row in zip(*columns, strict=True):
-            table.add_row(*row)
-        return table
-
-    others = list(reports)[1:]
-    parts = [[], ["kind"], ["kind", LONG], ["kind", LONG, "price", "once"]]
-    return narrow_table(make, [*parts, *([*part, *others] for part in parts)], width)[0]
+    if "kind" not in without:
+        table.add_column("", no_wrap=True)
+        columns.append([kind for kind, _ in [*shown, *rest]])
+    letters = FEW_LETTERS if LONG in without else LETTERS
+    table.add_column("", Text("mean", style="bold"), overflow="fold", max_width=letters)
+    columns.append([Text(name) for _, name in [*shown, *rest]])
+    if "price" not in without:
+        add("price", "", ["" if (price := known[key][0].price) is None else cost(price) for key in shown])
+    if "once" not in without and any(payment.once for each in known.values() for payment in each):
+        add("once", "", [cost(known[key][0].once) if known[key][0].once else "" for key in shown])
+    for label, part in found.items():
+        paid = [part.get(key) for key in shown]
+        left = [part[key].mean for key in hidden if key in part]
+        add(f"{label}\nrows", "", ["" if p is None or p.share is None else f"{p.share:.1%}" for p in paid])
+        cells = ["" if p is None else cost(p.mean) for p in paid]
+        add("\ncost", cost(means[label]), [*cells, *([cost(sum(left))] if left else [])])
+    for row in zip(*columns, strict=True):
+        table.add_row(*row)
+    return table
 
 
 def _weight(each: list[Payment]) -> tuple[float, float]:

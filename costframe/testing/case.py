@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LAWS", "Case", "Kind", "Law", "cases", "expect", "law", "law_of_fits", "not_for", "same_bits"]
 
+QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
+"""Default settings of estimators that have them: a few learners are enough for every law."""
+
 
 @frozen
 class Law:
@@ -60,10 +63,6 @@ def law_of_fits(check: Callable[[Case], None]) -> Callable[[Case], None]:
     law(check)
     LAWS[check.__name__] = evolve(LAWS[check.__name__], compares_fits=True)
     return check
-
-
-QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
-"""Default settings of estimators that have them: a few learners are enough for every law."""
 
 
 @frozen

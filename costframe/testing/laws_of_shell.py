@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from costframe.testing.case import Case
+COLORS = ("red", "blue", "green", "teal", "pink", "gray")
+SOME = 20  # rows to step through one by one
 
 
 @law
@@ -228,10 +230,6 @@ def _expect_refused(run: Callable[[], object], words: str) -> None:
         expect(named, f"refused with a text that names none of {words.split()}: {error}")
     else:
         expect(False, f"accepted, expected a ValueError that names one of {words.split()}")
-
-
-COLORS = ("red", "blue", "green", "teal", "pink", "gray")
-SOME = 20  # rows to step through one by one
 
 
 @law
