@@ -176,9 +176,8 @@ def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Po
     rows = dataset.part("test").X
     compared = {"chosen": chosen}
     own = [point for point in frontier.points if point.algorithm == chosen.algorithm]
-    plain = next(
-        (point for point in own if point.tradeoff == 0), chosen
-    )  # on a path, later models are trained with prices
+    # On a path, only the first model is trained without prices.
+    plain = next((point for point in own if point.tradeoff == 0), chosen)
     if plain != chosen:
         compared["tradeoff 0"] = plain
     exact = ExpectedCost(dataset.costs)

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv, parquet
 
 from costframe.core.errors import DataError
 from costframe.core.wording import format_count
@@ -21,8 +23,8 @@ __all__ = [
     "as_target",
     "decode_column",
     "is_categorical",
-    "missing_values",
     "read_columns",
+    "refuse_missing",
     "text_values",
 ]
 
@@ -62,8 +64,6 @@ def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
 
 def is_categorical(column: Any) -> bool:
     """Return whether a column is stored as categories, in a dictionary type."""
-    import pyarrow as pa
-
     return bool(pa.types.is_dictionary(column.type))
 
 
@@ -75,10 +75,8 @@ def as_categories(
     Texts become their positions among `labels`, by default their own in alphabetical order; an unknown text is
     missing. Numbers are unchanged, and have no labels.
     """
-    import pyarrow as pa
-
     column = decode_column(column, f"column {name!r}")
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not _is_text(column.type):
         if labels is not None:
             raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {_kind(column.type)}")
         return as_numbers(column, name), None
@@ -90,17 +88,15 @@ def as_categories(
 
 def as_target(column: Any, name: str) -> NDArray[Any]:
     """Return the target column: numbers as int64 or float64, booleans and texts unchanged; refuse missing values."""
-    import pyarrow as pa
-
     where = f"target {name!r}"
     column = decode_column(column, where)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if _is_text(column.type):
         return _texts(column, where)
     if pa.types.is_boolean(column.type):
-        _refuse_missing(column.null_count, where)
+        refuse_missing(column.null_count, where)
         return np.asarray(column.to_numpy(zero_copy_only=False), np.bool_)
     values = _numbers(column, where, "expected numbers, texts or truth values")
-    _refuse_missing(int(np.isnan(values).sum()), where)
+    refuse_missing(int(np.isnan(values).sum()), where)
     if not np.isfinite(values).all():
         raise DataError(f"{where}: expected finite values, got an infinite one")
     return values
@@ -113,8 +109,6 @@ def text_values(column: Any, name: str) -> NDArray[Any]:
 
 def decode_column(column: Any, where: str) -> Any:
     """Return a column with its categories as values, and its bytes as texts in UTF-8."""
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -126,14 +120,13 @@ def decode_column(column: Any, where: str) -> Any:
         raise DataError(f"{where}: expected text in UTF-8, got text in another encoding") from error
 
 
-def missing_values(count: int) -> str:
-    """Return a text with the number of missing values."""
-    return f"{format_count(count, 'value')} {'is' if count == 1 else 'are'} missing"
+def refuse_missing(count: int, where: str) -> None:
+    """Refuse missing values, if their number is not zero."""
+    if count:
+        raise DataError(f"{where}: {format_count(count, 'value')} {'is' if count == 1 else 'are'} missing")
 
 
 def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
-    import pyarrow as pa
-
     column = decode_column(column, where)
     kind = column.type
     if pa.types.is_null(kind):
@@ -147,14 +140,11 @@ def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
 
 
 def _texts(column: Any, where: str) -> NDArray[Any]:
-    _refuse_missing(column.null_count, where)
+    refuse_missing(column.null_count, where)
     return np.array([str(value) for value in column.to_pylist()], np.str_)
 
 
 def _read_with_pyarrow(file: Path, suffix: str) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
     try:
         with file.open("rb") as opened:  # Python's error is clearer
             begin = opened.read(_BEGIN)
@@ -189,16 +179,13 @@ def _names(table: Any, file: Path) -> list[str]:
         raise DataError(f"{file}: expected column names in UTF-8, got another encoding") from error
 
 
-def _refuse_missing(count: int, where: str) -> None:
-    if count:
-        raise DataError(f"{where}: {missing_values(count)}")
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _kind(kind: Any) -> str:
     """Return a plain name for the type of a column."""
-    import pyarrow as pa
-
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if _is_text(kind):
         return "texts"
     if pa.types.is_date(kind):
         return "dates"

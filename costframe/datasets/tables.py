@@ -20,8 +20,8 @@ from costframe.datasets.columns import (
     as_target,
     decode_column,
     is_categorical,
-    missing_values,
     read_columns,
+    refuse_missing,
     text_values,
 )
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
@@ -210,8 +210,7 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
 
 def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
     """Return the number of each row's query: int64 (n,)."""
-    if table[QID].null_count:
-        raise DataError(f"column {QID!r}: {missing_values(table[QID].null_count)}")
+    refuse_missing(table[QID].null_count, f"column {QID!r}")
     values = np.asarray(decode_column(table[QID], f"column {QID!r}").to_numpy(zero_copy_only=False))
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 

@@ -23,10 +23,10 @@ __all__ = [
     "FitError",
     "check_algorithms",
     "check_amounts",
-    "check_fits",
     "check_score",
     "check_searched",
     "check_share",
+    "choose_score",
     "failure_text",
     "joint_error",
     "name_failures",
@@ -55,21 +55,22 @@ def check_share(name: str, value: Any) -> None:
         raise ParameterError(f"{name}: expected a number between 0 and 1, got {value!r}")
 
 
-def check_fits(parameter: str, score: str, task: str, n_classes: int) -> None:
-    """Refuse a score that a task with `n_classes` classes does not have."""
+def choose_score(parameter: str, score: str | None, task: str, n_classes: int) -> str:
+    """Return the score to use, by default the task's own; refuse a score that the task does not have."""
+    name = default_score(task, n_classes) if score is None else score
+    score_named(name)
     fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[task]
     if n_classes == 2:
         fitting += ("average_precision",)
-    if score not in fitting:
+    if name not in fitting:
         classes = f" of {n_classes} classes" if n_classes else ""
-        raise ParameterError(f"{parameter}: {task}{classes} has {', '.join(fitting)}, not {score!r}")
+        raise ParameterError(f"{parameter}: {task}{classes} has {', '.join(fitting)}, not {name!r}")
+    return name
 
 
 def check_score(data: Dataset, score: str | None) -> str:
-    """Return the score to use; refuse one of another task, and data that lack rows of some class."""
-    name = default_score(data.task, len(data.classes)) if score is None else score
-    score_named(name)
-    check_fits("score", name, data.task, len(data.classes))
+    """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
+    name = choose_score("score", score, data.task, len(data.classes))
     for part in ("valid", "test") if name in {"roc_auc", "average_precision"} else ():
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
         if absent:

@@ -12,13 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError
-from costframe.frontier.checks import check_amounts, check_fits, check_searched, check_share
+from costframe.frontier.checks import check_amounts, check_searched, check_share, choose_score
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.rows import Rows, folds_of
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import Trial, silent
-from costframe.training.scoring import default_score, score_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -209,11 +208,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _score(self, train: Rows) -> str:
         classes = len(np.unique(np.asarray(train.y))) if self._kind == "classifier" else 0
         task = {"classifier": "classification", "regressor": "regression"}.get(str(self._kind), "ranking")
-        if self.scoring is None:
-            return default_score(task, classes)
-        score_named(self.scoring)
-        check_fits("scoring", self.scoring, task, max(classes, 2) if task == "classification" else 0)
-        return self.scoring
+        return choose_score("scoring", self.scoring, task, max(classes, 2) if task == "classification" else 0)
 
     @property
     def _kind(self) -> str | None:

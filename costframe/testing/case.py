@@ -9,6 +9,7 @@ from attrs import define, evolve, field, frozen
 
 from costframe.core.errors import PluginError
 from costframe.core.plugins.registry import TASKS, registry, two_classes_only
+from costframe.core.prices.costs import CostModel
 from costframe.hooks import Algorithm
 from costframe.testing.data import COSTS, Table, make_table
 
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.prices.costs import CostModel
 
-__all__ = ["LAWS", "Case", "Kind", "Law", "cases", "expect", "law", "law_of_fits", "not_for", "same_bits"]
+__all__ = ["LAWS", "Case", "Law", "cases", "expect", "law", "law_of_fits", "not_for", "same_bits"]
 
 QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
 """Default settings of estimators that have them: a few learners are enough for every law."""
@@ -65,53 +65,35 @@ def law_of_fits(check: Callable[[Case], None]) -> Callable[[Case], None]:
     return check
 
 
-@frozen
-class Kind:
-    """A task with its number of classes."""
-
-    title: str
-    task: str
-    n_classes: int = 0
-
-
-KINDS = (
-    Kind("classifier-2", "classification", 2),
-    Kind("classifier-3", "classification", 3),
-    Kind("regressor", "regression"),
-    Kind("ranker", "ranking"),
-)
+KINDS = {
+    "classifier-2": ("classification", 2),
+    "classifier-3": ("classification", 3),
+    "regressor": ("regression", 0),
+    "ranker": ("ranking", 0),
+}
+"""Task and number of classes of each kind of estimator, by its name in expected failures and tests."""
 
 
 @define(eq=False)
 class Case:
-    """One kind of estimator of one algorithm.
-
-    Parameters
-    ----------
-    algorithm : Algorithm
-    kind : Kind
-    settings : mapping
-        Constructor parameters used in every law.
-    """
+    """One kind of estimator of one algorithm; `settings` are constructor parameters for every law."""
 
     algorithm: Algorithm
-    kind: Kind
+    title: str
     settings: Mapping[str, Any]
+    task: str = field(init=False)
+    n_classes: int = field(init=False)
     table: Table = field(init=False)
     _fitted: dict[float, Any] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.table = make_table(self.kind.task, self.kind.n_classes)
-
-    @property
-    def title(self) -> str:
-        """Name of the kind, for expected failures and test names."""
-        return self.kind.title
+        self.task, self.n_classes = KINDS[self.title]
+        self.table = make_table(self.task, self.n_classes)
 
     @property
     def estimator_class(self) -> Any:
         """The algorithm's class for the task."""
-        return getattr(self.algorithm, TASKS[self.kind.task])
+        return getattr(self.algorithm, TASKS[self.task])
 
     @property
     def draws(self) -> bool:
@@ -121,7 +103,7 @@ class Case:
     @property
     def is_classifier(self) -> bool:
         """Whether the estimator is a classifier."""
-        return self.kind.task == "classification"
+        return self.task == "classification"
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -157,8 +139,8 @@ def fit(estimator: Any, table: Table, sample_weight: NDArray[np.float64] | None 
 def cases(algorithm: Algorithm | str, settings: Mapping[str, Any] | None = None) -> list[Case]:
     """List the cases of an algorithm, or of its name: the kinds of estimators it has."""
     found, reasons = _find_algorithm(algorithm), not_for(algorithm)
-    has = [kind for kind in KINDS if getattr(found, TASKS[kind.task]) is not None]
-    return [Case(found, kind, settings or {}) for kind in has if kind.title not in reasons]
+    has = [kind for kind, (task, _) in KINDS.items() if getattr(found, TASKS[task]) is not None]
+    return [Case(found, kind, settings or {}) for kind in has if kind not in reasons]
 
 
 def not_for(algorithm: Algorithm | str) -> dict[str, str]:
@@ -167,7 +149,7 @@ def not_for(algorithm: Algorithm | str) -> dict[str, str]:
     if classifier is None or not two_classes_only(classifier):
         return {}
     reason = f"{classifier.__name__} is for two classes, as its tag classifier_tags.multi_class says"
-    return {kind.title: reason for kind in KINDS if kind.n_classes > 2}
+    return {kind: reason for kind, (_, n_classes) in KINDS.items() if n_classes > 2}
 
 
 def _find_algorithm(algorithm: Algorithm | str) -> Algorithm:
@@ -188,11 +170,9 @@ def same_bits(a: object, b: object) -> bool:
     return np.array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64), equal_nan=True)
 
 
-def priced(costs: CostModel, **changes: Any) -> CostModel:
-    """Return a cost model with changed entries of `from_dict`; features and resources are merged."""
-    from costframe.core.prices.costs import CostModel as Model
-
-    table = costs.to_dict()
+def priced(**changes: Any) -> CostModel:
+    """Return the table's prices with changed entries of `from_dict`; features and resources are merged."""
+    table = COSTS.to_dict()
     for key, value in changes.items():
         table[key] = {**table.get(key, {}), **value} if isinstance(value, dict) else value
-    return Model.from_dict(table)
+    return CostModel.from_dict(table)

@@ -23,7 +23,7 @@ __all__ = ["all_prices_for"]
 
 SOME = 20  # rows to step through one by one
 FILLERS = (np.nan, -1e3, 0.0, 1e3)
-EVERY_PRICE = priced(COSTS, split=0.01, learner=0.02, reuse=0.005)
+EVERY_PRICE = priced(split=0.01, learner=0.02, reuse=0.005)
 
 
 @law

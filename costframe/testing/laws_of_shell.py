@@ -145,9 +145,9 @@ def bad_data_are_refused_by_name(case: Case) -> None:
 @law
 def a_third_class_is_refused_by_name(case: Case) -> None:
     """A classifier with scikit-learn's tag for two classes trains with three, or refuses them with a clear text."""
-    if case.kind.n_classes != 2 or not two_classes_only(case.estimator_class):
+    if case.n_classes != 2 or not two_classes_only(case.estimator_class):
         return
-    three = make_table(case.kind.task, 3)
+    three = make_table(case.task, 3)
     try:
         estimator = fit(case.make(), three)
     except ValueError as error:
@@ -177,7 +177,7 @@ def bad_prices_are_refused_by_name(case: Case) -> None:
         _trial(case, "tradeoff", case.make(tradeoff=tradeoff))  # type: ignore[arg-type] # that is the point
     _trial(case, "scan", case.make(few), X=_frame(case.table.X, list(COSTS.names)))
     _trial(case, "price", case.make(few))
-    _trial(case, "price", case.make(priced(COSTS, features={"surplus": 1.0})))
+    _trial(case, "price", case.make(priced(features={"surplus": 1.0})))
 
 
 def _trial(case: Case, words: str, estimator: Any = None, **changes: Any) -> None:

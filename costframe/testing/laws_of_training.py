@@ -27,7 +27,7 @@ def learns(case: Case) -> None:
     score = estimator.score(table.fresh, table.y_fresh, **more)
     if case.is_classifier:
         constant, margin = float(np.unique(table.y_fresh, return_counts=True)[1].max() / len(table.y_fresh)), 0.15
-    elif case.kind.task == "regression":
+    elif case.task == "regression":
         constant, margin = 0.0, 0.3
     else:
         constant, margin = _ndcg_by_chance(table), 0.1
@@ -134,7 +134,7 @@ def useless_columns_are_not_bought(case: Case) -> None:
     """Columns that are constant or always missing are allowed, and no row buys them."""
     n = len(case.table.X)
     table = case.table.with_columns(constant=np.full(n, 3.0), empty=np.full(n, np.nan))
-    estimator = fit(case.make(priced(COSTS, features={"constant": 0.5, "empty": 0.5})), table)
+    estimator = fit(case.make(priced(features={"constant": 0.5, "empty": 0.5})), table)
     bought = estimator.cost(table.fresh).acquired.any(axis=0)
     expect(not bought[-2:].any(), "a column that is constant or always missing is bought")
 
@@ -197,7 +197,7 @@ def predictions_are_proper(case: Case) -> None:
         expect(np.isfinite(case.scores(estimator, rows)).all(), "a score is not finite")
         if case.is_classifier:
             p = estimator.predict_proba(rows)
-            expect(p.shape == (len(rows), case.kind.n_classes), f"probabilities have shape {p.shape}")
+            expect(p.shape == (len(rows), case.n_classes), f"probabilities have shape {p.shape}")
             expect(((p >= 0) & (p <= 1)).all() and np.allclose(p.sum(axis=1), 1), "probabilities do not add up to one")
         else:
             expect(np.isfinite(estimator.predict(rows)).all(), "a prediction is not finite")
@@ -206,7 +206,7 @@ def predictions_are_proper(case: Case) -> None:
 @law
 def input_is_untouched(case: Case) -> None:
     """Neither fit nor predict changes its arguments."""
-    table, prices = make_table(case.kind.task, case.kind.n_classes), COSTS.to_dict()
+    table, prices = make_table(case.task, case.n_classes), COSTS.to_dict()
     weight = np.ones(len(table.X))
     given = [table.X, table.y, table.fresh, weight]
     before = [array.copy() for array in given]
