@@ -39,21 +39,10 @@ def one_answer(
     link: str,
     categories: Categories | None = None,
 ) -> StageTree:
-    """Return a predictor whose one answer sums up trees.
+    """Return a predictor whose one answer sums up trees and applies `link` to the scores.
 
-    Parameters
-    ----------
-    table : TreeTable
-        The original's trees in its order; each row reaches the original's leaf in each of them.
-    feature_names : tuple of str
-        One name a column, in the original's column order.
-    weights : float64 (sum of tree widths, K)
-        Output column c of all trees, side by side in ascending tree order, times `weights[c, k]` is added to score k.
-    intercept : float64 (K,)
-    link : {"identity", "sigmoid", "softmax"}
-        From the scores to the original's prediction.
-    categories : mapping of str to tuple of str, optional
-        Labels of features whose categories are texts.
+    Output column c of all trees, side by side in their order, times `weights[c, k]` is added to score k: `weights` are
+    float64 (sum of tree widths, K), `intercept` is float64 (K,). `categories` are labels of features with texts.
     """
     bank = WeakLearnerBank.from_trees(table, feature_names)
     answer = Answer(np.arange(len(bank)), weights, intercept, link)
@@ -95,17 +84,9 @@ def _shorten(names: Sequence[str], most: int = 8) -> str:
 
 
 def float32_less(threshold: ArrayLike) -> NDArray[np.float64]:
-    """Convert `float32(x) < t`, the test of xgboost, to `x <= T`.
+    """Convert the test of xgboost: T, float64, with `(x <= T) == (float32(x) < t)` for every double x but NaN.
 
-    Parameters
-    ----------
-    threshold : array_like of float32
-        The original's thresholds t; infinities and NaN are allowed.
-
-    Returns
-    -------
-    ndarray of float64, same shape
-        T, with `(x <= T) == (float32(x) < t)` for every double x that is not NaN. NaN where no value passes.
+    Thresholds t, float32, may be infinite or NaN; T is NaN if no value passes.
     """
     limit = np.asarray(threshold, np.float32)
     below = _neighbor(limit, -np.inf)
@@ -113,17 +94,9 @@ def float32_less(threshold: ArrayLike) -> NDArray[np.float64]:
 
 
 def float32_at_most(threshold: ArrayLike) -> NDArray[np.float64]:
-    """Convert `float32(x) <= t` with a double t, the test of scikit-learn's trees, to `x <= T`.
+    """Convert the test of scikit-learn's trees: T, float64, with `(x <= T) == (float32(x) <= t)` for every x but NaN.
 
-    Parameters
-    ----------
-    threshold : array_like of float64
-        The original's thresholds t; infinities and NaN are allowed.
-
-    Returns
-    -------
-    ndarray of float64, same shape
-        T, with `(x <= T) == (float32(x) <= t)` for every double x that is not NaN. NaN where no value passes.
+    Thresholds t, float64, may be infinite or NaN; T is NaN if no value passes.
     """
     limit = np.asarray(threshold, np.float64)
     with np.errstate(over="ignore"):  # numbers beyond float32 become infinite, like the original's cast

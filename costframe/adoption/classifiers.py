@@ -32,24 +32,12 @@ _ONE = 1e-3  # the sum over all classes may differ from one by this much
 
 @frozen
 class GivenColumns:
-    """The data's columns, and those for a model that does not name its own.
+    """The data's columns, and those for a model that does not name its own."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        All columns; each has a price.
-    given : tuple of int
-        Columns for the model.
-    parameter : str
-        Name of the model in errors.
-    named : bool
-        Whether the user named the columns for the model.
-    """
-
-    names: tuple[str, ...]
-    given: tuple[int, ...]
-    parameter: str
-    named: bool = False
+    names: tuple[str, ...]  # all columns; each has a price
+    given: tuple[int, ...]  # columns for the model
+    parameter: str  # name of the model in errors
+    named: bool = False  # whether the user named the columns for the model
 
     @classmethod
     def choose(cls, names: tuple[str, ...], wanted: Any, parameter: str) -> GivenColumns:

@@ -41,48 +41,24 @@ class PrefittedWarning(UserWarning):
 
 @frozen(eq=False)
 class FittedModel:
-    """A model, ready to stand in a stage tree.
+    """A model, ready to stand in a stage tree, with probabilities, (n,) of class 1, or (n, M)."""
 
-    Attributes
-    ----------
-    model : object
-        The given model, its fitted copy, or the stage tree itself.
-    tree : StageTree
-    proba : float64 (n,) of class 1, or (n, M)
-        Probabilities of the training rows; out of fold if the model could be refitted.
-    proba_val : the same of validation rows, or None
-    """
-
-    model: Any
+    model: Any  # the given model, its fitted copy, or the stage tree itself
     tree: StageTree
-    proba: NDArray[np.float64]
-    proba_val: NDArray[np.float64] | None
+    proba: NDArray[np.float64]  # of the training rows; out of fold if the model could be refitted
+    proba_val: NDArray[np.float64] | None  # of the validation rows
 
 
 @frozen(eq=False)
 class GivenModel:
-    """A model as a user gives it.
-
-    Attributes
-    ----------
-    model : object
-    columns : GivenColumns
-        Columns that it may read, and the name of the estimator's parameter.
-    proba : float64 (n,) or (n, M), or None
-        Its probabilities of the training rows, if the user gives them.
-    classes : ndarray (M,)
-    seed : int
-        Seed of its random states that the user has not fixed.
-    framed : bool
-        Whether the columns have names of their own, so that a classifier is fitted on a data frame.
-    """
+    """A model as a user gives it."""
 
     model: Any
-    columns: GivenColumns
-    proba: NDArray[np.float64] | None
-    classes: NDArray[Any]
-    seed: int
-    framed: bool
+    columns: GivenColumns  # that it may read, and the name of the estimator's parameter
+    proba: NDArray[np.float64] | None  # (n,) or (n, M): probabilities of the training rows, if the user gives them
+    classes: NDArray[Any]  # (M,)
+    seed: int  # of its random states that the user has not fixed
+    framed: bool  # whether the columns have names of their own, so that a classifier is fitted on a data frame
 
     def fit(self, data: TrainingData) -> FittedModel:
         """Fit the model if it is not fitted, and predict the rows.

@@ -24,15 +24,7 @@ __all__ = ["CallableModel", "describe", "is_unfitted", "labels_for", "refit", "r
 
 @frozen(eq=False)
 class CallableModel:
-    """The outputs of a fitted model, float64 (n,) or (n, K), as a picklable function of rows, float64 (n, len(names)).
-
-    Attributes
-    ----------
-    model : object
-    names : tuple of str
-        Columns of the model.
-    method : "predict_proba" or "predict"
-    """
+    """The outputs of a fitted model, float64 (n,) or (n, K), as a picklable function of rows (n, len(names))."""
 
     model: Any
     names: tuple[str, ...]
@@ -82,30 +74,10 @@ def refit(
     seed: int,
     framed: bool,
 ) -> Any:
-    """Fit a copy of an estimator on some columns of rows; with `framed`, on a pandas frame if pandas is installed.
+    """Fit a copy of an estimator on the columns `names` of rows; if `framed`, on a pandas frame if pandas is installed.
 
-    Parameters
-    ----------
-    model : estimator
-    rows : Rows
-    labels : (n,)
-        Labels of the rows.
-    names : tuple of str
-        Columns to fit on.
-    data : TrainingData
-        Data with the same columns as the rows.
-    parameter : str
-        Name of the model in errors.
-    seed : int
-        Seed of its random states that the user has not fixed.
-    framed : bool
-
-    Raises
-    ------
-    ParameterError
-        If it takes no sample weights, and the rows have weights.
-    DataError
-        If its `fit` raises an error.
+    `seed` is for random states that the user has not fixed. It refuses an estimator without sample weights if the rows
+    have weights; errors name the estimator by `parameter`.
     """
     copy = clone(model)
     _seed(copy, seed)

@@ -36,24 +36,10 @@ _DEEPEST = 64
 
 
 def load_xgboost(path: str | PathLike[str]) -> Any:
-    """Load a Booster from a `.json` or `.ubj` file.
+    """Load a Booster from a `.json` or `.ubj` file of xgboost's `save_model`; refuse any other file.
 
     xgboost does not check the lengths and node numbers in a file, and a broken one ends the process. So this function
     checks them first.
-
-    Parameters
-    ----------
-    path : path-like
-        A file from xgboost's `save_model`.
-
-    Returns
-    -------
-    xgboost.Booster
-
-    Raises
-    ------
-    AdoptionError
-        If the file does not exist, has another suffix, is truncated or altered, or is not an xgboost model.
     """
     import xgboost
 

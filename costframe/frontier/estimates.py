@@ -41,23 +41,12 @@ DRAWS = 200  # bootstrap samples
 
 @frozen(eq=False)
 class Estimate:
-    """An estimated score with its standard error.
-
-    Attributes
-    ----------
-    score : float
-    error : float
-        Standard error.
-    influence : float64 (n,) or None
-        Influence of each row on the score; the last rows are those of valid.
-    rows_lacked : float
-        Share of the final model's training rows that the models of the estimate did not have.
-    """
+    """An estimated score with its standard error."""
 
     score: float
     error: float
-    influence: NDArray[np.float64] | None = field(default=None, repr=False)
-    rows_lacked: float = 0.0
+    influence: NDArray[np.float64] | None = field(default=None, repr=False)  # of each row; the last are those of valid
+    rows_lacked: float = 0.0  # share of the final model's training rows that the models of the estimate did not have
 
 
 def estimate_on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:

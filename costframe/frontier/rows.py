@@ -106,19 +106,12 @@ def _stack(one: Any, other: Any) -> Any:
 
 @frozen(eq=False)
 class Fold:
-    """Rows for training, for early stopping, and for estimates.
-
-    Attributes
-    ----------
-    train, valid, out : Rows
-    place : int64 (rows of out,)
-        Positions of these among the rows of train followed by those of valid.
-    """
+    """Rows for training, for early stopping, and for estimates."""
 
     train: Rows
     valid: Rows
     out: Rows
-    place: NDArray[np.int64]
+    place: NDArray[np.int64]  # (rows of out,): positions among the rows of train followed by those of valid
 
 
 def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0) -> tuple[Fold, ...]:

@@ -45,25 +45,13 @@ class Acquired:
 
 @frozen(eq=False)
 class StageSeen:
-    """Statistics of one stage.
+    """Statistics of one stage."""
 
-    Attributes
-    ----------
-    acquired : tuple of Acquired
-        Dearest first.
-    n_learners, n_new : int
-        Number of learners that it evaluates, and of those that no earlier stage evaluates.
-    rows : int64 (m,) or None
-        Rows that reach the stage.
-    values : float64 (m, K) or None
-        Scores of those rows at a route (K = 1), predictions at an answer.
-    """
-
-    acquired: tuple[Acquired, ...]
-    n_learners: int
-    n_new: int
-    rows: NDArray[np.int64] | None = None
-    values: NDArray[np.float64] | None = None
+    acquired: tuple[Acquired, ...]  # dearest first
+    n_learners: int  # that it evaluates
+    n_new: int  # of those, learners that no earlier stage evaluates
+    rows: NDArray[np.int64] | None = None  # (m,): rows that reach the stage
+    values: NDArray[np.float64] | None = None  # (m, K): their scores at a route (K = 1), predictions at an answer
 
 
 def summarize_stages(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:

@@ -31,25 +31,13 @@ COSTS = CostModel.from_dict({
 
 @frozen(eq=False)
 class Table:
-    """Rows, labels and queries for one kind of estimator, with fresh rows of the same distribution.
+    """Rows, labels and queries for one kind of estimator, with fresh rows of the same distribution."""
 
-    Attributes
-    ----------
-    X, fresh : float64 (rows, d), or data frame
-        Some values are NaN.
-    y, y_fresh : (rows,)
-        Labels.
-    qid, qid_fresh : int64 (rows,) or None
-        Queries, for rankers.
-    names : tuple of str
-        The columns.
-    """
-
-    X: Any
+    X: Any  # float64 (rows, d), or data frame; some values are NaN
     y: NDArray[Any]
     fresh: Any
     y_fresh: NDArray[Any]
-    qid: NDArray[np.int64] | None = None
+    qid: NDArray[np.int64] | None = None  # for rankers
     qid_fresh: NDArray[np.int64] | None = None
     names: tuple[str, ...] = field(default=COSTS.names)
 
@@ -67,16 +55,7 @@ class Table:
 
 
 def make_table(task: str, n_classes: int = 0, seed: int = 0) -> Table:
-    """Make 160 training rows and 80 fresh ones.
-
-    Parameters
-    ----------
-    task : {"classification", "regression", "ranking"}
-    n_classes : int
-        For classification.
-    seed : int
-        Seed of the rows.
-    """
+    """Make 160 training rows and 80 fresh ones for a task; `n_classes` is for classification."""
     rng = np.random.default_rng(seed)
     n_train, n = 160, 240
     body, mind = rng.standard_normal((2, n))
