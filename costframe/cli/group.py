@@ -16,7 +16,6 @@ from costframe.core.errors import CostframeError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-
 __all__ = [
     "CostframeGroup",
     "name_written_files",

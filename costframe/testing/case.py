@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
 __all__ = ["LAWS", "Case", "Law", "cases", "expect", "law", "law_of_fits", "not_for", "same_bits"]
 
 QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
