@@ -4,10 +4,10 @@
     python benchmarks/adapt_synthetic.py           # ten seeds, about eight minutes
 
 Synthetic-1 has no prices: an RBF-SVM stands behind linear models, and behind a few boosted trees, by the paper's
-recipe; regions of the cheap model alone, and after the alternation. Synthetic-2 has two features of unit price: over
-ten seeds, what the variants cost at tradeoffs .005 to .02 where at most a share of .55 goes on, and the least that each
-costs where it errs (almost) never, over tradeoffs and shares; 1 + p1 + p2 is the best there is, 2 - p1 the price of a
-gate on the other feature.
+recipe; the script draws the regions of the cheap model alone, and after the alternation. Synthetic-2 has two features
+of unit price. Over ten seeds, the script prints the costs of the variants at tradeoffs .005 to .02 if at most a share
+of .55 goes on, and the least cost of each variant with (almost) no errors, over tradeoffs and shares. The best possible
+cost is 1 + p1 + p2; a gate on the other feature costs 2 - p1.
 """
 
 from __future__ import annotations

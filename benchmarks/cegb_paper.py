@@ -3,9 +3,9 @@
     python benchmarks/cegb_paper.py --quick            # two small tables, about a minute
     python benchmarks/cegb_paper.py --output figures   # all tables, about half an hour on two cores
 
-Every fit gives models of more and more of its trees. At each budget, the best model on valid that costs no more there
-is scored on test. Curves and verdicts are means over several splits: whether the first scores higher than the second
-at low budgets and at high ones, and by how many points (hundredths).
+Every fit gives models of more and more of its trees. At each budget, the script scores the best affordable model on
+valid on test. Curves and verdicts are means over several splits: whether the first scores higher than the second at low
+budgets and at high ones, and by how many points (hundredths).
 """
 
 from __future__ import annotations

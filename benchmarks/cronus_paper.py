@@ -4,11 +4,11 @@
     python benchmarks/cronus_paper.py --splits 2          # also prints rows and features at each stage
     python benchmarks/cronus_paper.py --over-cegb nhanes  # savings over a model trained with prices
 
-By default five ways to use one bank of boosted trees are compared: the trees as they were added, the single stage, the
-cascade as it is initialized, as the paper prints it, and as it is optimized, each at a row of tradeoffs. The bank is
-trained on half of the training rows, cascades on the other half. With --over-cegb, models of CEGB on all training rows
-are compared with cascades over some of them, on the same rows. At each budget the best model on valid that costs no
-more there is scored on test. In training and to choose by, of many negatives some are drawn, and weigh more.
+By default it compares five ways to use one bank of boosted trees, each at a row of tradeoffs: the trees in their order,
+the single stage, the cascade at its start, by the paper's recipe, and optimized. Half of the training rows train the
+bank, the other half the cascades. With --over-cegb, it compares models of CEGB on all training rows with cascades over
+some of them, on the same rows. At each budget, it scores the best affordable model on valid on test. Of many negatives,
+train and valid have a sample with larger weights.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The synthetic experiment of the CSTC paper: signs are to be bought first, and one expensive feature after.
+"""The synthetic experiment of the CSTC paper: models should buy signs first, and then one expensive feature.
 
-Two signs at 1 each tell which one of four features at 10 each is the label; a perfect model pays 12 of 42 and errs
-nothing. Seeds with the quadrants' means 3, 1, -1, -3, and seeds with means drawn from a normal distribution of
-deviation 2.5, at a range of tradeoffs in units of half the squared error per cost: the paper's .01 to .08, of the whole
-square, are .005 to .04 here. Beyond 0.05 the label's feature, whose variance is 1, is not worth its price.
+Two signs at 1 each select the feature, of four at 10 each, that is the label; a perfect model pays 12 of 42 and makes
+no error. Some seeds have the quadrants' means 3, 1, -1, -3, others have means from a normal distribution of deviation
+2.5. Tradeoffs are in units of half the squared error per cost: the paper's .01 to .08, of the whole square, are .005 to
+.04 here. Beyond 0.05 the label's feature, whose variance is 1, is not worth its price.
 
     python benchmarks/cstc_quadrants.py --quick            # two seeds of each kind, two tradeoffs
     python benchmarks/cstc_quadrants.py --recipe paper     # as the paper prints it

@@ -1,4 +1,4 @@
-"""Needs ../shared: scores of CEGB where each row's cost is capped, with learned fallbacks and with partial sums.
+"""Needs ../shared: scores of CEGB under a hard cap for each row, with learned fallbacks and with partial sums.
 
     python benchmarks/hard_caps.py [nhanes thyroid ...]
 

@@ -4,15 +4,15 @@
                                         [--save points.json] [--keep DIR] [--stored]
                                         [--picture frontier] [--report frontier.md]
 
-Sides are those of harness/sides.py, figures those of ../shared/bench: a point is chosen by the side's own estimates
-(those of its path, or scores on valid), and reported by its score and exact cost on test; split 0 is the table's own,
-others are drawn by seed, and so is the "synthetic" ranking. Every side also has the constant, which costs nothing, so
-no budget is without a model. Printed are the mean test score of each side at each budget with its standard error over
-splits, the saving within 1 % of the best, and seconds, of the clock and of all processors together, which are steadier
-on a busy machine; and the mean difference to LightGBM, split by split, in points (hundredths).
+Sides are those of harness/sides.py, figures those of ../shared/bench: the side's own estimates choose a point (those of
+its path, or scores on valid), and the report has its score and exact cost on test. Split 0 is the table's own; seeds
+draw the others, and the "synthetic" ranking. Every side also has the constant, which costs nothing, so each budget has
+a model. The script prints the mean test score of each side at each budget with its standard error over splits, the
+saving within 1 % of the best, and seconds, of the clock and of all processors together, which are steadier on a busy
+machine; and the mean difference to LightGBM, split by split, in points (hundredths).
 
-With --save a run can be interrupted and goes on where it was: what the file holds is not measured again. A side is
-shown on the splits that it was measured on. --stored measures nothing and shows the contents of the file. GDFS needs
+With --save, an interrupted run continues: it does not measure again the points in the file. The report shows a side on
+its measured splits. --stored measures nothing and shows the contents of the file. GDFS needs
 PyTorch and is skipped with a message where there is none.
 """
 
