@@ -3,10 +3,11 @@
     python benchmarks/cstc_paper.py --quick                    # one split, few rows, trees and tradeoffs
     python benchmarks/cstc_paper.py mslr letter --splits 3 --depth 4 --output figures
 
-The models are a tree of classifiers, a cascade and a single stage, over three kinds of banks: "own trees", which pay for
-their features at the model's tradeoff; "plain trees", which know no prices; and models on a path of CEGB. At each tradeoff
-all models over a kind of bank use the same bank. Greedy Miser and CEGB are paths of models of one fit. Models are
-chosen on valid; scores and exact costs are those of test. Split 0 is the table's own, others are drawn by seed.
+The models are a tree of classifiers, a cascade and a single stage, over three kinds of banks: "own trees", which pay
+for their features at the model's tradeoff; "plain trees", which know no prices; and models on a path of CEGB. At each
+tradeoff all models over a kind of bank use the same bank. Greedy Miser and CEGB are paths of models of one fit.
+Models are chosen on valid; scores and exact costs are those of test. Split 0 is the table's own, others are drawn by
+seed.
 """
 
 from __future__ import annotations
