@@ -1,4 +1,4 @@
-"""Predictions and charges of a stage tree's rows under limits."""
+"""Walks of a stage tree's rows under limits: a hard cap, and unavailable features."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import fields, frozen
 
-from costframe.core.caps.capped_layout import make_bill
-from costframe.core.caps.capped_walk import CappedWalker
-from costframe.core.cost.hard import price_masks
-from costframe.core.cost.report import Charges
-from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.learners.bits import word_count
+from costframe.core.learners.tree_table import COLUMN, OPAQUE
+from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import StageRunner
-from costframe.core.stages.stages import Route
+from costframe.core.stages.walk import StageWalker
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.limits import Limits
     from costframe.core.prices.price_arrays import PriceArrays
-
-__all__ = ["CappedRows", "capped_charges", "capped_scores", "walk_under_limits"]
 
 
 @frozen(eq=False)
@@ -161,50 +157,60 @@ def _step_rows(
     """Step through rows one by one, and record their ends in `found`."""
     place = {int(f): u for u, f in enumerate(tree.layout.used)}
     for i in range(part.start, part.stop):
-        walker = CappedWalker(tree, prices, limits, by_path=by_path, known_values={})
+        walker = StageWalker(tree, prices, limits, by_path=by_path, known_values={})
         while needs := walker.needs:
             walker.advance({f: float(X[i, f]) for f in needs})
             for f in needs:
                 found.masks[i, place[f] >> 6] |= np.uint64(1) << np.uint64(place[f] & 63)
-        walker.note(i, found)
+        end = walker.end
+        found.exits[i], found.cut[i] = end.stage, bool(end.given_up)
+        found.scores[i, : len(end.scores or ())] = end.scores
+        found.share[i], found.route_scores[i] = walker.share, end.route_score
+        found.spent[i] = end.weight, end.comparisons, end.uses
 
 
-def capped_charges(
-    tree: StageTree,
-    prices: PriceArrays,
-    limits: Limits,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    *,
-    by_path: bool,
-    n_jobs: int | None,
-) -> Charges:
-    """Charge rows under limits; see `Predictor.charges`."""
-    rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
-    used = tree.layout.used
-    acquisition, features, resources = price_masks(tree.layout, prices, rows.masks, weight)
-    bits = bits_of(rows.masks, len(used))
-    acquired, feature_weight = np.zeros((len(X), len(tree.feature_names)), np.bool_), np.zeros(len(tree.feature_names))
-    acquired[:, used], feature_weight[used] = bits, features
-    return Charges(
-        acquired,
-        acquisition,
-        prices.learner * rows.spent[:, 0],
-        rows.spent[:, 1],
-        prices.reuse * (rows.spent[:, 2] - bits.sum(axis=1)),
-        feature_weight,
-        resources,
-        _weigh_stages(tree, rows.exits, weight),
-        tree.linked(rows.final_scores(tree), rows.exits),
-        rows.cut,
+def lay_out_capped(tree: StageTree) -> Model:
+    """Lay out a stage tree for walks under limits, once a model."""
+    from costframe.core.caps.capped_kernels import Model
+
+    bank, known = tree.bank, tree.expected_outputs
+    layout = tree.layout if known is None else lay_out(bank, tree.stages, (known.value, known.values))
+    expected, expected_opaque = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque)
+    if known is not None:
+        for use in np.flatnonzero(layout.kind == COLUMN):
+            expected[use] = known.of(int(layout.learner[use]), -1)[0]
+        for use in np.flatnonzero(layout.kind == OPAQUE):
+            place = int(layout.place[use])
+            expected_opaque[place : place + layout.width[use]] = known.of(int(layout.learner[use]), -1)
+    return Model(
+        layout.nodes.word, layout.nodes.categories.sets, layout.nodes.feature, layout.stage_first,
+        np.unique(layout.learner, return_inverse=True)[1].astype(np.int64), layout.kind, layout.place, layout.width,
+        layout.fill, expected, expected_opaque, layout.target_first, layout.target, layout.payload_first,
+        layout.payload, layout.intercept, layout.threshold, layout.below, layout.above,
+    )  # fmt: skip
+
+
+def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
+    """Return prices and unavailable features in the order of the layout."""
+    from costframe.core.caps.capped_kernels import Bill
+
+    layout, bank = tree.layout, tree.bank
+    used = layout.used
+    barred = np.zeros(len(tree.feature_names), np.bool_)
+    barred[sorted(limits.unavailable)] = True
+    feature, need = np.nonzero(prices.needs[used])
+    reads = bank.F[used][:, layout.learner].tocsc().sorted_indices()
+    evaluation = bank.evaluation[layout.learner]
+    return Bill(
+        np.ascontiguousarray(prices.cost[used]),
+        np.ascontiguousarray(prices.split[used]),
+        barred[used],
+        np.searchsorted(feature, np.arange(len(used) + 1)),
+        need,
+        np.array(prices.resource_cost),
+        float(prices.reuse),
+        prices.learner * evaluation,
+        evaluation,
+        reads.indptr.astype(np.int64),
+        reads.indices.astype(np.int64),
     )
-
-
-def _weigh_stages(tree: StageTree, exits: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weight of the rows that reach each stage, given their exits: float64 (stages,)."""
-    reached = np.bincount(exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
-    for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
-        stage = tree.stages[number]
-        if isinstance(stage, Route):
-            reached[number] += reached[stage.below] + reached[stage.above]
-    return reached

@@ -1,29 +1,18 @@
-"""Compiled walk of rows under limits; `capped_walk.CappedWalker` is its slow, obvious twin, to the last bit."""
+"""Compiled walk of rows under limits; `stages.walk.StageWalker` is its slow, obvious twin, to the last bit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from costframe.core.jit import kernel
+from costframe.core.jit import B1, F8, I4, I8, U1, U4, U8, kernel, kernel_using
+from costframe.core.learners import kernels, row_kernels
+from costframe.core.learners.kernels import COLUMN, COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS, TREE
+from costframe.core.learners.row_kernels import goes_right
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+_using = kernel_using(kernels, row_kernels)
 
-    B1 = NDArray[np.bool_]
-    F8 = NDArray[np.float64]
-    I4 = NDArray[np.int32]
-    I8 = NDArray[np.int64]
-    U1 = NDArray[np.uint8]
-    U4 = NDArray[np.uint32]
-    U8 = NDArray[np.uint64]
-
-__all__ = ["Bill", "Model", "Table", "walk_capped"]
-
-TREE, COLUMN = 0, 1
-NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(40), np.uint64(24)  # parts of a node's word
-STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.uint64(0xFFFFFF)
 NEW, FINISHED, GIVEN_UP = 0, 1, 2  # states of a learner
 UNPAID, PAID, PENDING = 0, 1, 2  # states of a resource; a pending one is in a sum that may stay unpaid
 SPENT, WEIGHT, COMPARISONS, USES = 0, 1, 2, 3  # places in a row's account
@@ -103,15 +92,6 @@ class Table(NamedTuple):
 
 
 @kernel
-def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
-    """Return 1 if a code goes right at a node, else 0."""
-    rank = test & RANK_BITS
-    if test >> NAMED_AT != 0:
-        return np.uint64((sets[rank + (code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1))
-    return np.uint64(code > rank)
-
-
-@kernel
 def _price_of(u: int, bill: Bill, row: Row) -> float:
     """Return the price of a feature not yet bought, with the resources that it needs first."""
     due = float(bill.cost[u])
@@ -164,7 +144,7 @@ def _buy_all(use: int, own: float, bill: Bill, row: Row) -> bool:
     return possible
 
 
-@kernel
+@_using
 def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
     begin: int, end: int, model: Model, bill: Bill, row: Row, by_path: bool
 ) -> None:
@@ -202,7 +182,7 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
                 account[SPENT] += split[u]
                 account[COMPARISONS] += split[u]
                 account[USES] += 1.0 if fresh else 0.0
-                right = _goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
+                right = goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
                 node += np.int64(((test >> STEPS_AT) & STEPS_BITS) + right)
                 test = word[node]
         row.left[slot], row.state[slot] = node, FINISHED if done else GIVEN_UP
@@ -261,7 +241,7 @@ def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expec
     return finished
 
 
-@kernel
+@_using
 def walk_capped(table: Table, model: Model, bill: Bill, by_path: bool, expects: bool) -> None:
     """Walk rows through all stages under their limits.
 

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.reading import ReadingMarks
-
-__all__ = ["hard_charges", "price_masks"]
 
 
 def hard_charges(
@@ -39,37 +36,46 @@ def hard_charges(
         learners[rows] += learners_at[stage]
         if layout.below[stage] < 0:
             scores[rows], exits[rows] = values, stage
-    acquisition, features, resources = price_masks(layout, prices, runner.masks, weight)
-    acquired = np.zeros((len(X), len(tree.feature_names)), np.bool_)
-    bits = bits_of(runner.masks, len(layout.used))
-    acquired[:, layout.used] = bits
-    reuse = prices.reuse * (runner.spent[:, 1] - bits.sum(axis=1)) if prices.reuse else np.zeros(len(X))
-    feature_weight = np.zeros(len(tree.feature_names))
-    feature_weight[layout.used] = features
+    uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
+    return charge_masks(
+        tree, prices, runner.masks, weight, learners, comparisons, uses, reached, tree.linked(scores, exits)
+    )
+
+
+def charge_masks(
+    tree: StageTree,
+    prices: PriceArrays,
+    masks: NDArray[np.uint64],
+    weight: NDArray[np.float64],
+    learners: NDArray[np.float64],
+    comparisons: NDArray[np.float64],
+    uses: NDArray[np.float64],
+    stage_weight: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+) -> Charges:
+    """Charge rows that acquired the features `masks`, of those that the tree uses; see `Charges`.
+
+    `uses` counts the pairs of a learner and a feature that it read, if there is a price of reuse.
+    """
+    used, d = tree.layout.used, len(tree.feature_names)
+    acquisition, features, resources = price_masks(prices, masks, used, weight)
+    bits, acquired, feature_weight = bits_of(masks, len(used)), np.zeros((len(masks), d), np.bool_), np.zeros(d)
+    acquired[:, used], feature_weight[used] = bits, features
+    reuse = prices.reuse * (uses - bits.sum(axis=1)) if prices.reuse else np.zeros(len(masks))
     return Charges(
-        acquired,
-        acquisition,
-        learners,
-        runner.spent[:, 0],
-        reuse,
-        feature_weight,
-        resources,
-        reached,
-        tree.linked(scores, exits),
+        acquired, acquisition, learners, comparisons, reuse, feature_weight, resources, stage_weight, predictions
     )
 
 
 def price_masks(
-    layout: StageLayout, prices: PriceArrays, masks: NDArray[np.uint64], weight: NDArray[np.float64]
+    prices: PriceArrays, masks: NDArray[np.uint64], columns: NDArray[np.int64] | slice, weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return each row's price of features and resources (rows,), and the weights of their buyers, (U,) and (R,)."""
-    from costframe.core.prices.price_kernels import price_rows
+    """Price each row's features, bits for some `columns`, with resources: float64 (rows,); weigh their buyers."""
+    from costframe.core.cost.cost_kernels import price_rows
 
-    feature, resource = np.nonzero(prices.needs[layout.used])
+    feature, resource = np.nonzero(prices.needs[columns])
     resource_masks = bit_sets(resource, feature, len(prices.resource_cost), masks.shape[1])
-    per_row, features = np.zeros(len(masks)), np.zeros(len(layout.used))
-    resources = np.zeros(len(prices.resource_cost))
-    cost = np.ascontiguousarray(prices.cost[layout.used])
-    resource_cost = np.array(prices.resource_cost)
+    cost, resource_cost = np.array(prices.cost[columns]), np.array(prices.resource_cost)  # kernels want writable ones
+    per_row, features, resources = np.zeros(len(masks)), np.zeros(len(cost)), np.zeros(len(resource_cost))
     price_rows(masks, cost, resource_masks, resource_cost, weight, per_row, features, resources)
     return per_row, features, resources

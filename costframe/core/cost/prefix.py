@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.cost.hard import price_masks
 from costframe.core.cost.report import weighted_sum
-from costframe.core.learners.bits import bit_sets, bits_of, word_count
+from costframe.core.learners.bits import bits_of, word_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.prices.price_arrays import PriceArrays
-
-__all__ = ["PrefixCost"]
 
 
 class PrefixCost:
@@ -34,13 +33,10 @@ class PrefixCost:
 
     def __init__(self, X: NDArray[np.float64], weight: NDArray[np.float64], prices: PriceArrays) -> None:
         self._X, self._weight, self._prices = np.ascontiguousarray(X), weight, prices
-        words = word_count(X.shape[1])
-        self._masks = np.zeros((len(X), words), np.uint64)
+        self._masks = np.zeros((len(X), word_count(X.shape[1])), np.uint64)
         self._computed = np.zeros(len(X))  # price of learners, comparisons and uses
         self._bought = np.zeros(len(X))  # price of features and resources
         self._mean: float | None = 0.0  # None: out of date
-        feature, resource = np.nonzero(prices.needs)
-        self._resource_masks = bit_sets(resource, feature, len(prices.resource_cost), words)
 
     def fork(self) -> PrefixCost:
         """Return an independent copy."""
@@ -55,24 +51,25 @@ class PrefixCost:
         return np.stack(values, axis=1) if values else np.empty((len(self._X), 0))
 
     def _add_tree(self, tree: TreeTable) -> NDArray[np.float64]:
-        from costframe.core.cost.prefix_kernels import follow_tree, note_paths
+        from costframe.core.cost.cost_kernels import find_leaves, note_paths
 
-        shape, prices = (tree.left, tree.right), self._prices
-        leaves, values, uses = np.empty(len(self._X), np.int32), np.empty(len(self._X)), np.zeros(tree.n_nodes)
+        prices, leaves = self._prices, np.empty(len(self._X), np.int64)
         masks, spent = np.zeros((tree.n_nodes, self._masks.shape[1]), np.uint64), np.zeros(tree.n_nodes)
-        note_paths(tree.feature, *shape, prices.split, masks, spent, uses)
-        spent += prices.learner + prices.reuse * uses
-        some_bought = follow_tree(
-            self._X, tree.feature, tree.threshold, tree.missing_left, *shape, tree.category_first, tree.categories,
-            masks, tree.values[tree.value], prices.cost, self._resource_masks, prices.resource_cost,
-            self._masks, self._bought, leaves, values,
+        note_paths(tree.feature, tree.left, tree.right, prices.split, masks, spent)
+        spent += prices.learner + prices.reuse * np.bitwise_count(masks).sum(axis=1)
+        find_leaves(
+            self._X, tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.category_first,
+            tree.categories, leaves,
         )  # fmt: skip
-        some_computed = bool(spent.any())
-        if some_computed:
-            self._computed += spent[leaves]
-        if some_bought or some_computed:
+        read = masks[leaves]
+        if len(buyers := np.flatnonzero((read & ~self._masks).any(axis=1))):
+            self._masks[buyers] |= read[buyers]
+            self._bought[buyers] = price_masks(prices, self._masks[buyers], slice(None), self._weight[buyers])[0]
             self._mean = None
-        return values
+        if spent.any():
+            self._computed += spent[leaves]
+            self._mean = None
+        return tree.values[tree.value[leaves]]
 
     @property
     def acquired(self) -> NDArray[np.bool_]:

@@ -142,7 +142,7 @@ class SampledPrices:
 
     def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
-        from costframe.core.stages.reading_kernels import weigh_sets
+        from costframe.core.cost.cost_kernels import weigh_sets
 
         found = np.empty(len(sets))
         weigh_sets(sets, self.mass, found)
@@ -151,7 +151,7 @@ class SampledPrices:
     @cached_property
     def offers(self) -> NDArray[np.float64]:
         """Mean cost of each output alone: float64 (C,), read-only."""
-        from costframe.core.stages.reading_kernels import price_offers
+        from costframe.core.cost.cost_kernels import price_offers
 
         member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
         first, output = member.indptr.astype(np.int64), member.indices.astype(np.int64)
@@ -190,7 +190,7 @@ def _find_needs(
     bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the group, learner and rows, as bits, of each need of a learner: itself, features, and resources."""
-    from costframe.core.stages.reading_kernels import note_reads
+    from costframe.core.cost.cost_kernels import note_reads
 
     n_learners, n_features = len(bank), len(bank.feature_names)
     nodes = lay_out_nodes(bank.trees, n_features)

@@ -22,53 +22,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.reading import ReadingMarks
 
-__all__ = ["StageVisit", "StageVisits", "learners_at", "soft_charges", "stage_costs"]
-
-
-@frozen(eq=False)
-class _SoftWalk:
-    """Sums over all paths through the stages, weighted by the probabilities of the paths."""
-
-    tree: StageTree
-    prices: PriceArrays
-    learners_at: NDArray[np.float64]
-    visits: StageVisits
-    steepness: float | None
-    acquired: NDArray[np.float64]  # (rows, U); the next four are prices by row
-    resources: NDArray[np.float64]
-    learners: NDArray[np.float64]
-    comparisons: NDArray[np.float64]
-    reuse: NDArray[np.float64]
-    reached: NDArray[np.float64]  # (rows, stages)
-
-    def follow_all(self) -> None:
-        """Charge all rows for every stage."""
-        waiting = [(0, np.ones(len(self.acquired)), self.visits.no_features())]
-        while waiting:  # not recursive: a chain may have thousands of stages
-            waiting += self._follow(*waiting.pop())
-
-    def _follow(
-        self, stage: int, chance: NDArray[np.float64], bought: NDArray[np.bool_]
-    ) -> list[tuple[int, NDArray[np.float64], NDArray[np.bool_]]]:
-        """Charge rows for a stage, reached with probability `chance` and features `bought`; return the next stages."""
-        rows = np.flatnonzero(chance > 0)
-        seen = self.visits.visit(stage, bought, rows)
-        self.acquired[:] += chance[:, None] * seen.new
-        self.resources[:] += chance[:, None] * seen.resources
-        self.comparisons[:] += chance * seen.comparisons
-        self.reuse[:] += self.prices.reuse * chance * seen.reused
-        self.learners[:] += chance * self.learners_at[stage]
-        self.reached[:, stage] = chance
-        part = self.tree.stages[stage]
-        if not isinstance(part, Route):
-            return []
-        up = np.zeros(len(chance))
-        steepness = part.steepness if self.steepness is None else self.steepness
-        with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
-            slope = steepness * (seen.scores[rows] - part.threshold)
-        up[rows] = np.where(np.isnan(slope), 0.0, expit(slope))
-        return [(part.above, chance * up, seen.bought), (part.below, chance * (1.0 - up), seen.bought)]
-
 
 def soft_charges(
     tree: StageTree,
@@ -80,33 +33,34 @@ def soft_charges(
     learners_at: NDArray[np.float64],
 ) -> Charges:
     """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first."""
-    n, used = len(X), tree.layout.used
-    walk = _SoftWalk(
-        tree,
-        prices,
-        learners_at,
-        StageVisits(tree, prices, marks, X),
-        steepness,
-        acquired=np.zeros((n, len(used))),
-        resources=np.zeros((n, len(prices.resource_cost))),
-        learners=np.zeros(n),
-        comparisons=np.zeros(n),
-        reuse=np.zeros(n),
-        reached=np.zeros((n, len(tree.stages))),
-    )
-    walk.follow_all()
-    acquired = np.zeros((n, len(tree.feature_names)))
-    acquired[:, used] = walk.acquired
-    return Charges(
-        acquired,
-        acquired @ prices.cost + walk.resources @ prices.resource_cost,
-        walk.learners,
-        walk.comparisons,
-        walk.reuse,
-        weight @ acquired,
-        weight @ walk.resources,
-        weight @ walk.reached,
-    )
+    n, used, visits = len(X), tree.layout.used, StageVisits(tree, prices, marks, X)
+    acquired, resources = np.zeros((n, len(tree.feature_names))), np.zeros((n, len(prices.resource_cost)))
+    learners, comparisons, reuse = np.zeros((3, n))
+    reached = np.zeros((n, len(tree.stages)))
+    waiting = [(0, np.ones(n), visits.no_features())]
+    while waiting:  # not recursive: a chain may have thousands of stages
+        stage, chance, bought = waiting.pop()
+        seen = visits.visit(stage, bought, np.flatnonzero(chance > 0))
+        acquired[:, used] += chance[:, None] * seen.new
+        resources += chance[:, None] * seen.resources
+        comparisons += chance * seen.comparisons
+        reuse += prices.reuse * chance * seen.reused
+        learners += chance * learners_at[stage]
+        reached[:, stage] = chance
+        part = tree.stages[stage]
+        if isinstance(part, Route):
+            up = _chance_above(part, seen.scores, steepness)
+            waiting += [(part.above, chance * up, seen.bought), (part.below, chance * (1.0 - up), seen.bought)]
+    paid = acquired @ prices.cost + resources @ prices.resource_cost
+    sums = weight @ acquired, weight @ resources, weight @ reached
+    return Charges(acquired, paid, learners, comparisons, reuse, *sums)
+
+
+def _chance_above(route: Route, scores: NDArray[np.float64], steepness: float | None) -> NDArray[np.float64]:
+    """Return the probability that each row goes above: float64 (rows,)."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
+        slope = (route.steepness if steepness is None else steepness) * (scores - route.threshold)
+    return np.where(np.isnan(slope), 0.0, expit(slope))
 
 
 @frozen(eq=False)

@@ -1,4 +1,4 @@
-"""Compiled loops over rows: traversal of trees, sums of scores, marks of the features read.
+"""Compiled loops over rows: traversal of trees, sums of scores, marks of the features read, outputs of learners.
 
 Loops work on blocks of rows whose values fit the nearest cache. Within a block they walk a tree level by level for all
 rows at once: no branch depends on the data, so the processor works on many rows while each waits for memory.
@@ -6,25 +6,12 @@ rows at once: no branch depends on the data, so the processor works on many rows
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import B1, F8, I4, I8, U1, U4, U8, kernel
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    F8 = NDArray[np.float64]
-    I4 = NDArray[np.int32]
-    I8 = NDArray[np.int64]
-    U1 = NDArray[np.uint8]
-    U4 = NDArray[np.uint32]
-    U8 = NDArray[np.uint64]
-    B1 = NDArray[np.bool_]
-
-__all__ = ["READS", "SCORES", "SPENDING", "code_categories", "code_rows", "score_rows", "walk_leaves"]
-
+Codes = NDArray[np.unsignedinteger]
 BLOCK = 64
 STEADY = 5  # levels to walk before testing whether every row is at a leaf
 TREE, COLUMN = 0, 1
@@ -269,3 +256,20 @@ def walk_leaves(codes: U4, word: U8, sets: U8, root: I8, depth: I4, by_category:
                 _walk_tree(at, flat, code_at, count, root[tree], depth[tree], word)
             for i in range(count):
                 leaves[start + i, tree] = at[i]
+
+
+@kernel
+def write_outputs(codes: Codes, dense: F8, source: I4, values: F8, rows: I8, factor: F8, out: F8) -> None:
+    """Set out[i, j] to factor[i] h, h = values[j, codes[r, source[j]]], or dense[r, -1 - source[j]] + values[j, 0].
+
+    The row r is rows[i]; the second form of h is for source < 0.
+    """
+    for i in range(out.shape[0]):
+        row = rows[i]
+        times = factor[i]
+        for j in range(out.shape[1]):
+            column = source[j]
+            if column >= 0:
+                out[i, j] = times * values[j, codes[row, column]]
+            else:
+                out[i, j] = times * (dense[row, -1 - column] + values[j, 0])

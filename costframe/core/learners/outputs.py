@@ -165,7 +165,7 @@ class BankOutputs:
     def _write(
         self, rows: NDArray[np.int64], factor: NDArray[np.float64], out: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        from costframe.core.learners.outputs_kernels import write_outputs
+        from costframe.core.learners.kernels import write_outputs
 
         def write(part: slice) -> None:
             write_outputs(self.codes, self.dense, self.source, self.values, rows[part], factor[part], out[part])

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.caps.capped_layout import cannot_bind, lay_out_capped
-from costframe.core.caps.capped_walk import CappedWalker
+from costframe.core.caps.capped import capped_scores, lay_out_capped
+from costframe.core.caps.charging import charge_tree
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.links import apply_link, log_odds, squeeze
-from costframe.core.predictors.charging import charge_tree
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import Limits
 from costframe.core.stages.layout import lay_out
+from costframe.core.stages.lookahead import cannot_bind
 from costframe.core.stages.plan import plan_stages
 from costframe.core.stages.reading import check_acquisition
+from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.stages import Answer, Route, Stage, check_stages
 from costframe.core.stages.walk import StageWalker
 from costframe.core.tables.labels import check_weights
@@ -219,13 +220,12 @@ class StageTree(Predictor):
         """Begin the prediction of one row; see `Predictor.inquire`."""
         check_acquisition(acquisition)
         prices, ledger, known_values = open_ledger(self, costs, known)
-        by_path, names = acquisition == "path", self.feature_names
-        limits = Limits.of(max_cost, unavailable, prices, known_values)
-        if limits is None or cannot_bind(limits, self, prices):
-            walker = StageWalker(self.plan, prices.split.tolist(), by_path=by_path, known_values=known_values)
-            return Inquiry(walker, names, ledger, self.categories)
-        capped = CappedWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
-        return Inquiry(capped, names, ledger, self.categories, limits.max_cost)
+        by_path, limits = acquisition == "path", Limits.of(max_cost, unavailable, prices, known_values)
+        if limits is not None and cannot_bind(limits, self, prices):
+            limits = None
+        walker = StageWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
+        cap = np.inf if limits is None else limits.max_cost
+        return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
 
     def charges(
         self,
@@ -243,9 +243,6 @@ class StageTree(Predictor):
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        from costframe.core.caps.capped import capped_scores
-        from costframe.core.stages.run_stages import predict_rows
-
         rows = as_rows(X, self.feature_names, self.categories)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)

@@ -60,38 +60,6 @@ class StagePlan:
         """Return a column learner's output: the value, or the fill value for NaN."""
         return float(self.bank.column_fill[column]) if value != value else value  # noqa: PLR0124 - NaN
 
-    def certain_below(self, node: int, values: Mapping[int, float], known: int, out_of_reach: int = 0) -> int:
-        """Return the features tested on every path from a node on, given the `values` of the features `known`.
-
-        A path ends at a test of a feature `out_of_reach`.
-        """
-        found, touched = dict[int, int](), known | out_of_reach
-        waiting = [node]
-        while waiting:  # not recursive: trees may be thousands deep
-            current = waiting[-1]
-            feature = self.feature[current]
-            if not self.reads[current] & touched:
-                found[current] = self.certain[current]  # nothing below is known, so the prepared set holds
-            elif feature in values:
-                child = self.child(current, values[feature])
-                if child not in found:
-                    waiting.append(child)
-                    continue
-                found[current] = found[child]
-            elif out_of_reach >> feature & 1:
-                found[current] = 0
-            else:
-                left, right = self.left[current], self.right[current]
-                if left not in found:
-                    waiting.append(left)
-                    continue
-                if found[left] and right not in found:
-                    waiting.append(right)
-                    continue
-                found[current] = 1 << feature | (found[left] and found[left] & found[right])
-            waiting.pop()
-        return found[node]
-
     def score(self, number: int, outputs: Mapping[int, list[float]]) -> list[float]:
         """Score a stage by the outputs of its learners, in order; learners without outputs add nothing."""
         scores: list[float] = self.stages[number].intercept.tolist()

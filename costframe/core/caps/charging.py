@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.core.caps.capped import capped_charges
-from costframe.core.cost.hard import hard_charges
+from costframe.core.caps.capped import walk_under_limits
+from costframe.core.cost.hard import charge_masks, hard_charges
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.cost.soft import learners_at, soft_charges
 from costframe.core.stages.reading import marks_for
+from costframe.core.stages.stages import Route
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.caps.capped import CappedRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.limits import Limits
     from costframe.core.prices.price_arrays import PriceArrays
-
-__all__ = ["charge_tree"]
 
 
 def charge_tree(
@@ -36,11 +36,11 @@ def charge_tree(
 ) -> Charges:
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
     if limits is not None:
-        capped = capped_charges(tree, prices, limits, X, weight, by_path=how.acquisition == "path", n_jobs=n_jobs)
-        assert capped.cut is not None  # noqa: S101 - charges under limits have it
-        whole = np.flatnonzero(~capped.cut)
+        by_path = how.acquisition == "path"
+        rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
+        whole = np.flatnonzero(~rows.cut)
         plain = charge_tree(tree, prices, X[whole], weight[whole], how, None, n_jobs)
-        return _with_plain(capped, plain, whole)
+        return _with_plain(_charge_capped(tree, prices, rows, weight), plain, whole)
     marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
     learners = learners_at(tree, prices)
 
@@ -51,6 +51,21 @@ def charge_tree(
 
     # An empty table is one empty chunk, so that the report has its shapes.
     return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
+
+
+def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:
+    """Charge rows after their walk under limits."""
+    evaluated, comparisons, uses = rows.spent.T
+    reached = np.bincount(rows.exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
+    for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
+        stage = tree.stages[number]
+        if isinstance(stage, Route):
+            reached[number] += reached[stage.below] + reached[stage.above]
+    predictions = tree.linked(rows.final_scores(tree), rows.exits)
+    charges = charge_masks(
+        tree, prices, rows.masks, weight, prices.learner * evaluated, comparisons, uses, reached, predictions
+    )
+    return evolve(charges, cut=rows.cut)
 
 
 def _with_plain(capped: Charges, plain: Charges, whole: NDArray[np.int64]) -> Charges:
