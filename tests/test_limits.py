@@ -16,7 +16,7 @@ from costframe.core.errors import InquiryError, ParameterError, StageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stepped import SteppedPredictor
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError
-from costframe.core.wording import format_count
+from costframe.core.errors import DataError, format_count
 
 if TYPE_CHECKING:
     from pathlib import Path

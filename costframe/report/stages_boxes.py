@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe.core.errors import format_count
 from costframe.core.stages.stages import Route
-from costframe.core.wording import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

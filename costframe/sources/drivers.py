@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import names_of
+from costframe.core.prices.price_arrays import names_of
 from costframe.sources.local import row_fetcher, rows_fetcher
 from costframe.sources.replies import annotate_errors, check_replies, check_reply, quote_things
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.caps.capped_kernels import Bill, Model
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.limits import Limits
-    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
 
 
 @frozen(eq=False)

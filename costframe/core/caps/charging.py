@@ -8,10 +8,9 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.caps.capped import walk_under_limits
-from costframe.core.cost.hard import charge_masks, hard_charges
+from costframe.core.cost.charges import charge_masks, hard_charges, learners_at, soft_charges
 from costframe.core.cost.report import Charges, sum_charges
-from costframe.core.cost.soft import learners_at, soft_charges
-from costframe.core.stages.reading import marks_for
+from costframe.core.stages.run_stages import marks_for
 from costframe.core.stages.stages import Route
 from costframe.core.threads import over_chunks
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from costframe.core.caps.capped import CappedRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.limits import Limits
-    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
 
 
 def charge_tree(

@@ -10,13 +10,12 @@ from scipy.special import logsumexp
 
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.caps.fallbacks import Fallbacks
-from costframe.core.learners.evaluate import tree_leaves
-from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.run_stages import StageRunner, predict_rows
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.stages.stages import Answer, Route, apply_link, log_odds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

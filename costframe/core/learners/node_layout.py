@@ -9,13 +9,12 @@ from attrs import frozen
 
 from costframe.core.errors import StageError
 from costframe.core.learners.bits import word_count
+from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
-
-__all__ = ["NAN_RIGHT", "CategoryCodes", "NodeLayout", "lay_out_nodes", "path_masks", "path_prices"]
 
 NAN_RIGHT = 2**24 - 1  # above the rank of every test, and not above that of a leaf
 
@@ -213,3 +212,36 @@ def _right_bits(against: NDArray[np.int64], n_known: int, *, missing_left: bool)
     right[: n_known + 1] = not missing_left
     right[against] = missing_left
     return np.packbits(right, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Return the codes of the columns `used` of C-contiguous float64 rows: uint32 (rows, code columns)."""
+    from costframe.core.learners import kernels
+
+    codes = np.empty((len(X), len(nodes.column_missing)), np.uint32)
+    kernels.code_rows(X, used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing, codes)
+    known = nodes.categories
+    if len(known.category):
+        kernels.code_categories(X, used, known.first, known.category, known.column, codes)
+    return codes
+
+
+def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
+    """Set leaves, int32 (rows, trees), to the layout's node at which each row of X, C-contiguous float64, ends."""
+    from costframe.core.learners import kernels
+
+    codes = code_values(nodes, X, np.arange(X.shape[1]))
+    sets = nodes.categories.sets
+    kernels.walk_leaves(codes, nodes.word, sets, nodes.root, nodes.depth, nodes.by_category, leaves)
+
+
+def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
+    """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
+    nodes = lay_out_nodes(trees, X.shape[1])
+    found = np.empty((len(X), len(trees)), np.int32)
+
+    def chunk(part: slice) -> None:
+        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found[part])
+
+    over_chunks(chunk, len(X), n_jobs)
+    return trees.node_positions.astype(np.int32)[nodes.origin][found]

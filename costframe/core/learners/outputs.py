@@ -8,9 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import BankError
-from costframe.core.learners.evaluate import layout_leaves
-from costframe.core.learners.node_layout import lay_out_nodes
-from costframe.core.learners.symmetric import mirror
+from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
 from costframe.core.learners.tree_table import TREE
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.learners.tree_table import TreeTable
-
-__all__ = ["BankOutputs"]
 
 BLOCK = 1 << 22  # numbers written at a time: 32 MiB
 GRAM_BLOCK = 1 << 24  # the same for Gram matrices: fewer passes over the result
@@ -143,8 +139,11 @@ class BankOutputs:
         """
         paid = np.zeros(len(bank))
         if split.any() and len(bank.trees):
-            spent = _select_leaves(bank.trees, _path_prices(bank.trees, split))
-            trees = evolve(self, source=np.arange(len(bank.trees), dtype=np.int32), values=spent)
+            nodes, spent = lay_out_nodes(bank.trees, len(split)), np.empty(bank.trees.n_nodes)
+            spent[nodes.origin] = path_prices(nodes, split)
+            trees = evolve(
+                self, source=np.arange(len(bank.trees), dtype=np.int32), values=_select_leaves(bank.trees, spent)
+            )
             paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
         return paid
 
@@ -231,15 +230,10 @@ def _locate_outputs(
     return source, values
 
 
-def _path_prices(trees: TreeTable, split: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the price of the comparisons on the path to each node: float64 (nodes,)."""
-    spent, first = np.zeros(trees.n_nodes), trees.first[:-1][trees.tree_of_node]
-    level = trees.first[:-1][trees.feature[trees.first[:-1]] >= 0]
-    while len(level):
-        here = spent[level] + split[trees.feature[level]]
-        below = [first[level] + trees.left[level], first[level] + trees.right[level]]
-        for children in below:
-            spent[children] = here
-        both = np.concatenate(below)
-        level = both[trees.feature[both] >= 0]
-    return spent
+def mirror(matrix: NDArray[np.float64]) -> None:
+    """Copy the upper triangle of a square matrix to the lower one, in place, block by block."""
+    for begin in range(0, len(matrix), 256):
+        end = min(begin + 256, len(matrix))
+        for i in range(begin, end):
+            matrix[i + 1 : end, i] = matrix[i, i + 1 : end]
+        matrix[end:, begin:end] = matrix[begin:end, end:].T

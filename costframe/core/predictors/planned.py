@@ -14,14 +14,14 @@ from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, ParameterError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
-from costframe.core.learners.links import squeeze
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.planned_terms import Terms, planned_charges
 from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import Limits
-from costframe.core.stages.reading import check_acquisition
+from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.stages.stages import squeeze
 from costframe.core.stages.stops import Stop, as_stops, check_stops, stop_prices
 from costframe.core.tables.rows import as_rows
 

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import members
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,19 +142,6 @@ class Terms:
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = np.maximum(why[best != wanted], CUT)
         return stop + best, why
-
-    def choose_for_one(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[int, int]:
-        """Choose like `choose`, faster for one row; gains are float64 (1, m - 1 - stop)."""
-        if self.limited:
-            to, why = self.choose(stop, paid, gains)
-            return int(to[0]), int(why[0])
-        best, chosen = 0.0, stop
-        prices = self.prices.to_later(paid, stop).tolist()
-        for j, (gain, price) in enumerate(zip(gains[0].tolist(), prices, strict=True), stop + 1):
-            total = gain + self.tradeoff * price
-            if total < best:
-                best, chosen = total, j
-        return chosen, COMPLETE
 
     def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
         """Return whether each later stop would leave the row within its cap: bool (m - 1 - stop,)."""

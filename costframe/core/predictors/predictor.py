@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.cost.expected import ExpectedCost
-from costframe.core.cost.replay import replay_charges
+from costframe.core.cost.expected import ExpectedCost, replay_charges
 from costframe.core.errors import InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel

@@ -13,20 +13,16 @@ from costframe.core.caps.charging import charge_tree
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.links import apply_link, log_odds, squeeze
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.layout import lay_out
-from costframe.core.stages.lookahead import cannot_bind
-from costframe.core.stages.plan import plan_stages
-from costframe.core.stages.reading import check_acquisition
-from costframe.core.stages.run_stages import predict_rows
-from costframe.core.stages.stages import Answer, Route, Stage, check_stages
+from costframe.core.stages.plan import cannot_bind, plan_stages
+from costframe.core.stages.run_stages import check_acquisition, predict_rows
+from costframe.core.stages.stages import Answer, Route, Stage, apply_link, check_stages, log_odds, squeeze
 from costframe.core.stages.walk import StageWalker
-from costframe.core.tables.labels import check_weights
-from costframe.core.tables.rows import as_rows
+from costframe.core.tables.rows import as_rows, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 
 from costframe.core.learners.bits import as_set, members
 from costframe.core.learners.tree_table import COLUMN, TREE
-from costframe.core.stages.lookahead import Lookahead
+from costframe.core.stages.plan import Lookahead
 from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.limits import Limits
-    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
 
 
 @define

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.errors import DataError
-from costframe.core.wording import quote_names
+from costframe.core.errors import DataError, quote_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
