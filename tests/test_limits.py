@@ -37,6 +37,59 @@ def cases(draw):
     return tree, costs, draw(rows(len(names))), draw(st.sampled_from(("path", "learner"))), limits
 
 
+class Exactly(Limits):
+    """Limits whose cap is not raised by the rounding error of a sum, so that a sum can equal it."""
+
+    threshold = property(lambda self: self.max_cost)
+
+
+class Noted(float):
+    """A number that notes what is compared with it."""
+
+    def __ge__(self, other):
+        self.compared.append(other)
+        return super().__ge__(other)
+
+
+def sums_compared(tree, prices, X, by_path):
+    """Return the sums that decide whether rows of X can pay for a step, if they can pay for all."""
+    cap = Noted(np.inf)
+    cap.compared = []
+    end = CappedRows.empty(tree, len(X))
+    _step_rows(tree, prices, Exactly(cap), X, end, slice(0, len(X)), by_path=by_path)
+    return sorted({float(each) for each in cap.compared})
+
+
+def set_threshold(tree, route, threshold):
+    """Return the tree with another threshold of a route."""
+    stages = list(tree.stages)
+    stages[route] = attrs.evolve(stages[route], threshold=threshold)
+    return attrs.evolve(tree, stages=stages)
+
+
+@st.composite
+def ties(draw):
+    """Draw a tree, rows, and a cap that a row's spending meets exactly; perhaps a threshold that a score meets too."""
+    tree, costs, X, acquisition, (_, unavailable) = draw(cases())
+    prices, by_path = costs.select(tree.feature_names), acquisition == "path"
+    barred = (Limits.of(None, unavailable, prices) or Limits()).unavailable
+    caps = sums_compared(tree, prices, X, by_path)
+    limits = Exactly(draw(st.sampled_from(caps)) if caps else 1.0, draw(st.sampled_from((frozenset(), barred))))
+    if len(X) and isinstance(tree.stages[0], cf.Route) and draw(st.booleans()):
+        found = CappedRows.empty(tree, len(X))
+        _step_rows(tree, prices, limits, X, found, slice(0, len(X)), by_path=by_path)
+        parents = {
+            child: at
+            for at, one in enumerate(tree.stages)
+            if isinstance(one, cf.Route)
+            for child in (one.below, one.above)
+        }
+        row = draw(st.integers(0, len(X) - 1))
+        if (route := parents.get(int(found.exits[row]))) is not None and np.isfinite(found.route_scores[row]):
+            tree = set_threshold(tree, route, float(found.route_scores[row]))
+    return tree, prices, X, by_path, limits
+
+
 def same_bits(a, b):
     return np.array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64), equal_nan=True)
 
@@ -53,6 +106,17 @@ def test_the_kernel_walks_as_the_walker_does(case):
     prices = costs.select(tree.feature_names)
     limits = Limits.of(max_cost, unavailable, prices) or Limits()
     by_path = acquisition == "path"
+    check_twins(tree, prices, X, by_path, limits)
+
+
+@QUIET
+@MORE
+@given(ties())
+def test_the_kernel_walks_as_the_walker_does_where_sums_meet_the_cap(case):
+    check_twins(*case)
+
+
+def check_twins(tree, prices, X, by_path, limits):
     found, wanted = walk_under_limits(tree, prices, limits, X, by_path=by_path), CappedRows.empty(tree, len(X))
     _step_rows(tree, prices, limits, X, wanted, slice(0, len(X)), by_path=by_path)
     for name in ("exits", "cut", "share", "scores", "route_scores", "masks", "spent"):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from attrs import fields, frozen
 
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import Limits, PriceArrays
 
 
-@frozen(eq=False)
-class CappedRows:
+class CappedRows(NamedTuple):
     """Ends of rows under limits, and their purchases.
 
     Attributes
@@ -67,7 +65,8 @@ class CappedRows:
 
     def rows(self, part: slice | NDArray[np.int64]) -> CappedRows:
         """Return some rows; a view for a slice."""
-        return CappedRows(*(getattr(self, each.name)[part] for each in fields(CappedRows)))
+        some: list[Any] = [each[part] for each in self]
+        return CappedRows(*some)
 
     def final_scores(self, tree: StageTree) -> NDArray[np.float64]:
         """Return the scores of the answers, expected ones for rows that were cut: float64 (rows, K)."""
@@ -129,18 +128,10 @@ def _run_kernel(
     *,
     by_path: bool,
 ) -> None:
-    from costframe.core.caps.capped_kernels import Table, walk_capped
+    from costframe.core.caps.capped_kernels import walk_capped
 
     runner = StageRunner(tree.bank, tree.layout, X)
-    if tree.layout.n_opaque:
-        for _ in runner.routed():  # calls opaque learners for all rows that reach them without limits
-            pass
-    opaque = runner.opaque if tree.layout.n_opaque else np.empty((len(X), 0))
-    table = Table(
-        X, runner.codes, opaque, limit, found.exits, found.cut, found.share, found.scores, found.route_scores,
-        found.masks, found.spent,
-    )  # fmt: skip
-    walk_capped(table, model, bill, by_path, expects)
+    walk_capped(X, runner.codes, runner.opaque_outputs(), limit, found, model, bill, by_path, expects)
 
 
 def _step_rows(
@@ -181,12 +172,8 @@ def lay_out_capped(tree: StageTree) -> Model:
         for use in np.flatnonzero(layout.kind == OPAQUE):
             place = int(layout.place[use])
             expected_opaque[place : place + layout.width[use]] = known.of(int(layout.learner[use]), -1)
-    return Model(
-        layout.nodes.word, layout.nodes.categories.sets, layout.nodes.feature, layout.stage_first,
-        np.unique(layout.learner, return_inverse=True)[1].astype(np.int64), layout.kind, layout.place, layout.width,
-        layout.fill, expected, expected_opaque, layout.target_first, layout.target, layout.payload_first,
-        layout.payload, layout.intercept, layout.threshold, layout.below, layout.above,
-    )  # fmt: skip
+    slot = np.unique(layout.learner, return_inverse=True)[1].astype(np.int64)
+    return Model(layout, slot, expected, expected_opaque)
 
 
 def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:

@@ -6,12 +6,13 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from costframe.core.cost.charges import price_masks
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import weighted_sum
 from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.learners.node_layout import mark_paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,11 +38,7 @@ class Account:
 
     acquired: NDArray[np.bool_]
     computed: NDArray[np.float64]
-    shared: NDArray[np.float64] = field()
-
-    @shared.default
-    def _nothing_shared(self) -> NDArray[np.float64]:
-        return np.zeros_like(self.computed)
+    shared: NDArray[np.float64] = field(default=Factory(lambda self: np.zeros_like(self.computed), takes_self=True))
 
     @classmethod
     def nothing(cls, n_rows: int, n_features: int) -> Account:
@@ -129,11 +126,12 @@ class PrefixCost:
         return np.stack(values, axis=1) if values else np.empty((len(self._X), 0))
 
     def _add_tree(self, tree: TreeTable) -> NDArray[np.float64]:
-        from costframe.core.cost.cost_kernels import find_leaves, note_paths
+        from costframe.core.cost.cost_kernels import find_leaves
 
         prices, leaves = self._prices, np.empty(len(self._X), np.int64)
-        masks, spent = np.zeros((tree.n_nodes, self._masks.shape[1]), np.uint64), np.zeros(tree.n_nodes)
-        note_paths(tree.feature, tree.left, tree.right, prices.split, masks, spent)
+        parent, inner = np.zeros(tree.n_nodes, np.int64), np.flatnonzero(tree.feature >= 0)
+        parent[tree.left[inner]] = parent[tree.right[inner]] = inner
+        masks, spent = mark_paths(parent, tree.feature, prices.split)
         spent += prices.learner + prices.reuse * np.bitwise_count(masks).sum(axis=1)
         find_leaves(
             self._X, tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.category_first,

@@ -1,4 +1,4 @@
-"""Compiled sums of prices: of the features that rows acquire, of sets of rows, of the paths in a tree.
+"""Compiled sums of prices: of the features that rows acquire, of sets of rows; and leaves of a tree.
 
 Sets of features or rows are bits in words of 64.
 """
@@ -9,7 +9,7 @@ import numpy as np
 
 from costframe.core.jit import B1, F8, I4, I8, U8, kernel
 
-BYTE, ONE = np.uint64(255), np.uint64(1)
+BYTE = np.uint64(255)
 
 
 @kernel
@@ -34,23 +34,6 @@ def price_rows(
                 total += resource_cost[r]
                 resources[r] += weight[i]
         per_row[i] += total
-
-
-@kernel
-def note_paths(feature: I4, left: I4, right: I4, split: F8, masks: U8, spent: F8) -> None:
-    """Set for each node the features tested on the path to it, as bits, and the price of the comparisons.
-
-    Parents come before their children; the root's own entries are zero.
-    """
-    for node in range(feature.shape[0]):
-        f = feature[node]
-        if f < 0:
-            continue
-        word, bit = f >> 6, ONE << np.uint64(f & 63)
-        for child in (left[node], right[node]):
-            masks[child] = masks[node]
-            masks[child, word] |= bit
-            spent[child] = spent[node] + split[f]
 
 
 @kernel

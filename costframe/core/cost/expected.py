@@ -106,7 +106,7 @@ class ExpectedCost:
         charges = predictor.charges(rows, model, weight, self, n_jobs)
         counted = charges.rounds if rounds else None
         if rounds and counted is None:
-            counted = replay_rounds(predictor, rows, model, self)
+            counted = np.array([replay(predictor, row, model, self).rounds for row in rows], np.int64)
         return CostReport.of(prices, charges, weight, counted, self.max_cost)
 
 
@@ -126,13 +126,6 @@ def replay(predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how
     while needs := inquiry.needs:
         inquiry.supply({name: float(row[column[name]]) for name in needs})
     return inquiry.answer
-
-
-def replay_rounds(
-    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost
-) -> NDArray[np.int64]:
-    """Return the number of trips to the sources for each row: int64 (rows,)."""
-    return np.array([replay(predictor, row, costs, how).rounds for row in X], np.int64)
 
 
 def replay_charges(

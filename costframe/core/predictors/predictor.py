@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.cost.expected import ExpectedCost, replay_charges
-from costframe.core.errors import InquiryError, ParameterError
+from costframe.core.errors import CostModelError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 
@@ -133,6 +133,14 @@ class Predictor(ABC):
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
         )
         return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
+
+
+def check_costs(costs: CostModel | None, feature_names: tuple[str, ...]) -> None:
+    """Refuse default prices of another type, or that lack a feature."""
+    if costs is not None:
+        if not isinstance(costs, CostModel):
+            raise CostModelError(f"costs: expected a CostModel, got {type(costs).__name__}; see CostModel.of")
+        costs.select(feature_names)
 
 
 def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[PriceArrays, Ledger, dict[int, float]]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.caps.capped import capped_scores, lay_out_capped
-from costframe.core.caps.charging import charge_tree
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
-from costframe.core.errors import CostModelError, StageError
+from costframe.core.cost.charges import charge_tree
+from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.layout import lay_out
@@ -78,10 +78,7 @@ class StageTree(Predictor):
         check_stages(self.stages, self.bank.widths)
         if isinstance(self._fallbacks, Fallbacks):
             self._fallbacks.check(self.bank, self.stages)
-        if self.costs is not None:
-            if not isinstance(self.costs, CostModel):
-                raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
-            self.costs.select(self.feature_names)
+        check_costs(self.costs, self.feature_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -154,7 +151,7 @@ class StageTree(Predictor):
         return fit_fallbacks(self, known) if isinstance(known, FallbackRows) else known
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.bank, self.stages, self.costs, self.fallbacks)
+        return partial(type(self), fallbacks=self.fallbacks), (self.bank, self.stages, self.costs)
 
     def predict(
         self,
@@ -269,13 +266,3 @@ class StageTree(Predictor):
         """An answer with the link and level of all answers; None if these differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
         return answers[0] if len({(answer.link, answer.level) for answer in answers}) == 1 else None
-
-
-def _restore(
-    kind: type[StageTree],
-    bank: WeakLearnerBank,
-    stages: tuple[Stage, ...],
-    costs: CostModel | None,
-    fallbacks: Fallbacks | None,
-) -> StageTree:
-    return kind(bank, stages, costs, fallbacks=fallbacks)

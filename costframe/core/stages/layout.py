@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from attrs import frozen
 
-from costframe.core.learners.node_layout import lay_out_nodes
+from costframe.core.learners.node_layout import NodeLayout, lay_out_nodes
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.stages import Route
 
@@ -16,14 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.learners.node_layout import NodeLayout
     from costframe.core.stages.stages import Stage
 
-__all__ = ["StageLayout", "active_learners", "lay_out"]
 
-
-@frozen(eq=False)
-class StageLayout:
+class StageLayout(NamedTuple):
     """A stage tree as arrays for kernels: L uses of learners, grouped by stage; U features, W words of 64 features."""
 
     n_outputs: int
@@ -40,27 +34,14 @@ class StageLayout:
     target_first: NDArray[np.int64]  # (L + 1,)
     target: NDArray[np.int64]  # outputs that each use adds to
     payload_first: NDArray[np.int64]  # (L,)
-    payload: NDArray[
-        np.float64
-    ]  # trees: a row per node, a column per target; columns, opaques: weights (width, targets)
+    # trees: a row per node, a column per target; columns, opaques: weights (width, targets)
+    payload: NDArray[np.float64]
     intercept: NDArray[np.float64]  # (stages, n_outputs)
     threshold: NDArray[np.float64]  # (stages,)
     below: NDArray[np.int64]  # (stages,), -1 at answers
     above: NDArray[np.int64]  # (stages,)
     fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
     n_opaque: int
-
-    @cached_property
-    def row_arguments(self) -> tuple[NDArray[Any], ...]:
-        """Arguments of `row_kernels.walk_row` in its order, without the row and the scores."""
-        nodes, categories = self.nodes, self.nodes.categories
-        return (
-            self.used, nodes.cut_first, nodes.cut, nodes.column_first, nodes.column_missing,
-            categories.first, categories.category, categories.column, categories.sets, nodes.word,
-            self.stage_first, self.kind, self.place, self.fill,
-            self.target_first, self.target, self.payload_first, self.payload,
-            self.intercept, self.threshold, self.below, self.above,
-        )  # fmt: skip
 
 
 def active_learners(stage: Stage, widths: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _indices(values: object) -> NDArray[np.int64]:
+def as_indices(values: object, what: str) -> NDArray[np.int64]:
+    """Return ascending, distinct indices >= 0 as a read-only array; refuse others."""
     raw = np.asarray(values)
     if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
-        raise StageError(f"learners: expected a one-dimensional list of indices, got {values!r}")
+        raise StageError(f"{what}: expected a list of indices, got {values!r}")
     array = np.array(raw, dtype=np.int64)
     if (np.diff(array) <= 0).any() or (array < 0).any():
-        raise StageError(f"learners: expected ascending, distinct indices, got {array.tolist()}")
+        raise StageError(f"{what}: expected ascending, distinct indices, got {array.tolist()}")
     array.setflags(write=False)
     return array
+
+
+def _learners(values: object) -> NDArray[np.int64]:
+    return as_indices(values, "learners")
 
 
 def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
@@ -90,7 +95,7 @@ class Answer:
         For ranked answers only.
     """
 
-    learners: NDArray[np.int64] = field(converter=_indices)
+    learners: NDArray[np.int64] = field(converter=_learners)
     weights: NDArray[np.float64] = field(converter=_matrix)
     intercept: NDArray[np.float64] = field(converter=_vector)
     link: str = field(default="identity")
@@ -147,7 +152,7 @@ class Route:
         Indices of later stages.
     """
 
-    learners: NDArray[np.int64] = field(converter=_indices)
+    learners: NDArray[np.int64] = field(converter=_learners)
     weights: NDArray[np.float64] = field(converter=_matrix)
     intercept: NDArray[np.float64] = field(converter=_scalar)
     threshold: float = field(converter=_number)
