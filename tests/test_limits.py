@@ -60,33 +60,34 @@ def sums_compared(tree, prices, X, by_path):
     return sorted({float(each) for each in cap.compared})
 
 
-def set_threshold(tree, route, threshold):
-    """Return the tree with another threshold of a route."""
-    stages = list(tree.stages)
-    stages[route] = attrs.evolve(stages[route], threshold=threshold)
-    return attrs.evolve(tree, stages=stages)
-
-
 @st.composite
 def ties(draw):
-    """Draw a tree, rows, and a cap that a row's spending meets exactly; perhaps a threshold that a score meets too."""
-    tree, costs, X, acquisition, (_, unavailable) = draw(cases())
-    prices, by_path = costs.select(tree.feature_names), acquisition == "path"
-    barred = (Limits.of(None, unavailable, prices) or Limits()).unavailable
-    caps = sums_compared(tree, prices, X, by_path)
-    limits = Exactly(draw(st.sampled_from(caps)) if caps else 1.0, draw(st.sampled_from((frozenset(), barred))))
-    if len(X) and isinstance(tree.stages[0], cf.Route) and draw(st.booleans()):
+    """Draw a tree, rows, and a cap that a row's spending just meets or misses; perhaps a threshold that a score meets.
+
+    The first stage evaluates all learners. Opaque learners have fallbacks: without, both sides step through the rows.
+    """
+    names, expects = draw(feature_names()), draw(st.booleans())
+    bank = draw(banks(names, opaque=expects).filter(lambda bank: bank.F.nnz))
+    tree, costs = draw(stage_trees(bank)), draw(cost_models(names))
+    root = tree.stages[0]
+    weights = np.ones((int(bank.widths.sum()), len(root.intercept)))
+    tree = attrs.evolve(
+        tree, stages=[attrs.evolve(root, learners=np.arange(len(bank)), weights=weights), *tree.stages[1:]]
+    )
+    if expects:
+        tree = tree.with_costs(costs).with_fallbacks(draw(rows(len(names), most=12)))
+    X, by_path = draw(rows(len(names)).filter(len)), draw(st.sampled_from((True, True, False)))
+    prices, barred = costs.select(names), draw(st.sampled_from(((), (), names[:1])))
+    limits = Limits.of(None, barred, prices) or Limits()
+    cap = draw(st.sampled_from(sums_compared(tree, prices, X, by_path)))
+    limits = Exactly(draw(st.sampled_from((cap, np.nextafter(cap, -np.inf)))), limits.unavailable)
+    if isinstance(root, cf.Route):
         found = CappedRows.empty(tree, len(X))
         _step_rows(tree, prices, limits, X, found, slice(0, len(X)), by_path=by_path)
-        parents = {
-            child: at
-            for at, one in enumerate(tree.stages)
-            if isinstance(one, cf.Route)
-            for child in (one.below, one.above)
-        }
-        row = draw(st.integers(0, len(X) - 1))
-        if (route := parents.get(int(found.exits[row]))) is not None and np.isfinite(found.route_scores[row]):
-            tree = set_threshold(tree, route, float(found.route_scores[row]))
+        scores = found.route_scores[np.isfinite(found.route_scores) & np.isin(found.exits, (root.below, root.above))]
+        if len(scores):  # of rows that ended right after the first route
+            threshold = float(draw(st.sampled_from(scores.tolist())))
+            tree = attrs.evolve(tree, stages=[attrs.evolve(tree.stages[0], threshold=threshold), *tree.stages[1:]])
     return tree, prices, X, by_path, limits
 
 

@@ -11,8 +11,9 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.stages.stages import Answer
+from costframe.core.stages.stops import Stop
 from costframe.report import stages_drawing
 from costframe.report.fitting_text import cut_text, to_drawable, width_of, wrap_text
 

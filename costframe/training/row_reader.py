@@ -19,8 +19,6 @@ from costframe.training.data import Rows
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["RowReader"]
-
 _HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
 
 

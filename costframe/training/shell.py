@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
 
-__all__ = ["CostAwareEstimator"]
-
 
 class CostAwareEstimator(RowReader):
     """Base of all estimators; a subclass has an `__init__` with its parameters and a `_train`.

@@ -22,32 +22,16 @@ if TYPE_CHECKING:
 
 
 class CappedRows(NamedTuple):
-    """Ends of rows under limits, and their purchases.
+    """Ends of rows under limits, and their purchases."""
 
-    Attributes
-    ----------
-    exits : int64 (rows,)
-        The answer reached, or the stage at which the row was cut.
-    cut : bool (rows,)
-        Rows that gave up a learner.
-    share : float64 (rows,)
-        Share of the last stage's learners that are finished.
-    scores : float64 (rows, K)
-        Scores of the last stage, with expected outputs of learners given up; a route's score is in the first column.
-    route_scores : float64 (rows,)
-        Scores of the route before.
-    masks : uint64 (rows, W)
-        Features acquired, of those that the tree uses.
-    spent : float64 (rows, 3)
-        Sum of e_t of evaluated learners, price of comparisons, and number of pairs (learner, feature read).
-    """
-
-    exits: NDArray[np.int64]
-    cut: NDArray[np.bool_]
-    share: NDArray[np.float64]
+    exits: NDArray[np.int64]  # (rows,): the answer reached, or the stage at which the row was cut
+    cut: NDArray[np.bool_]  # (rows,): whether the row gave up a learner
+    share: NDArray[np.float64]  # (rows,): share of the last stage's learners that are finished
+    # (rows, K): of the last stage, with expected outputs of learners given up; a route's is in the first column
     scores: NDArray[np.float64]
-    route_scores: NDArray[np.float64]
-    masks: NDArray[np.uint64]
+    route_scores: NDArray[np.float64]  # (rows,): of the route before
+    masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the tree uses
+    # (rows, 3): sum of e_t of evaluated learners, price of comparisons, pairs of a learner and a feature that it read
     spent: NDArray[np.float64]
 
     @classmethod

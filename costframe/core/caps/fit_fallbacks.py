@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
 
-__all__ = ["fit_fallbacks"]
-
 COPIES = 2  # caps to try on each row
 KNOTS = (0.0, 0.2, 0.5, 1.0)
 PRIOR = 1.0  # weight, in rows, of the map that changes nothing

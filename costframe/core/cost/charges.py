@@ -130,30 +130,14 @@ def _chance_above(route: Route, scores: NDArray[np.float64], steepness: float | 
 
 @frozen(eq=False)
 class StageVisit:
-    """All rows at one stage, as if each came there.
+    """All rows at one stage, as if each came there; U features that the tree uses."""
 
-    Attributes
-    ----------
-    scores : float64 (n,)
-        Of the first output; zero for rows left out.
-    bought : bool (n, U)
-        Features acquired so far, of those that the tree uses.
-    new : bool (n, U)
-        Features that this stage acquires.
-    resources : bool (n, R)
-        Resources that this stage needs first.
-    comparisons : float64 (n,)
-        Price of the comparisons.
-    reused : float64 (n,)
-        Number of uses of features beyond the first.
-    """
-
-    scores: NDArray[np.float64]
-    bought: NDArray[np.bool_]
-    new: NDArray[np.bool_]
-    resources: NDArray[np.bool_]
-    comparisons: NDArray[np.float64]
-    reused: NDArray[np.float64]
+    scores: NDArray[np.float64]  # (n,): of the first output; zero for rows left out
+    bought: NDArray[np.bool_]  # (n, U): features acquired so far
+    new: NDArray[np.bool_]  # (n, U): features that this stage acquires
+    resources: NDArray[np.bool_]  # (n, R): resources that this stage needs first
+    comparisons: NDArray[np.float64]  # (n,): price of the comparisons
+    reused: NDArray[np.float64]  # (n,): number of uses of features beyond the first
 
 
 class StageVisits:

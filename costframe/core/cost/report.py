@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["Charges", "CostReport", "Evaluation", "sum_charges", "weighted_sum"]
-
 
 @frozen
 class Evaluation:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
 
-__all__ = ["SampledPrices", "drawn_rows"]
-
 MOST_ROWS = 2048
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories
 
-__all__ = ["WeakLearnerBank"]
-
 
 def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]:
     return tuple(learners)

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from costframe.core.errors import BankError
 from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, mark_paths
-from costframe.core.learners.tree_table import TREE
+from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
 
@@ -55,10 +55,9 @@ class BankOutputs:
         """Evaluate a bank on rows, float64 (n, d) or data frame."""
         rows = as_rows(X, bank.feature_names, bank.categories)
         codes = _leaf_codes(bank.trees, rows, n_jobs)
-        tables = _leaf_tables(bank.trees)
         others = bank.restrict(np.flatnonzero(bank.kind != TREE))
         dense = others.outputs(rows)
-        source, values = _locate_outputs(bank, tables)
+        source, values = _locate_outputs(bank)
         return cls(codes, dense, source, values)
 
     @property
@@ -203,30 +202,21 @@ def _select_leaves(trees: TreeTable, of_node: NDArray[np.float64]) -> NDArray[np
     return table
 
 
-def _leaf_tables(trees: TreeTable) -> list[NDArray[np.float64]]:
-    """Return the outputs of each tree's leaves: float64 (trees, most leaves) for the first output, the second, ..."""
-    tables = []
-    for k in range(int(trees.width.max(initial=0))):
-        has = (trees.feature < 0) & (trees.width[trees.tree_of_node] > k)
-        given = np.zeros(trees.n_nodes)
-        given[has] = trees.values[trees.value[has] + k]
-        tables.append(_select_leaves(trees, given))
-    return tables
-
-
-def _locate_outputs(
-    bank: WeakLearnerBank, tables: list[NDArray[np.float64]]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _locate_outputs(bank: WeakLearnerBank) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the source of each output, int32 (C,), and its table of values, float64 (C, most leaves)."""
-    owner = np.repeat(np.arange(len(bank)), bank.widths)
-    output = np.arange(len(owner)) - np.repeat(np.cumsum(bank.widths) - bank.widths, bank.widths)
-    tree = bank.kind[owner] == TREE
-    source = np.empty(len(owner), np.int32)
-    source[tree] = bank.index[owner[tree]]
-    source[~tree] = -1 - np.arange((~tree).sum())
-    values = np.zeros((len(owner), tables[0].shape[1] if tables else 1))
-    for c in np.flatnonzero(tree):
-        values[c] = tables[output[c]][source[c]]
+    trees, first = bank.trees, np.cumsum(bank.widths) - bank.widths
+    is_tree = np.repeat(bank.kind == TREE, bank.widths)
+    source = np.repeat(bank.index, bank.widths)
+    source[~is_tree] = -1 - np.arange((~is_tree).sum())
+    leaf, ordinal = np.flatnonzero(trees.feature < 0), _number_leaves(trees)
+    first_of_tree = np.empty(len(trees), np.int64)
+    first_of_tree[bank.index[bank.kind == TREE]] = first[bank.kind == TREE]
+    owner = trees.tree_of_node[leaf]
+    outputs = ranges(first_of_tree[owner], trees.width[owner])
+    values = np.zeros((len(source), int(ordinal.max(initial=0)) + 1))
+    values[outputs, np.repeat(ordinal[leaf], trees.width[owner])] = trees.values[
+        ranges(trees.value[leaf], trees.width[owner])
+    ]
     return source, values
 
 

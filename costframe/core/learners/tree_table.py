@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["COLUMN", "OPAQUE", "TREE", "TreeTable"]
-
 TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
 
 
@@ -194,9 +192,9 @@ class TreeTable:
             self.right[nodes],
             self.width[trees],
             np.where(leaf, begin, -1),
-            self.values[_ranges(self.value[nodes][leaf], widths[leaf])],
+            self.values[ranges(self.value[nodes][leaf], widths[leaf])],
             counts,
-            self.categories[_ranges(self.category_first[:-1][nodes], counts)],
+            self.categories[ranges(self.category_first[:-1][nodes], counts)],
         )
 
     def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
@@ -229,7 +227,7 @@ class TreeTable:
         return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
-def _ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
+def ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return consecutive numbers from first[0], `count[0]` of them, then from first[1], ...: int64 (sum of count,)."""
     before = np.cumsum(count, dtype=np.int64) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()))

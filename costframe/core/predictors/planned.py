@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.tables.categories import Categories
 
-__all__ = ["PlannedPredictor", "Stop"]
-
 
 @define(eq=False, frozen=True, repr=False)
 class PlannedPredictor(Predictor):

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.stages import Answer
 
-__all__ = ["PlannedRows", "PlannedWalker", "StopModels", "Visit", "walk_table"]
-
 
 @define(eq=False, frozen=True)
 class StopModels:
@@ -194,32 +192,15 @@ class Visit:
 
 @frozen(eq=False)
 class PlannedRows:
-    """Ends of rows sent through a plan, and their purchases.
+    """Ends of rows sent through a plan, and their purchases."""
 
-    Attributes
-    ----------
-    scores : float64 (n, K)
-    exits : int64 (n,)
-        Stop that answers each row.
-    paid : list of int
-        Distinct sets of items that rows paid for.
-    account : int64 (n,)
-        Index of each row's set in `paid`.
-    why : int64 (n,)
-        COMPLETE, CUT or UNAVAILABLE.
-    rounds : int64 (n,)
-        Visits that bought something.
-    visits : tuple of Visit (m,)
-        One for each stop.
-    """
-
-    scores: NDArray[np.float64]
-    exits: NDArray[np.int64]
-    paid: list[int]
-    account: NDArray[np.int64]
-    why: NDArray[np.int64]
-    rounds: NDArray[np.int64]
-    visits: tuple[Visit, ...]
+    scores: NDArray[np.float64]  # (n, K)
+    exits: NDArray[np.int64]  # (n,): stop that answers each row
+    paid: list[int]  # distinct sets of items that rows paid for
+    account: NDArray[np.int64]  # (n,): place of each row's set in `paid`
+    why: NDArray[np.int64]  # (n,): COMPLETE, CUT or UNAVAILABLE
+    rounds: NDArray[np.int64]  # (n,): visits that bought something
+    visits: tuple[Visit, ...]  # one for each stop
 
 
 def walk_table(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
 
-__all__ = ["Known", "Predictor", "open_ledger"]
-
 Known = Mapping[str, Any] | Iterable[str]
 """Features and resources paid for before an inquiry: names, or features with their values."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.plan import StagePlan
     from costframe.core.tables.categories import Categories
 
-__all__ = ["StageTree"]
-
 
 def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     if isinstance(stages, Answer | Route):

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.tables.categories import Categories
 
-__all__ = ["SteppedPredictor", "Steps"]
-
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
 
 Steps = Generator[Iterable[str], Mapping[str, float], "ArrayLike"]

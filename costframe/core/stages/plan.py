@@ -10,7 +10,7 @@ from attrs import frozen
 
 from costframe.core.learners.bits import as_set, members
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.stages.layout import active_learners
+from costframe.core.stages.layout import active_uses
 from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
@@ -106,11 +106,8 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
 
 
 def _terms(stage: Stage, widths: NDArray[np.int32]) -> tuple[tuple[int, tuple[tuple[int, float, int], ...]], ...]:
-    first = np.cumsum(widths[stage.learners]) - widths[stage.learners]
     out = []
-    for at in np.flatnonzero(active_learners(stage, widths)):
-        t = int(stage.learners[at])
-        weights = stage.weights[first[at] : first[at] + widths[t]]
+    for t, weights in active_uses(stage, widths):
         targets, outputs = np.nonzero(weights.T)
         out.append((t, tuple((int(j), float(weights[j, k]), int(k)) for k, j in zip(targets, outputs, strict=True))))
     return tuple(out)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["Stop", "StopPrices", "as_stops", "check_stops", "stop_prices"]
-
 
 def _columns(features: object) -> NDArray[np.int64]:
     return as_indices(features, "features of a stop")

@@ -10,10 +10,11 @@ import numpy as np
 from costframe.core.caps.fallbacks import Fallbacks
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
-from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Route
+from costframe.core.stages.stops import Stop
 from costframe.core.storage.container import MAGIC, check_magic, pack, unpack
 from costframe.core.storage.stored_parts import (
     BANK_FIELDS,

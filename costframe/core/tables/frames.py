@@ -9,8 +9,6 @@ from costframe.core.errors import DataError, quote_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["category_columns", "check_names", "column_names", "is_numeric", "is_pandas"]
-
 
 _NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and polars' numeric types begin
 
