@@ -20,12 +20,10 @@ from costframe.core.stages.stages import Answer, Route
 from costframe.core.threads import run_parallel, thread_count
 from costframe.frontier.paths import FitsPath, ModelPath, PathPoint
 from costframe.hooks import Algorithm, hookimpl
-from costframe.training.data import Rows, TrainingData
+from costframe.training.data import FitRows, Rows, TrainingData, held_out, split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
-from costframe.training.held_out import held_out, split_off
-from costframe.training.influence import influence
 from costframe.training.progress import track, track_share
-from costframe.training.scoring import score_named
+from costframe.training.scoring import influence, score_named
 
 __all__ = [
     "Algorithm",
@@ -38,6 +36,7 @@ __all__ = [
     "CostModelError",
     "CostframeError",
     "DataError",
+    "FitRows",
     "FitsPath",
     "ModelPath",
     "OpaqueLearner",

@@ -6,8 +6,9 @@ from broken_base import StumpsRegressor
 
 from costframe.core.errors import CostModelError
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.stages.stages import Answer
+from costframe.core.stages.stops import Stop
 
 __all__ = ["InducedStumps", "PlannedStumps"]
 

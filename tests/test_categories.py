@@ -70,7 +70,7 @@ def test_sets_of_any_number_of_words(n, missing_left, seed):
 
 def test_equal_tests_share_their_bits():
     trees = TreeTable.concatenate([stump([1.0, 2.0], missing_left=True)] * 10 + [stump([2.0], missing_left=True)])
-    assert len(lay_out_nodes(trees, 1).categories.sets) == 2
+    assert len(lay_out_nodes(trees, 1).sets) == 2
     assert len(lay_out_nodes(trees, 1).column_missing) == 1
 
 

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from dataset_cases import some_frame
 
-from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.errors import CostModelError, DataError, ParameterError, format_count
 from costframe.core.prices.costs import CostModel
-from costframe.core.wording import format_count
 from costframe.datasets import load, read_table
 from costframe.datasets.columns import read_columns, text_values
 

@@ -16,8 +16,7 @@ from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_r
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_of
 from costframe.frontier.trial import Fitted, Trial, silent
-from costframe.training.influence import influence
-from costframe.training.scoring import score_named
+from costframe.training.scoring import influence, score_named
 
 
 class Binary:

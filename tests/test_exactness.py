@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.cost.soft import stage_costs
 from costframe.core.errors import CostframeError
-from costframe.core.learners.links import log_odds
+from costframe.core.stages.stages import log_odds
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costframe.training.influence import influence, standard_error
-from costframe.training.scoring import score_named
+from costframe.training.scoring import influence, score_named, standard_error
 
 RNG = np.random.default_rng(3)
 N = 60

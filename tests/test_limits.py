@@ -16,7 +16,7 @@ from costframe.core.errors import InquiryError, ParameterError, StageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stepped import SteppedPredictor
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -37,6 +37,60 @@ def cases(draw):
     return tree, costs, draw(rows(len(names))), draw(st.sampled_from(("path", "learner"))), limits
 
 
+class Exactly(Limits):
+    """Limits whose cap is not raised by the rounding error of a sum, so that a sum can equal it."""
+
+    threshold = property(lambda self: self.max_cost)
+
+
+class Noted(float):
+    """A number that notes what is compared with it."""
+
+    def __ge__(self, other):
+        self.compared.append(other)
+        return super().__ge__(other)
+
+
+def sums_compared(tree, prices, X, by_path):
+    """Return the sums that decide whether rows of X can pay for a step, if they can pay for all."""
+    cap = Noted(np.inf)
+    cap.compared = []
+    end = CappedRows.empty(tree, len(X))
+    _step_rows(tree, prices, Exactly(cap), X, end, slice(0, len(X)), by_path=by_path)
+    return sorted({float(each) for each in cap.compared})
+
+
+@st.composite
+def ties(draw):
+    """Draw a tree, rows, and a cap that a row's spending just meets or misses; perhaps a threshold that a score meets.
+
+    The first stage evaluates all learners. Opaque learners have fallbacks: without, both sides step through the rows.
+    """
+    names, expects = draw(feature_names()), draw(st.booleans())
+    bank = draw(banks(names, opaque=expects).filter(lambda bank: bank.F.nnz))
+    tree, costs = draw(stage_trees(bank)), draw(cost_models(names))
+    root = tree.stages[0]
+    weights = np.ones((int(bank.widths.sum()), len(root.intercept)))
+    tree = attrs.evolve(
+        tree, stages=[attrs.evolve(root, learners=np.arange(len(bank)), weights=weights), *tree.stages[1:]]
+    )
+    if expects:
+        tree = tree.with_costs(costs).with_fallbacks(draw(rows(len(names), most=12)))
+    X, by_path = draw(rows(len(names)).filter(len)), draw(st.sampled_from((True, True, False)))
+    prices, barred = costs.select(names), draw(st.sampled_from(((), (), names[:1])))
+    limits = Limits.of(None, barred, prices) or Limits()
+    cap = draw(st.sampled_from(sums_compared(tree, prices, X, by_path)))
+    limits = Exactly(draw(st.sampled_from((cap, np.nextafter(cap, -np.inf)))), limits.unavailable)
+    if isinstance(root, cf.Route):
+        found = CappedRows.empty(tree, len(X))
+        _step_rows(tree, prices, limits, X, found, slice(0, len(X)), by_path=by_path)
+        scores = found.route_scores[np.isfinite(found.route_scores) & np.isin(found.exits, (root.below, root.above))]
+        if len(scores):  # of rows that ended right after the first route
+            threshold = float(draw(st.sampled_from(scores.tolist())))
+            tree = attrs.evolve(tree, stages=[attrs.evolve(tree.stages[0], threshold=threshold), *tree.stages[1:]])
+    return tree, prices, X, by_path, limits
+
+
 def same_bits(a, b):
     return np.array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64), equal_nan=True)
 
@@ -53,6 +107,17 @@ def test_the_kernel_walks_as_the_walker_does(case):
     prices = costs.select(tree.feature_names)
     limits = Limits.of(max_cost, unavailable, prices) or Limits()
     by_path = acquisition == "path"
+    check_twins(tree, prices, X, by_path, limits)
+
+
+@QUIET
+@MORE
+@given(ties())
+def test_the_kernel_walks_as_the_walker_does_where_sums_meet_the_cap(case):
+    check_twins(*case)
+
+
+def check_twins(tree, prices, X, by_path, limits):
     found, wanted = walk_under_limits(tree, prices, limits, X, by_path=by_path), CappedRows.empty(tree, len(X))
     _step_rows(tree, prices, limits, X, wanted, slice(0, len(X)), by_path=by_path)
     for name in ("exits", "cut", "share", "scores", "route_scores", "masks", "spent"):

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.training.data import Rows, TrainingData
-from costframe.training.held_out import split_off
+from costframe.training.data import Rows, TrainingData, split_off
 
 NAMES = ("b", "c", "a")
 

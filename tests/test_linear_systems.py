@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.learners.symmetric import mirror
+from costframe.core.learners.outputs import mirror
 from costframe.stagewise.systems import ShrinkingInverse, ShrinkingSystem, invert, solve_scaled
 
 seeds = st.integers(0, 10_000)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.learners.links import apply_link
+from costframe.core.stages.stages import apply_link
 
 numbers = st.floats(allow_nan=False) | st.floats(-2, 2) | st.floats(-1e-12, 1e-12)
 levels = st.integers(0, 20).map(float)

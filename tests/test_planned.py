@@ -15,9 +15,10 @@ from naive_costs import needed_resources
 from costframe.core.errors import CostframeError, CostModelError, InquiryError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
-from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer
+from costframe.core.stages.stops import Stop
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")

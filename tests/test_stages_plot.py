@@ -12,8 +12,9 @@ from matplotlib.text import Text
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictors.planned import PlannedPredictor, Stop
+from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.stages.stages import Answer
+from costframe.core.stages.stops import Stop
 from costframe.report import stages_drawing
 from costframe.report.pictures import cut_text, to_drawable, width_of, wrap_text
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.learners.evaluate import tree_leaves
+from costframe.core.learners.node_layout import tree_leaves
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.binning.thresholds import going_left
 from costframe.trees.growing.category_kernels import find_category_splits

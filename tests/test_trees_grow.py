@@ -308,4 +308,4 @@ def test_the_table_of_a_grown_tree_is_one_that_stands_all_checks():
         assert np.array_equal(found, expected, equal_nan=found.dtype.kind == "f")
         assert not found.flags.writeable
     with pytest.raises(BankError, match="must be finite"):
-        TreeTable.grown(*shape, np.where(tree.feature < 0, inf, 0.0), tree.categories)
+        TreeTable.single(*shape, np.where(tree.feature < 0, inf, 0.0), tree.categories, grown=True)

@@ -120,7 +120,7 @@ def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float
 
 
 def _introduce(console: Output, dataset: Dataset) -> None:
-    from costframe.core.wording import format_count
+    from costframe.core.errors import format_count
 
     rows = ", ".join(f"{len(dataset.part(part)):,} {part}" for part in ("train", "valid", "test"))
     kind = f"{len(dataset.classes)} classes" if dataset.classes else dataset.task

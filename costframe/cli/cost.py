@@ -77,8 +77,8 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
 
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
     """Refuse prices that lack a feature of the model; further prices are allowed."""
+    from costframe.core.errors import quote_names
     from costframe.core.prices.costs_io import suggestion
-    from costframe.core.wording import quote_names
 
     unpriced = [name for name in predictor.feature_names if name not in prices.names]
     if not unpriced:
@@ -95,7 +95,7 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
         from costframe.datasets.tables import read_rows
 
         return read_rows(data, predictor.feature_names, part, categories=predictor.categories, reader=model)
-    from costframe.core.wording import quote_names
+    from costframe.core.errors import quote_names
     from costframe.datasets import load
 
     dataset = load(data)
@@ -110,7 +110,7 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
 
 
 def _show(report: CostReport, costs: CostModel, part: str) -> None:
-    from costframe.core.wording import format_count
+    from costframe.core.errors import format_count
     from costframe.report.console import compare_cost, output
     from costframe.report.console import cost as shown
     from costframe.report.tables import paid_table

@@ -93,7 +93,7 @@ def fit(
 def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
-    from costframe.core.wording import format_count
+    from costframe.core.errors import format_count
     from costframe.frontier.points import describe_useless_budget
     from costframe.report.console import summary
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import isfinite
+import sys
 from typing import Any
 
 import numpy as np
 
 from costframe.core.errors import ParameterError
 
-__all__ = ["check_flag", "check_number", "resolve"]
+LARGEST = sys.float_info.max
 
 
 def check_number(
@@ -22,16 +22,9 @@ def check_number(
     upto = "" if high == np.inf else f" and <= {high}"
     if isinstance(value, bool) or not right or not (low < value if strict else low <= value) or not value <= high:
         raise ParameterError(f"{name}: expected {kind} {above}{upto}, got {value!r}")
-    if not (whole or _is_finite(value)):
+    if not whole and value > LARGEST:  # infinity, or a whole number beyond all doubles
         raise ParameterError(f"{name}: expected a finite number, got {value!r}")
     return value
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return isfinite(value)
-    except OverflowError:  # a whole number beyond all doubles
-        return False
 
 
 def resolve(name: str, value: Any, default: Any, **limits: Any) -> Any:

@@ -1,18 +1,11 @@
-"""Errors of costframe: one root, and one class for each kind of input."""
+"""Errors of costframe: one root, and one class for each kind of input; and the wording of counts and names."""
 
-__all__ = [
-    "AdoptionError",
-    "BankError",
-    "CostModelError",
-    "CostframeError",
-    "DataError",
-    "DataTypeError",
-    "InquiryError",
-    "ParameterError",
-    "PluginError",
-    "StageError",
-    "StorageError",
-]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class CostframeError(ValueError):
@@ -57,3 +50,15 @@ class StorageError(CostframeError):
 
 class PluginError(CostframeError):
     """A plugin that is broken, clashes with another, or lacks the requested entry."""
+
+
+def format_count(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: 1 value, 2 values."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def quote_names(names: Iterable[str], most: int = 4) -> str:
+    """Return at most `most` names as an error text quotes them."""
+    every = [repr(name) for name in names]
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")

@@ -10,7 +10,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = ["kernel", "kernel_using"]
+import numpy as np
+from numpy.typing import NDArray
+
+B1 = NDArray[np.bool_]  # arrays, in the annotations of kernels
+F8 = NDArray[np.float64]
+I4 = NDArray[np.int32]
+I8 = NDArray[np.int64]
+U1 = NDArray[np.uint8]
+U4 = NDArray[np.uint32]
+U8 = NDArray[np.uint64]
 
 F = TypeVar("F", bound=Callable[..., object])
 

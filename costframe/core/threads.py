@@ -15,8 +15,6 @@ import numpy as np
 
 from costframe.core.errors import ParameterError
 
-__all__ = ["CHUNK", "over_chunks", "run_parallel", "thread_count"]
-
 CHUNK = 4096  # rows that one thread takes at a time
 
 A = TypeVar("A")

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from costframe.core.errors import DataError
-from costframe.core.wording import format_count
+from costframe.core.errors import DataError, format_count
 
 if TYPE_CHECKING:
     from pathlib import Path

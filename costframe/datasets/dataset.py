@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import CostModelError, DataError
+from costframe.core.errors import CostModelError, DataError, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
-from costframe.core.wording import quote_names
 from costframe.datasets.splits import PARTS, split_rows
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.errors import CostModelError, DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.costs_io import suggestion
-from costframe.core.wording import format_count, quote_names
 from costframe.datasets.columns import (
     as_categories,
     as_numbers,

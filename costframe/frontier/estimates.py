@@ -14,8 +14,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError
-from costframe.training.influence import influence, standard_error
-from costframe.training.scoring import score_named
+from costframe.training.scoring import influence, score_named, standard_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -54,7 +54,7 @@ class Frontier:
     models : tuple
         The fitted estimator of each point; may be empty.
     influences : tuple of float64 (rows,) or None
-        Influence of each row on the score of each point (`costframe.training.influence`); may be empty.
+        Influence of each row on the score of each point (`costframe.training.scoring`); may be empty.
     """
 
     points: tuple[Point, ...]

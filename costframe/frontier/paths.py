@@ -33,7 +33,7 @@ class PathPoint(Protocol):
     A point may also have `error`, the standard error of its score. If it is not None, `score` and `cost` are the
     algorithm's own estimates on held-out rows, and sweeps do not measure them on valid, because the models may have
     been trained on valid. It may also have `influence`, float64 (rows of train, then of valid,): the influence of each
-    row on that score; see `costframe.training.influence`.
+    row on that score; see `costframe.training.scoring`.
     """
 
     @property

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from costframe.core.learners.links import apply_link, squeeze
+from costframe.core.stages.stages import apply_link, squeeze
 from costframe.core.threads import thread_count
 from costframe.sets.search import search_quickly
 from costframe.sets.spread import choose_spread
 from costframe.training.estimator import CostAwareEstimator
-from costframe.training.influence import influence, standard_error
-from costframe.training.scoring import score_named
+from costframe.training.scoring import influence, score_named, standard_error
 
 if TYPE_CHECKING:
     from costframe.frontier.trial import Fitted, Progress, Trial

@@ -10,7 +10,7 @@ from attrs import frozen
 from sklearn.utils.validation import _num_samples
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.tables.labels import check_weights
+from costframe.core.tables.rows import check_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.learners.links import apply_link, squeeze
+from costframe.core.stages.stages import apply_link, squeeze
 from costframe.gates.expensive import ExpensiveModel, ModelOutputs
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE
 

@@ -8,8 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.learners.bits import bits_of, members
-from costframe.core.stages.reading import marks_for
-from costframe.core.stages.run_stages import StageRunner
+from costframe.core.stages.run_stages import StageRunner, marks_for
 from costframe.core.stages.stages import Answer, Route
 from costframe.core.threads import over_chunks
 

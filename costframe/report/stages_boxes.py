@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from costframe.core.errors import format_count
 from costframe.core.stages.stages import Answer, Route
-from costframe.core.wording import format_count
 from costframe.report.pictures import COLORS, INK, PALE
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.core.stages.reading import check_acquisition
+from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import Route
-from costframe.core.tables.labels import check_target
-from costframe.core.tables.rows import as_rows
+from costframe.core.tables.rows import as_rows, check_target
 from costframe.report.stage_statistics import see_stages, see_stops, summarize_stages, summarize_stops
 from costframe.report.stages_boxes import Line, Panels, StageBox, decision, money, percent
 from costframe.report.stages_drawing import GAP, Picture, Way, height_of, place_stages

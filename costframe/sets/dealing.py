@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.training.held_out import row_numbers
+from costframe.training.data import row_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

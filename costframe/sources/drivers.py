@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import names_of
+from costframe.core.prices.price_arrays import names_of
 from costframe.sources.fetching import (
     annotate_errors,
     check_replies,

@@ -8,7 +8,7 @@ from attrs import define, field
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-from costframe.core.stages.reading import check_acquisition
+from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
 from costframe.training.estimator import CostAwareEstimator
 from costframe.trees.binning.scaling import check_sizes

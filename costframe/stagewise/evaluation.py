@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.cost.soft import stage_costs
+from costframe.core.cost.charges import stage_costs
 from costframe.stagewise.bank_rows import BankRows, targets_of
 from costframe.stagewise.banks import outputs_on
 from costframe.stagewise.calibration import as_counts

@@ -12,7 +12,7 @@ from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from threadpoolctl import ThreadpoolController
 
-from costframe.core.learners.symmetric import mirror
+from costframe.core.learners.outputs import mirror
 from costframe.core.threads import thread_count
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.tables.frames import column_names
-from costframe.core.tables.labels import check_target, check_weights
-from costframe.core.tables.rows import as_rows
+from costframe.core.tables.rows import as_rows, check_target, check_weights
 from costframe.training.data import Rows
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.banks import USUAL, boost_trees

@@ -11,7 +11,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.tables.labels import check_queries, check_target
+from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
 
@@ -41,26 +41,21 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return class probabilities: float64 (rows, K)."""
-        rows = self._read(X)
-        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
+        p = self._ask("predict", X, max_cost, unavailable, terms)
         return p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
-        rows = self._read(X)
-        scores = self.predictor_.decision_function(
-            rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms)
-        )
+        scores = self._ask("decision_function", X, max_cost, unavailable, terms)
         return scores if len(self.classes_) > 2 or scores.ndim == 1 else scores[:, 1] - scores[:, 0]
 
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
         """Return the likeliest class of each row."""
-        rows = self._read(X)
-        p = self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
+        p = self._ask("predict", X, max_cost, unavailable, terms)
         return np.asarray(self.classes_[p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(np.int64)])
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -102,13 +97,6 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[misc]
     """Base of regressors."""
 
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
-        """Return predictions: float64 (rows,)."""
-        rows = self._read(X)
-        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
-
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination."""
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
@@ -122,13 +110,6 @@ class CostAwareRanker(CostAwareEstimator):
     """Base of rankers: labels are grades >= 0, larger is better; scores order the rows of a query."""
 
     _ranks = True
-
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
-        """Return scores: float64 (rows,)."""
-        rows = self._read(X)
-        return self.predictor_.predict(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["DeferredPath", "MeasuredPath", "MeasuredPoint", "PathCollector", "best_first"]
-
 
 class MeasuredPoint(Protocol):
     """A model on a path, with its loss, cost and score on validation rows."""

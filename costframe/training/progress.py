@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["track", "track_share"]
-
 
 def track(items: Sequence[T], title: str, *, verbose: int) -> Iterable[T]:
     """Iterate over items, with a progress bar if `verbose`."""

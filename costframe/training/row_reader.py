@@ -13,14 +13,11 @@ from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
 from costframe.core.tables.frames import category_columns, column_names
-from costframe.core.tables.labels import check_queries, check_weights
-from costframe.core.tables.rows import refuse_text
+from costframe.core.tables.rows import check_queries, check_weights, refuse_text
 from costframe.training.data import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["RowReader"]
 
 _HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
 

@@ -15,19 +15,18 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
-from costframe.training.data import Rows, TrainingData
+from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.row_reader import RowReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Self
+    from typing import Self, Unpack
 
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
-
-__all__ = ["CostAwareEstimator"]
 
 
 class CostAwareEstimator(RowReader):
@@ -90,22 +89,18 @@ class CostAwareEstimator(RowReader):
         CostframeError
             If an argument does not fit; a ValueError that names it.
         """
-        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        others: FitRows = {
+            "X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid": qid, "qid_val": qid_val,
+        }  # fmt: skip
+        data = self.training_data(X, y, sample_weight, **others)
         self._keep(self._train(data), data.costs, data.train)
         return self
 
     def training_data(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
     ) -> TrainingData:
         """Check the arguments of `fit`."""
+        qid, qid_val = others.get("qid"), others.get("qid_val")
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and not self._ranks:
@@ -119,7 +114,7 @@ class CostAwareEstimator(RowReader):
             unknown = [name for name in costs.names if name not in set(names)]
             raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
         train = self._rows(X, y, sample_weight, qid, "", first=True)
-        valid = self._validation(X_val, y_val, sample_weight_val, qid_val)
+        valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         named = self._columns
         chosen = named.chosen if named.chosen.any() else None
@@ -207,6 +202,20 @@ class CostAwareEstimator(RowReader):
             unavailable=unavailable,
             **self._terms(terms),
         )
+
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[Any]:
+        """Return predictions, or scores of a ranking: float64 (rows,)."""
+        return self._ask("predict", X, max_cost, unavailable, terms)
+
+    def _ask(
+        self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
+    ) -> NDArray[np.float64]:
+        """Call a method of the predictor for checked rows."""
+        rows, ask = self._read(X), getattr(self.predictor_, method)
+        found: NDArray[np.float64] = ask(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
+        return found
 
     def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
         """Return the terms of a prediction, or refuse them if the predictor is not a plan."""

@@ -1,19 +1,16 @@
-"""Predictions and charges of a stage tree's rows under limits."""
+"""Walks of a stage tree's rows under limits: a hard cap, and unavailable features."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from attrs import fields, frozen
 
-from costframe.core.caps.capped_layout import make_bill
-from costframe.core.caps.capped_walk import CappedWalker
-from costframe.core.cost.hard import price_masks
-from costframe.core.cost.report import Charges
-from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.learners.bits import word_count
+from costframe.core.learners.tree_table import COLUMN, OPAQUE
+from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import StageRunner
-from costframe.core.stages.stages import Route
+from costframe.core.stages.walk import StageWalker
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
@@ -21,40 +18,20 @@ if TYPE_CHECKING:
 
     from costframe.core.caps.capped_kernels import Bill, Model
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.limits import Limits
-    from costframe.core.prices.price_arrays import PriceArrays
-
-__all__ = ["CappedRows", "capped_charges", "capped_scores", "walk_under_limits"]
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
 
 
-@frozen(eq=False)
-class CappedRows:
-    """Ends of rows under limits, and their purchases.
+class CappedRows(NamedTuple):
+    """Ends of rows under limits, and their purchases."""
 
-    Attributes
-    ----------
-    exits : int64 (rows,)
-        The answer reached, or the stage at which the row was cut.
-    cut : bool (rows,)
-        Rows that gave up a learner.
-    share : float64 (rows,)
-        Share of the last stage's learners that are finished.
-    scores : float64 (rows, K)
-        Scores of the last stage, with expected outputs of learners given up; a route's score is in the first column.
-    route_scores : float64 (rows,)
-        Scores of the route before.
-    masks : uint64 (rows, W)
-        Features acquired, of those that the tree uses.
-    spent : float64 (rows, 3)
-        Sum of e_t of evaluated learners, price of comparisons, and number of pairs (learner, feature read).
-    """
-
-    exits: NDArray[np.int64]
-    cut: NDArray[np.bool_]
-    share: NDArray[np.float64]
+    exits: NDArray[np.int64]  # (rows,): the answer reached, or the stage at which the row was cut
+    cut: NDArray[np.bool_]  # (rows,): whether the row gave up a learner
+    share: NDArray[np.float64]  # (rows,): share of the last stage's learners that are finished
+    # (rows, K): of the last stage, with expected outputs of learners given up; a route's is in the first column
     scores: NDArray[np.float64]
-    route_scores: NDArray[np.float64]
-    masks: NDArray[np.uint64]
+    route_scores: NDArray[np.float64]  # (rows,): of the route before
+    masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the tree uses
+    # (rows, 3): sum of e_t of evaluated learners, price of comparisons, pairs of a learner and a feature that it read
     spent: NDArray[np.float64]
 
     @classmethod
@@ -72,7 +49,8 @@ class CappedRows:
 
     def rows(self, part: slice | NDArray[np.int64]) -> CappedRows:
         """Return some rows; a view for a slice."""
-        return CappedRows(*(getattr(self, each.name)[part] for each in fields(CappedRows)))
+        some: list[Any] = [each[part] for each in self]
+        return CappedRows(*some)
 
     def final_scores(self, tree: StageTree) -> NDArray[np.float64]:
         """Return the scores of the answers, expected ones for rows that were cut: float64 (rows, K)."""
@@ -134,18 +112,10 @@ def _run_kernel(
     *,
     by_path: bool,
 ) -> None:
-    from costframe.core.caps.capped_kernels import Table, walk_capped
+    from costframe.core.caps.capped_kernels import walk_capped
 
     runner = StageRunner(tree.bank, tree.layout, X)
-    if tree.layout.n_opaque:
-        for _ in runner.routed():  # calls opaque learners for all rows that reach them without limits
-            pass
-    opaque = runner.opaque if tree.layout.n_opaque else np.empty((len(X), 0))
-    table = Table(
-        X, runner.codes, opaque, limit, found.exits, found.cut, found.share, found.scores, found.route_scores,
-        found.masks, found.spent,
-    )  # fmt: skip
-    walk_capped(table, model, bill, by_path, expects)
+    walk_capped(X, runner.codes, runner.opaque_outputs(), limit, found, model, bill, by_path, expects)
 
 
 def _step_rows(
@@ -161,50 +131,56 @@ def _step_rows(
     """Step through rows one by one, and record their ends in `found`."""
     place = {int(f): u for u, f in enumerate(tree.layout.used)}
     for i in range(part.start, part.stop):
-        walker = CappedWalker(tree, prices, limits, by_path=by_path, known_values={})
+        walker = StageWalker(tree, prices, limits, by_path=by_path, known_values={})
         while needs := walker.needs:
             walker.advance({f: float(X[i, f]) for f in needs})
             for f in needs:
                 found.masks[i, place[f] >> 6] |= np.uint64(1) << np.uint64(place[f] & 63)
-        walker.note(i, found)
+        end = walker.end
+        found.exits[i], found.cut[i] = end.stage, bool(end.given_up)
+        found.scores[i, : len(end.scores or ())] = end.scores
+        found.share[i], found.route_scores[i] = walker.share, end.route_score
+        found.spent[i] = end.weight, end.comparisons, end.uses
 
 
-def capped_charges(
-    tree: StageTree,
-    prices: PriceArrays,
-    limits: Limits,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    *,
-    by_path: bool,
-    n_jobs: int | None,
-) -> Charges:
-    """Charge rows under limits; see `Predictor.charges`."""
-    rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
-    used = tree.layout.used
-    acquisition, features, resources = price_masks(tree.layout, prices, rows.masks, weight)
-    bits = bits_of(rows.masks, len(used))
-    acquired, feature_weight = np.zeros((len(X), len(tree.feature_names)), np.bool_), np.zeros(len(tree.feature_names))
-    acquired[:, used], feature_weight[used] = bits, features
-    return Charges(
-        acquired,
-        acquisition,
-        prices.learner * rows.spent[:, 0],
-        rows.spent[:, 1],
-        prices.reuse * (rows.spent[:, 2] - bits.sum(axis=1)),
-        feature_weight,
-        resources,
-        _weigh_stages(tree, rows.exits, weight),
-        tree.linked(rows.final_scores(tree), rows.exits),
-        rows.cut,
+def lay_out_capped(tree: StageTree) -> Model:
+    """Lay out a stage tree for walks under limits, once a model."""
+    from costframe.core.caps.capped_kernels import Model
+
+    bank, known = tree.bank, tree.expected_outputs
+    layout = tree.layout if known is None else lay_out(bank, tree.stages, (known.value, known.values))
+    expected, expected_opaque = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque)
+    if known is not None:
+        for use in np.flatnonzero(layout.kind == COLUMN):
+            expected[use] = known.of(int(layout.learner[use]), -1)[0]
+        for use in np.flatnonzero(layout.kind == OPAQUE):
+            place = int(layout.place[use])
+            expected_opaque[place : place + layout.width[use]] = known.of(int(layout.learner[use]), -1)
+    slot = np.unique(layout.learner, return_inverse=True)[1].astype(np.int64)
+    return Model(layout, slot, expected, expected_opaque)
+
+
+def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
+    """Return prices and unavailable features in the order of the layout."""
+    from costframe.core.caps.capped_kernels import Bill
+
+    layout, bank = tree.layout, tree.bank
+    used = layout.used
+    barred = np.zeros(len(tree.feature_names), np.bool_)
+    barred[sorted(limits.unavailable)] = True
+    feature, need = np.nonzero(prices.needs[used])
+    reads = bank.F[used][:, layout.learner].tocsc().sorted_indices()
+    evaluation = bank.evaluation[layout.learner]
+    return Bill(
+        np.ascontiguousarray(prices.cost[used]),
+        np.ascontiguousarray(prices.split[used]),
+        barred[used],
+        np.searchsorted(feature, np.arange(len(used) + 1)),
+        need,
+        np.array(prices.resource_cost),
+        float(prices.reuse),
+        prices.learner * evaluation,
+        evaluation,
+        reads.indptr.astype(np.int64),
+        reads.indices.astype(np.int64),
     )
-
-
-def _weigh_stages(tree: StageTree, exits: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weight of the rows that reach each stage, given their exits: float64 (stages,)."""
-    reached = np.bincount(exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
-    for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
-        stage = tree.stages[number]
-        if isinstance(stage, Route):
-            reached[number] += reached[stage.below] + reached[stage.above]
-    return reached

@@ -1,4 +1,4 @@
-"""Compiled walk of rows under limits; `capped_walk.CappedWalker` is its slow, obvious twin, to the last bit."""
+"""Compiled walk of rows under limits; `stages.walk.StageWalker` is its slow, obvious twin, to the last bit."""
 
 from __future__ import annotations
 
@@ -6,51 +6,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from costframe.core.jit import kernel
+from costframe.core.jit import B1, F8, I8, U1, U4, U8, kernel, kernel_using
+from costframe.core.learners import kernels, row_kernels
+from costframe.core.learners.kernels import COLUMN, COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS, TREE
+from costframe.core.learners.row_kernels import goes_right
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from costframe.core.caps.capped import CappedRows
+    from costframe.core.stages.layout import StageLayout
 
-    B1 = NDArray[np.bool_]
-    F8 = NDArray[np.float64]
-    I4 = NDArray[np.int32]
-    I8 = NDArray[np.int64]
-    U1 = NDArray[np.uint8]
-    U4 = NDArray[np.uint32]
-    U8 = NDArray[np.uint64]
+_using = kernel_using(kernels, row_kernels)
 
-__all__ = ["Bill", "Model", "Table", "walk_capped"]
-
-TREE, COLUMN = 0, 1
-NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(40), np.uint64(24)  # parts of a node's word
-STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(0x7FFFFF), np.uint64(0xFFFF), np.uint64(0xFFFFFF)
 NEW, FINISHED, GIVEN_UP = 0, 1, 2  # states of a learner
 UNPAID, PAID, PENDING = 0, 1, 2  # states of a resource; a pending one is in a sum that may stay unpaid
 SPENT, WEIGHT, COMPARISONS, USES = 0, 1, 2, 3  # places in a row's account
 
 
 class Model(NamedTuple):
-    """A stage tree as arrays: L uses of learners, U features."""
+    """A stage tree, whose payload has expected outputs of inner nodes too, for learners given up."""
 
-    word: U8
-    sets: U8
-    feature: I4  # of each node, among those used; -1 at leaves
-    stage_first: I8
+    layout: StageLayout
     slot: I8  # (L,): a number for each learner
-    kind: U1
-    place: I8
-    width: I4
-    fill: F8
     expected: F8  # (L,): expected output of a column given up
     expected_opaque: F8
-    target_first: I8
-    target: I8
-    payload_first: I8
-    payload: F8  # with expected outputs of inner nodes, for learners given up
-    intercept: F8
-    threshold: F8
-    below: I8
-    above: I8
 
 
 class Bill(NamedTuple):
@@ -84,31 +62,6 @@ class Row(NamedTuple):
     state: U1  # of each learner
     left: I8  # the node at which each tree was given up
     account: F8  # see SPENT
-
-
-class Table(NamedTuple):
-    """Rows, their limits, and results; see `CappedRows`."""
-
-    X: F8
-    codes: U4
-    opaque: F8
-    limit: F8
-    exits: I8
-    cut: B1
-    share: F8
-    scores: F8
-    route_scores: F8
-    masks: U8
-    spent: F8
-
-
-@kernel
-def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
-    """Return 1 if a code goes right at a node, else 0."""
-    rank = test & RANK_BITS
-    if test >> NAMED_AT != 0:
-        return np.uint64((sets[rank + (code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1))
-    return np.uint64(code > rank)
 
 
 @kernel
@@ -164,7 +117,7 @@ def _buy_all(use: int, own: float, bill: Bill, row: Row) -> bool:
     return possible
 
 
-@kernel
+@_using
 def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
     begin: int, end: int, model: Model, bill: Bill, row: Row, by_path: bool
 ) -> None:
@@ -172,7 +125,8 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
 
     It walks trees itself: a call with this many arrays would take as long as the walk.
     """
-    word, feature, sets, kind, place, slots = model.word, model.feature, model.sets, model.kind, model.place, model.slot
+    nodes, kind, place, slots = model.layout.nodes, model.layout.kind, model.layout.place, model.slot
+    word, feature, sets = nodes.word, nodes.feature, nodes.sets
     bought, used, seen, account, limit, codes = row.bought, row.used, row.seen, row.account, row.limit, row.codes
     split, barred, own, reuse = bill.split, bill.barred, bill.own, bill.reuse
     for use in range(begin, end):
@@ -202,7 +156,7 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
                 account[SPENT] += split[u]
                 account[COMPARISONS] += split[u]
                 account[USES] += 1.0 if fresh else 0.0
-                right = _goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
+                right = goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
                 node += np.int64(((test >> STEPS_AT) & STEPS_BITS) + right)
                 test = word[node]
         row.left[slot], row.state[slot] = node, FINISHED if done else GIVEN_UP
@@ -212,15 +166,15 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
 
 
 @kernel
-def _add_opaque(use: int, model: Model, outputs: F8, scores: F8) -> None:
+def _add_opaque(use: int, layout: StageLayout, outputs: F8, scores: F8) -> None:
     """Add the weighted outputs of an opaque learner, summed by target before they are added."""
-    targets = model.target[model.target_first[use] : model.target_first[use + 1]]
+    targets = layout.target[layout.target_first[use] : layout.target_first[use + 1]]
     for j in range(targets.shape[0]):
         total, begun = 0.0, False
-        for o in range(model.width[use]):
-            weight = model.payload[model.payload_first[use] + o * targets.shape[0] + j]
+        for o in range(layout.width[use]):
+            weight = layout.payload[layout.payload_first[use] + o * targets.shape[0] + j]
             if weight != 0.0:
-                term = weight * outputs[model.place[use] + o]
+                term = weight * outputs[layout.place[use] + o]
                 total = total + term if begun else term
                 begun = True
         scores[targets[j]] += total
@@ -229,13 +183,8 @@ def _add_opaque(use: int, model: Model, outputs: F8, scores: F8) -> None:
 @kernel
 def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expects: bool) -> int:
     """Add each learner's outputs, or expected outputs, to its targets; return the number of finished learners."""
-    kind, place, target, target_first, payload = (
-        model.kind,
-        model.place,
-        model.target,
-        model.target_first,
-        model.payload,
-    )
+    layout, kind, place = model.layout, model.layout.kind, model.layout.place
+    target, target_first, payload = layout.target, layout.target_first, layout.payload
     finished = 0
     for use in range(begin, end):
         slot = model.slot[use]
@@ -244,16 +193,16 @@ def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expec
         if not (done or expects):
             continue
         if kind[use] > COLUMN:
-            _add_opaque(use, model, row.opaque if done else model.expected_opaque, scores)
+            _add_opaque(use, layout, row.opaque if done else model.expected_opaque, scores)
             continue
-        first, n_targets = model.payload_first[use], target_first[use + 1] - target_first[use]
+        first, n_targets = layout.payload_first[use], target_first[use + 1] - target_first[use]
         value = 1.0
         if kind[use] == TREE:
             first += (row.left[slot] - place[use]) * n_targets
         elif done:
             value = row.x[place[use]]
             if np.isnan(value):
-                value = model.fill[use]
+                value = layout.fill[use]
         else:
             value = model.expected[use]
         for j in range(n_targets):
@@ -261,38 +210,38 @@ def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expec
     return finished
 
 
-@kernel
-def walk_capped(table: Table, model: Model, bill: Bill, by_path: bool, expects: bool) -> None:
+@_using
+def walk_capped(
+    X: F8, codes: U4, opaque: F8, limit: F8, found: CappedRows, model: Model, bill: Bill, by_path: bool, expects: bool
+) -> None:
     """Walk rows through all stages under their limits.
 
     If the model `expects` outputs of learners given up, a row ends at the stage where it gives up the first; else these
     learners add nothing, and the row goes on.
     """
-    n_used, n_learners = bill.cost.shape[0], model.slot.max() + 1 if model.slot.shape[0] else 0
+    layout, n_used = model.layout, bill.cost.shape[0]
+    n_learners = model.slot.max() + 1 if model.slot.shape[0] else 0
     bought, used, seen = np.empty(n_used, np.bool_), np.empty(n_used, np.bool_), np.empty(n_used, np.int64)
     paid, account = np.empty(bill.resource_cost.shape[0], np.uint8), np.empty(4)
     state, left = np.empty(n_learners, np.uint8), np.empty(n_learners, np.int64)
-    for i in range(table.X.shape[0]):
+    for i in range(X.shape[0]):
         bought[:] = used[:] = False
         seen[:] = -1
         paid[:] = UNPAID
         state[:] = NEW
         account[:] = 0.0
-        row = Row(
-            table.limit[i], table.X[i], table.codes[i], table.opaque[i], table.masks[i], bought, used, seen, paid,
-            state, left, account,
-        )  # fmt: skip
-        stage, scores = 0, table.scores[i]
+        row = Row(limit[i], X[i], codes[i], opaque[i], found.masks[i], bought, used, seen, paid, state, left, account)
+        stage, scores = 0, found.scores[i]
         while True:
-            begin, end = model.stage_first[stage], model.stage_first[stage + 1]
-            scores[:] = model.intercept[stage]
+            begin, end = layout.stage_first[stage], layout.stage_first[stage + 1]
+            scores[:] = layout.intercept[stage]
             _evaluate_stage(begin, end, model, bill, row, by_path)
             finished = _score_stage(begin, end, model, row, scores, expects)
-            table.cut[i] |= finished < end - begin
-            if model.below[stage] < 0 or (expects and table.cut[i]):
+            found.cut[i] |= finished < end - begin
+            if layout.below[stage] < 0 or (expects and found.cut[i]):
                 break
-            table.route_scores[i] = scores[0]
-            stage = model.above[stage] if scores[0] > model.threshold[stage] else model.below[stage]
-        table.exits[i] = stage
-        table.share[i] = finished / (end - begin) if end > begin else 1.0
-        table.spent[i] = account[WEIGHT:]
+            found.route_scores[i] = scores[0]
+            stage = layout.above[stage] if scores[0] > layout.threshold[stage] else layout.below[stage]
+        found.exits[i] = stage
+        found.share[i] = finished / (end - begin) if end > begin else 1.0
+        found.spent[i] = account[WEIGHT:]

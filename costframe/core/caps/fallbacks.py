@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.stages import Stage
 
-__all__ = ["ExpectedOutputs", "FallbackRows", "Fallbacks"]
-
 MOST_ROWS = 1000
 
 
@@ -135,16 +133,10 @@ class Fallbacks:
 
 @frozen(eq=False)
 class FallbackRows:
-    """Rows from which fallbacks are learned at their first use.
+    """Rows from which fallbacks are learned at their first use."""
 
-    Attributes
-    ----------
-    X : float64 (rows, d)
-    weight : float64 (rows,)
-    """
-
-    X: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    X: NDArray[np.float64]  # (rows, d)
+    weight: NDArray[np.float64]  # (rows,)
 
     @classmethod
     def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> FallbackRows:

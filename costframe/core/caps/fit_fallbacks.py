@@ -10,13 +10,12 @@ from scipy.special import logsumexp
 
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.caps.fallbacks import Fallbacks
-from costframe.core.learners.evaluate import tree_leaves
-from costframe.core.learners.links import apply_link, log_odds
+from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.run_stages import StageRunner, predict_rows
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.stages.stages import Answer, Route, apply_link, log_odds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
-
-__all__ = ["fit_fallbacks"]
 
 COPIES = 2  # caps to try on each row
 KNOTS = (0.0, 0.2, 0.5, 1.0)
@@ -44,7 +41,7 @@ def fit_fallbacks(tree: StageTree, rows: FallbackRows) -> Fallbacks:
     final, exits = predict_rows(tree.bank, tree.layout, X, 1)
     expecting = evolve(tree, fallbacks=_without_maps(tree, X, weight, final, exits))
     cut, which = _cut_rows(expecting, X)
-    return _Maps(expecting, cut, final[which], exits[which], weight[which]).fitted()
+    return _fit_maps(expecting, cut, final[which], exits[which], weight[which])
 
 
 def _without_maps(
@@ -151,15 +148,13 @@ def _means(
         _mean(np.where(np.isnan(X[:, f]), fill, X[:, f]), weight)
         for f, fill in zip(bank.column_feature, bank.column_fill, strict=True)
     ]
-    runner, opaques = StageRunner(bank, tree.layout, X), np.zeros(sum(learner.width for learner in bank.opaques))
-    if tree.layout.n_opaque:
-        for _ in runner.routed():  # calls opaque learners for the rows that reach them
-            pass
+    opaques = np.zeros(sum(learner.width for learner in bank.opaques))
+    outputs = StageRunner(bank, tree.layout, X).opaque_outputs()
     first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
     for use in np.flatnonzero(tree.layout.kind == OPAQUE):
         begin, place = first[bank.index[tree.layout.learner[use]]], tree.layout.place[use]
         for k in range(tree.layout.width[use]):
-            opaques[begin + k] = _mean(runner.opaque[:, place + k], weight)
+            opaques[begin + k] = _mean(outputs[:, place + k], weight)
     return np.array(columns, np.float64), opaques
 
 
@@ -237,53 +232,40 @@ def _hats(share: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([np.interp(share, KNOTS, one) for one in np.eye(len(KNOTS))], axis=1)
 
 
-class _Maps:
-    """A fit of the maps, stage by stage."""
+def _fit_maps(
+    tree: StageTree, cut: CappedRows, final: NDArray[np.float64], exits: NDArray[np.int64], weight: NDArray[np.float64]
+) -> Fallbacks:
+    """Fit the maps of a tree's fallbacks stage by stage, on rows that were cut, with their final scores and exits."""
+    assert tree.fallbacks is not None  # noqa: S101 - the caller made them
+    knots, maps = len(KNOTS), {name: np.array(getattr(tree.fallbacks, name)) for name in ("offset", "slope", "carry")}
+    finite = (np.abs(np.hstack([final, cut.scores, cut.route_scores[:, None]])) < _LARGEST).all(axis=1)  # False for NaN
+    for number in np.unique(cut.exits[finite]).tolist():
+        rows = np.flatnonzero(finite & (cut.exits == number))
+        target = final_scores_at(tree, number, final[rows], exits[rows])
+        fitted = _fit_stage(tree, number, cut.rows(rows), target, weight[rows][:, None])
+        for into, values in zip(maps.values(), fitted, strict=True):
+            into[number * knots : (number + 1) * knots] = values
+    return evolve(tree.fallbacks, **maps)
 
-    def __init__(
-        self,
-        tree: StageTree,
-        cut: CappedRows,
-        final: NDArray[np.float64],
-        exits: NDArray[np.int64],
-        weight: NDArray[np.float64],
-    ) -> None:
-        assert tree.fallbacks is not None  # noqa: S101 - the caller made them
-        self.tree, self.plain, self.cut = tree, tree.fallbacks, cut
-        self.final, self.exits, self.weight = final, exits, weight
 
-    def fitted(self) -> Fallbacks:
-        """Return the fallbacks with fitted maps."""
-        knots = len(KNOTS)
-        maps = [np.array(getattr(self.plain, name)) for name in ("offset", "slope", "carry")]
-        values = np.hstack([self.final, self.cut.scores, self.cut.route_scores[:, None]])
-        finite = (np.abs(values) < _LARGEST).all(axis=1)  # False for NaN
-        for number in np.unique(self.cut.exits[finite]).tolist():
-            rows = np.flatnonzero(finite & (self.cut.exits == number))
-            for into, values in zip(maps, self._fit(number, rows), strict=True):
-                into[number * knots : (number + 1) * knots] = values
-        offset, slope, carry = maps
-        return evolve(self.plain, offset=offset, slope=slope, carry=carry)
-
-    def _fit(self, number: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-        """Fit offset, slope and carry of a stage: float64, each of a shape that broadcasts to (J, K)."""
-        tree, mean = self.tree, self.plain.mean[number]
-        target = final_scores_at(tree, number, self.final[rows], self.exits[rows])
-        partial, route = self.cut.scores[rows], self.cut.route_scores[rows][:, None]
-        is_answer, link = isinstance(tree.stages[number], Answer), link_of(tree, number)
-        unit = _scale(target - mean) if link == "identity" else 1.0
-        base = partial if is_answer else np.broadcast_to(mean, target.shape)
-        partial = partial if is_answer else partial[:, :1]
-        center = mean if is_answer else partial.mean(axis=0)
-        width, start = _scale(partial - center), float(route.mean())
-        reach = _scale(route - start)
-        offset, slope, carry = _fit_map(
-            link, _hats(self.cut.share[rows]), base / unit, (partial - center) / width, (route - start) / reach,
-            target / unit, self.weight[rows][:, None],
-        )  # fmt: skip
-        slope, carry = slope * unit / width, carry * unit / reach
-        offset = offset * unit - slope * center - carry * start
-        return (offset, slope + 1.0, carry) if is_answer else (offset + mean, slope, carry)
+def _fit_stage(
+    tree: StageTree, number: int, cut: CappedRows, target: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Fit offset, slope and carry of a stage: float64, each of a shape that broadcasts to (J, K)."""
+    assert tree.fallbacks is not None  # noqa: S101 - as above
+    mean, partial, route = tree.fallbacks.mean[number], cut.scores, cut.route_scores[:, None]
+    is_answer, link = isinstance(tree.stages[number], Answer), link_of(tree, number)
+    unit = _scale(target - mean) if link == "identity" else 1.0
+    base = partial if is_answer else np.broadcast_to(mean, target.shape)
+    partial = partial if is_answer else partial[:, :1]
+    center = mean if is_answer else partial.mean(axis=0)
+    width, start = _scale(partial - center), float(route.mean())
+    reach = _scale(route - start)
+    gap = (partial - center) / width, (route - start) / reach
+    offset, slope, carry = _fit_map(link, _hats(cut.share), base / unit, *gap, target / unit, weight)
+    slope, carry = slope * unit / width, carry * unit / reach
+    offset = offset * unit - slope * center - carry * start
+    return (offset, slope + 1.0, carry) if is_answer else (offset + mean, slope, carry)
 
 
 def _scale(values: NDArray[np.float64]) -> float:

@@ -8,19 +8,18 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.checks import check_number
-from costframe.core.cost.replay import replay_rounds
-from costframe.core.cost.report import CostReport
+from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import ParameterError
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import names_of
-from costframe.core.stages.reading import check_acquisition
-from costframe.core.tables.labels import check_weights
-from costframe.core.tables.rows import as_rows
+from costframe.core.prices.price_arrays import names_of
+from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.tables.rows import as_rows, check_weights
 
 if TYPE_CHECKING:
     from attrs import Attribute
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Predictor
 
 __all__ = ["CostReport", "ExpectedCost"]
@@ -107,7 +106,7 @@ class ExpectedCost:
         charges = predictor.charges(rows, model, weight, self, n_jobs)
         counted = charges.rounds if rounds else None
         if rounds and counted is None:
-            counted = replay_rounds(predictor, rows, model, self)
+            counted = np.array([replay(predictor, row, model, self).rounds for row in rows], np.int64)
         return CostReport.of(prices, charges, weight, counted, self.max_cost)
 
 
@@ -118,3 +117,42 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]
     largest = float(weight.max())
     # Only ratios matter to means; extreme ones are scaled so that sums stay finite.
     return weight if 1e-100 < largest < 1e100 else weight / largest
+
+
+def replay(predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> Prediction:
+    """Predict one row, float64 (d,), with an inquiry."""
+    column = {name: f for f, name in enumerate(predictor.feature_names)}
+    inquiry = predictor.inquire(costs, how.acquisition, max_cost=how.max_cost, unavailable=how.unavailable)
+    while needs := inquiry.needs:
+        inquiry.supply({name: float(row[column[name]]) for name in needs})
+    return inquiry.answer
+
+
+def replay_charges(
+    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, weight: NDArray[np.float64], how: ExpectedCost
+) -> Charges:
+    """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
+    prices = costs.select(predictor.feature_names)
+    column = {name: f for f, name in enumerate(predictor.feature_names)}
+    acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
+    cost, values = np.zeros(len(X)), []
+    for i, row in enumerate(X):
+        end = replay(predictor, row, costs, how)
+        cut[i] = end.reason != "complete"
+        acquired[i, [column[name] for name in end.acquired]] = True
+        cost[i] = end.cost
+        values.append(np.atleast_1d(end.value))
+    resources = acquired @ prices.needs
+    none = np.zeros(len(X))
+    return Charges(
+        acquired,
+        cost,
+        none,
+        none,
+        none,
+        weight @ acquired,
+        weight @ resources,
+        np.array([float(weight.sum())]),
+        np.array(values) if values else np.empty((0, 1)),
+        cut if how.limited else None,
+    )

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["PricedGroups"]
-
 
 @frozen(eq=False)
 class PricedGroups:

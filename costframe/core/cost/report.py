@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import fields, frozen
 
-from costframe.core.learners.links import squeeze
+from costframe.core.stages.stages import squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-
-__all__ = ["Charges", "CostReport", "Evaluation", "sum_charges", "weighted_sum"]
 
 
 @frozen
@@ -53,25 +51,13 @@ class Charges:
 def sum_charges(parts: Sequence[Charges]) -> Charges:
     """Concatenate the charges of consecutive rows."""
 
-    def rows(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name) for part in parts])
+    def join(name: str) -> Any:
+        values = [getattr(part, name) for part in parts]
+        if values[0] is None:
+            return None
+        return np.sum(values, axis=0) if name.endswith("_weight") else np.concatenate(values)
 
-    def total(name: str) -> NDArray[np.float64]:
-        return np.asarray(np.sum([getattr(part, name) for part in parts], axis=0))
-
-    return Charges(
-        acquired=rows("acquired"),
-        acquisition=rows("acquisition"),
-        learners=rows("learners"),
-        comparisons=rows("comparisons"),
-        reuse=rows("reuse"),
-        feature_weight=total("feature_weight"),
-        resource_weight=total("resource_weight"),
-        stage_weight=total("stage_weight"),
-        predictions=None if parts[0].predictions is None else rows("predictions"),
-        cut=None if parts[0].cut is None else rows("cut"),
-        rounds=None if parts[0].rounds is None else rows("rounds"),
-    )
+    return Charges(*(join(each.name) for each in fields(Charges)))
 
 
 @frozen(eq=False)

@@ -12,16 +12,13 @@ from scipy import sparse
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import BankError
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.evaluate import layout_leaves
-from costframe.core.learners.node_layout import lay_out_nodes
+from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves
 from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
-
-__all__ = ["SampledPrices", "drawn_rows"]
 
 MOST_ROWS = 2048
 
@@ -142,7 +139,7 @@ class SampledPrices:
 
     def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
-        from costframe.core.stages.reading_kernels import weigh_sets
+        from costframe.core.cost.cost_kernels import weigh_sets
 
         found = np.empty(len(sets))
         weigh_sets(sets, self.mass, found)
@@ -151,7 +148,7 @@ class SampledPrices:
     @cached_property
     def offers(self) -> NDArray[np.float64]:
         """Mean cost of each output alone: float64 (C,), read-only."""
-        from costframe.core.stages.reading_kernels import price_offers
+        from costframe.core.cost.cost_kernels import price_offers
 
         member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
         first, output = member.indptr.astype(np.int64), member.indices.astype(np.int64)
@@ -190,7 +187,7 @@ def _find_needs(
     bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the group, learner and rows, as bits, of each need of a learner: itself, features, and resources."""
-    from costframe.core.stages.reading_kernels import note_reads
+    from costframe.core.cost.cost_kernels import note_reads
 
     n_learners, n_features = len(bank), len(bank.feature_names)
     nodes = lay_out_nodes(bank.trees, n_features)

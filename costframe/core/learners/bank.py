@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 from scipy import sparse
 
 from costframe.core.errors import BankError
-from costframe.core.learners.evaluate import bank_outputs, tree_leaves
+from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner, as_columns
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
 from costframe.core.tables.categories import as_categories, check_features
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.tables.categories import Categories
-
-__all__ = ["WeakLearnerBank"]
 
 
 def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]:
@@ -213,7 +211,21 @@ class WeakLearnerBank:
 
     def outputs(self, X: Any) -> NDArray[np.float64]:
         """Evaluate all learners and return H(x): float64 (rows, sum of K_t), columns in learner order."""
-        return bank_outputs(self, as_rows(X, self.feature_names, self.categories))
+        rows = as_rows(X, self.feature_names, self.categories)
+        first = np.cumsum(self.widths) - self.widths
+        outputs = np.empty((len(rows), int(self.widths.sum())))
+        leaves = tree_leaves(self.trees, rows)
+        for t in range(len(self)):
+            index, to = self.index[t], slice(first[t], first[t] + self.widths[t])
+            if self.kind[t] == TREE:
+                at = self.trees.value[self.trees.first[index] + leaves[:, index].astype(np.int64)]
+                outputs[:, to] = self.trees.values[at[:, None] + np.arange(self.widths[t])]
+            elif self.kind[t] == COLUMN:
+                values = rows[:, self.column_feature[index]]
+                outputs[:, first[t]] = np.where(np.isnan(values), self.column_fill[index], values)
+            else:
+                outputs[:, to] = self.opaques[index](rows[:, list(self.opaques[index].features)])
+        return outputs
 
     def leaves(self, X: Any) -> NDArray[np.int32]:
         """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""

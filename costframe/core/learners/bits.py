@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["as_set", "bit_sets", "bits_of", "members", "word_count"]
-
 
 def word_count(n_things: int) -> int:
     """Return the number of 64-bit words for `n_things` bits, at least one."""

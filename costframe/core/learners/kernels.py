@@ -1,4 +1,4 @@
-"""Compiled loops over rows: traversal of trees, sums of scores, marks of the features read.
+"""Compiled loops over rows: traversal of trees, sums of scores, marks of the features read, outputs of learners.
 
 Loops work on blocks of rows whose values fit the nearest cache. Within a block they walk a tree level by level for all
 rows at once: no branch depends on the data, so the processor works on many rows while each waits for memory.
@@ -9,22 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import F8, I4, I8, U4, U8, kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from costframe.core.learners.node_layout import NodeLayout
+    from costframe.core.stages.layout import StageLayout
+    from costframe.core.stages.run_stages import ReadingMarks
 
-    F8 = NDArray[np.float64]
-    I4 = NDArray[np.int32]
-    I8 = NDArray[np.int64]
-    U1 = NDArray[np.uint8]
-    U4 = NDArray[np.uint32]
-    U8 = NDArray[np.uint64]
-    B1 = NDArray[np.bool_]
-
-__all__ = ["READS", "SCORES", "SPENDING", "code_categories", "code_rows", "score_rows", "walk_leaves"]
-
+Codes = NDArray[np.unsignedinteger]
 BLOCK = 64
 STEADY = 5  # levels to walk before testing whether every row is at a leaf
 TREE, COLUMN = 0, 1
@@ -50,38 +44,40 @@ def _count_below(below: I4, value: F8, count: int, cut: F8) -> None:
 
 
 @kernel
-def code_rows(X: F8, used: I8, cut_first: I8, cut: F8, column_first: I8, column_missing: U4, codes: U4) -> None:
-    """Set the codes of all rows: one plus the number of a feature's cuts below the value, or NaN's code."""
+def code_rows(X: F8, used: I8, nodes: NodeLayout, codes: U4) -> None:
+    """Set the codes of all rows, as `NodeLayout` defines them."""
     value, below = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.int32)
+    first, missing, categories = nodes.column_first, nodes.column_missing, nodes.category_column
     for start in range(0, X.shape[0], BLOCK):
         count = min(BLOCK, X.shape[0] - start)
         for u in range(used.shape[0]):
-            if column_first[u] == column_first[u + 1]:
+            if first[u] == first[u + 1] and categories[u] < 0:
                 continue
             for i in range(count):
                 value[i] = X[start + i, used[u]]
-            _count_below(below, value, count, cut[cut_first[u] : cut_first[u + 1]])
-            for column in range(column_first[u], column_first[u + 1]):
+            if first[u] < first[u + 1]:
+                _count_below(below, value, count, nodes.cut[nodes.cut_first[u] : nodes.cut_first[u + 1]])
+            for column in range(first[u], first[u + 1]):
                 for i in range(count):
-                    codes[start + i, column] = column_missing[column] if np.isnan(value[i]) else below[i] + 1
-
-
-@kernel
-def code_categories(X: F8, used: I8, category_first: I8, category: F8, column: I8, codes: U4) -> None:
-    """Set the codes of all rows by category: the value's rank, or the number of categories for any other value."""
-    value, below = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.int32)
-    for start in range(0, X.shape[0], BLOCK):
-        count = min(BLOCK, X.shape[0] - start)
-        for u in range(used.shape[0]):
-            if column[u] < 0:
+                    codes[start + i, column] = missing[column] if np.isnan(value[i]) else below[i] + 1
+            if categories[u] < 0:
                 continue
-            known = category[category_first[u] : category_first[u + 1]]
-            for i in range(count):
-                value[i] = X[start + i, used[u]]
+            known = nodes.category[nodes.category_first[u] : nodes.category_first[u + 1]]
             _count_below(below, value, count, known)
             for i in range(count):
                 found = below[i] < known.shape[0] and known[below[i]] == value[i]
-                codes[start + i, column[u]] = below[i] if found else known.shape[0]
+                codes[start + i, categories[u]] = below[i] if found else known.shape[0]
+
+
+@kernel
+def note_paths(parent: I8, feature: I4, split: F8, masks: U8, spent: F8) -> None:
+    """Set the features tested on the path to each node, as bits, and the price of the comparisons."""
+    for node in range(parent.shape[0]):
+        if parent[node] != node:
+            f = feature[parent[node]]
+            masks[node] = masks[parent[node]]
+            masks[node, f >> 6] |= np.uint64(1) << np.uint64(f & 63)
+            spent[node] = spent[parent[node]] + split[f]
 
 
 @kernel
@@ -195,77 +191,78 @@ def score_rows(
     X: F8,
     codes: U4,
     rows: I8,
-    word: U8,
-    sets: U8,
-    begin: int,
-    end: int,
-    kind: U1,
-    place: I8,
-    depth: I4,
-    by_category: B1,
-    width: I4,
-    fill: F8,
-    target_first: I8,
-    target: I8,
-    payload_first: I8,
-    payload: F8,
-    intercept: F8,
+    layout: StageLayout,
+    stage: int,
     opaque: F8,
     scores: F8,
-    notes: int,
-    fresh: B1,
-    node_mask: U8,
-    use_mask: U8,
-    node_spent: F8,
-    use_spent: F8,
+    marks: ReadingMarks,
     masks: U8,
     spent: F8,
 ) -> None:
-    """Score `rows` of X by the uses begin..end, in order; scores[i] is for rows[i], masks and spent are for X's rows.
+    """Score `rows` of X at a stage; scores[i] is for rows[i], masks and spent are for X's rows.
 
-    `notes` selects further records: masks |= features read; spent[:, 0] += prices of comparisons, spent[:, 1] += pairs
-    (learner, feature read), the latter two for learners that no earlier stage evaluated.
+    `marks.notes` selects further records: masks |= features read; spent[:, 0] += prices of comparisons, spent[:, 1] +=
+    pairs (learner, feature read), the latter two for learners that no earlier stage evaluated.
     """
+    word, sets, kind, place, payload = layout.nodes.word, layout.nodes.sets, layout.kind, layout.place, layout.payload
     at, code_at, flat = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint64), codes.reshape(-1)
     for start in range(0, rows.shape[0], BLOCK):
         count = min(BLOCK, rows.shape[0] - start)
         block, sums = rows[start : start + count], scores[start : start + count]
         for i in range(count):
             code_at[i] = block[i] * codes.shape[1]
-            for k in range(intercept.shape[0]):
-                sums[i, k] = intercept[k]
-        for use in range(begin, end):
-            targets = target[target_first[use] : target_first[use + 1]]
-            first = payload_first[use]
+            for k in range(scores.shape[1]):
+                sums[i, k] = layout.intercept[stage, k]
+        for use in range(layout.stage_first[stage], layout.stage_first[stage + 1]):
+            targets = layout.target[layout.target_first[use] : layout.target_first[use + 1]]
+            first = layout.payload_first[use]
             if kind[use] == TREE:
-                if by_category[use]:
-                    _walk_tree_by_category(at, flat, code_at, count, place[use], depth[use], word, sets)
+                if layout.by_category[use]:
+                    _walk_tree_by_category(at, flat, code_at, count, place[use], layout.depth[use], word, sets)
                 else:
-                    _walk_tree(at, flat, code_at, count, place[use], depth[use], word)
+                    _walk_tree(at, flat, code_at, count, place[use], layout.depth[use], word)
                 _add_leaves(sums, targets, payload, first, at, place[use])
             elif kind[use] == COLUMN:
-                _add_column(sums, targets, payload, first, X, block, place[use], fill[use])
+                _add_column(sums, targets, payload, first, X, block, place[use], layout.fill[use])
             else:
-                _add_opaque(sums, targets, payload, first, opaque, block, place[use], width[use])
-            if notes == SCORES:
+                _add_opaque(sums, targets, payload, first, opaque, block, place[use], layout.width[use])
+            if marks.notes == SCORES:
                 continue
-            _note_reading(masks, block, node_mask, at, use_mask[use], kind[use] == TREE)
-            if notes == SPENDING and fresh[use]:
-                _note_spending(spent, block, node_spent, at, use_spent[use], kind[use] == TREE)
+            _note_reading(masks, block, marks.node_mask, at, marks.use_mask[use], kind[use] == TREE)
+            if marks.notes == SPENDING and layout.fresh[use]:
+                _note_spending(spent, block, marks.node_spent, at, marks.use_spent[use], kind[use] == TREE)
 
 
 @kernel
-def walk_leaves(codes: U4, word: U8, sets: U8, root: I8, depth: I4, by_category: B1, leaves: I4) -> None:
+def walk_leaves(codes: U4, nodes: NodeLayout, leaves: I4) -> None:
     """Set leaves[i, t] to the node at which row i ends in tree t."""
+    root, depth, word = nodes.root, nodes.depth, nodes.word
     at, code_at, flat = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint64), codes.reshape(-1)
     for start in range(0, codes.shape[0], BLOCK):
         count = min(BLOCK, codes.shape[0] - start)
         for i in range(count):
             code_at[i] = (start + i) * codes.shape[1]
         for tree in range(root.shape[0]):
-            if by_category[tree]:
-                _walk_tree_by_category(at, flat, code_at, count, root[tree], depth[tree], word, sets)
+            if nodes.by_category[tree]:
+                _walk_tree_by_category(at, flat, code_at, count, root[tree], depth[tree], word, nodes.sets)
             else:
                 _walk_tree(at, flat, code_at, count, root[tree], depth[tree], word)
             for i in range(count):
                 leaves[start + i, tree] = at[i]
+
+
+@kernel
+def write_outputs(codes: Codes, dense: F8, source: I4, values: F8, rows: I8, factor: F8, out: F8) -> None:
+    """Set out[i, j] to factor[i] h, h = values[j, codes[r, source[j]]], or dense[r, -1 - source[j]] + values[j, 0].
+
+    The row r is rows[i]; the second form of h is for source < 0.
+    """
+    for i in range(out.shape[0]):
+        row = rows[i]
+        times = factor[i]
+        for j in range(out.shape[1]):
+            column = source[j]
+            if column >= 0:
+                out[i, j] = times * values[j, codes[row, column]]
+            else:
+                out[i, j] = times * (dense[row, -1 - column] + values[j, 0])

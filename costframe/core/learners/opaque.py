@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["OpaqueLearner", "as_columns"]
-
 LAST_COLUMN = 2**31 - 1
 
 

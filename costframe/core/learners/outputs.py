@@ -8,10 +8,8 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import BankError
-from costframe.core.learners.evaluate import layout_leaves
-from costframe.core.learners.node_layout import lay_out_nodes
-from costframe.core.learners.symmetric import mirror
-from costframe.core.learners.tree_table import TREE
+from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, mark_paths
+from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
 
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.learners.tree_table import TreeTable
-
-__all__ = ["BankOutputs"]
 
 BLOCK = 1 << 22  # numbers written at a time: 32 MiB
 GRAM_BLOCK = 1 << 24  # the same for Gram matrices: fewer passes over the result
@@ -59,10 +55,9 @@ class BankOutputs:
         """Evaluate a bank on rows, float64 (n, d) or data frame."""
         rows = as_rows(X, bank.feature_names, bank.categories)
         codes = _leaf_codes(bank.trees, rows, n_jobs)
-        tables = _leaf_tables(bank.trees)
         others = bank.restrict(np.flatnonzero(bank.kind != TREE))
         dense = others.outputs(rows)
-        source, values = _locate_outputs(bank, tables)
+        source, values = _locate_outputs(bank)
         return cls(codes, dense, source, values)
 
     @property
@@ -143,8 +138,11 @@ class BankOutputs:
         """
         paid = np.zeros(len(bank))
         if split.any() and len(bank.trees):
-            spent = _select_leaves(bank.trees, _path_prices(bank.trees, split))
-            trees = evolve(self, source=np.arange(len(bank.trees), dtype=np.int32), values=spent)
+            nodes, spent = lay_out_nodes(bank.trees, len(split)), np.empty(bank.trees.n_nodes)
+            spent[nodes.origin] = mark_paths(nodes.parent, nodes.feature, split)[1]
+            trees = evolve(
+                self, source=np.arange(len(bank.trees), dtype=np.int32), values=_select_leaves(bank.trees, spent)
+            )
             paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
         return paid
 
@@ -165,7 +163,7 @@ class BankOutputs:
     def _write(
         self, rows: NDArray[np.int64], factor: NDArray[np.float64], out: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        from costframe.core.learners.outputs_kernels import write_outputs
+        from costframe.core.learners.kernels import write_outputs
 
         def write(part: slice) -> None:
             write_outputs(self.codes, self.dense, self.source, self.values, rows[part], factor[part], out[part])
@@ -204,42 +202,28 @@ def _select_leaves(trees: TreeTable, of_node: NDArray[np.float64]) -> NDArray[np
     return table
 
 
-def _leaf_tables(trees: TreeTable) -> list[NDArray[np.float64]]:
-    """Return the outputs of each tree's leaves: float64 (trees, most leaves) for the first output, the second, ..."""
-    tables = []
-    for k in range(int(trees.width.max(initial=0))):
-        has = (trees.feature < 0) & (trees.width[trees.tree_of_node] > k)
-        given = np.zeros(trees.n_nodes)
-        given[has] = trees.values[trees.value[has] + k]
-        tables.append(_select_leaves(trees, given))
-    return tables
-
-
-def _locate_outputs(
-    bank: WeakLearnerBank, tables: list[NDArray[np.float64]]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _locate_outputs(bank: WeakLearnerBank) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the source of each output, int32 (C,), and its table of values, float64 (C, most leaves)."""
-    owner = np.repeat(np.arange(len(bank)), bank.widths)
-    output = np.arange(len(owner)) - np.repeat(np.cumsum(bank.widths) - bank.widths, bank.widths)
-    tree = bank.kind[owner] == TREE
-    source = np.empty(len(owner), np.int32)
-    source[tree] = bank.index[owner[tree]]
-    source[~tree] = -1 - np.arange((~tree).sum())
-    values = np.zeros((len(owner), tables[0].shape[1] if tables else 1))
-    for c in np.flatnonzero(tree):
-        values[c] = tables[output[c]][source[c]]
+    trees, first = bank.trees, np.cumsum(bank.widths) - bank.widths
+    is_tree = np.repeat(bank.kind == TREE, bank.widths)
+    source = np.repeat(bank.index, bank.widths)
+    source[~is_tree] = -1 - np.arange((~is_tree).sum())
+    leaf, ordinal = np.flatnonzero(trees.feature < 0), _number_leaves(trees)
+    first_of_tree = np.empty(len(trees), np.int64)
+    first_of_tree[bank.index[bank.kind == TREE]] = first[bank.kind == TREE]
+    owner = trees.tree_of_node[leaf]
+    outputs = ranges(first_of_tree[owner], trees.width[owner])
+    values = np.zeros((len(source), int(ordinal.max(initial=0)) + 1))
+    values[outputs, np.repeat(ordinal[leaf], trees.width[owner])] = trees.values[
+        ranges(trees.value[leaf], trees.width[owner])
+    ]
     return source, values
 
 
-def _path_prices(trees: TreeTable, split: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the price of the comparisons on the path to each node: float64 (nodes,)."""
-    spent, first = np.zeros(trees.n_nodes), trees.first[:-1][trees.tree_of_node]
-    level = trees.first[:-1][trees.feature[trees.first[:-1]] >= 0]
-    while len(level):
-        here = spent[level] + split[trees.feature[level]]
-        below = [first[level] + trees.left[level], first[level] + trees.right[level]]
-        for children in below:
-            spent[children] = here
-        both = np.concatenate(below)
-        level = both[trees.feature[both] >= 0]
-    return spent
+def mirror(matrix: NDArray[np.float64]) -> None:
+    """Copy the upper triangle of a square matrix to the lower one, in place, block by block."""
+    for begin in range(0, len(matrix), 256):
+        end = min(begin + 256, len(matrix))
+        for i in range(begin, end):
+            matrix[i + 1 : end, i] = matrix[i, i + 1 : end]
+        matrix[end:, begin:end] = matrix[begin:end, end:].T

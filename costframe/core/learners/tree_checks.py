@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.tree_table import TreeTable
 
-__all__ = ["check_trees", "check_values"]
-
 
 def check_trees(table: TreeTable) -> None:
     """Refuse arrays that do not describe trees, and name the first wrong tree and node.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["COLUMN", "OPAQUE", "TREE", "TreeTable"]
-
 TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
 
 
@@ -122,34 +120,41 @@ class TreeTable:
     @classmethod
     def single(
         cls,
-        feature: Sequence[int] | NDArray[np.int32],
-        threshold: Sequence[float] | NDArray[np.float64],
-        missing_left: Sequence[bool] | NDArray[np.bool_],
-        left: Sequence[int] | NDArray[np.int32],
-        right: Sequence[int] | NDArray[np.int32],
-        outputs: NDArray[np.float64],
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        missing_left: ArrayLike,
+        left: ArrayLike,
+        right: ArrayLike,
+        outputs: ArrayLike,
         categories: Mapping[int, ArrayLike] | None = None,
+        *,
+        grown: bool = False,
     ) -> TreeTable:
-        """Make the table of one tree.
+        """Make the table of one tree; if it was `grown`, check its outputs only.
 
         `outputs` is float64 (nodes,) or (nodes, K), used at leaves; `categories` maps nodes to their categories.
         """
-        return cls(**_single(feature, threshold, missing_left, left, right, outputs, categories))
-
-    @classmethod
-    def grown(
-        cls,
-        feature: NDArray[np.int32],
-        threshold: NDArray[np.float64],
-        missing_left: NDArray[np.bool_],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-        outputs: NDArray[np.float64],
-        categories: Mapping[int, ArrayLike] | None = None,
-    ) -> TreeTable:
-        """Make the table of a tree from a grower, like `single`, but check its outputs only."""
+        sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
+        values = np.asarray(outputs, np.float64)
+        values = values.reshape(len(values), -1)
+        leaf, count = np.asarray(feature) < 0, np.zeros(len(values), np.int32)
+        count[list(sets)] = [len(each) for each in sets.values()]
+        arrays: dict[str, Any] = {
+            "first": [0, len(values)],
+            "feature": feature,
+            "threshold": threshold,
+            "missing_left": missing_left,
+            "left": left,
+            "right": right,
+            "width": [values.shape[1]],
+            "value": np.where(leaf, (np.cumsum(leaf) - 1) * values.shape[1], -1),
+            "values": values[leaf].ravel(),
+            "category_count": count,
+            "categories": np.concatenate([np.empty(0), *sets.values()]),
+        }
+        if not grown:
+            return cls(**arrays)
         table = cls.__new__(cls)
-        arrays = _single(feature, threshold, missing_left, left, right, outputs, categories)
         for each in fields(cls):
             object.__setattr__(table, each.name, each.converter(arrays[each.name]))
         check_values(table)
@@ -162,21 +167,11 @@ class TreeTable:
             return cls.empty()
         nodes = np.cumsum([0, *(table.n_nodes for table in tables)])
         outputs = np.cumsum([0, *(len(table.values) for table in tables)])
-        return cls(
-            np.concatenate([[0], *(table.first[1:] + at for table, at in zip(tables, nodes, strict=False))]),
-            np.concatenate([table.feature for table in tables]),
-            np.concatenate([table.threshold for table in tables]),
-            np.concatenate([table.missing_left for table in tables]),
-            np.concatenate([table.left for table in tables]),
-            np.concatenate([table.right for table in tables]),
-            np.concatenate([table.width for table in tables]),
-            np.concatenate(
-                [np.where(table.value < 0, -1, table.value + at) for table, at in zip(tables, outputs, strict=False)]
-            ),
-            np.concatenate([table.values for table in tables]),
-            np.concatenate([table.category_count for table in tables]),
-            np.concatenate([table.categories for table in tables]),
-        )
+        joined = {each.name: np.concatenate([getattr(table, each.name) for table in tables]) for each in fields(cls)}
+        joined["first"] = np.concatenate([[0], *(t.first[1:] + at for t, at in zip(tables, nodes, strict=False))])
+        leaves = zip(tables, outputs, strict=False)
+        joined["value"] = np.concatenate([np.where(t.value < 0, -1, t.value + at) for t, at in leaves])
+        return cls(**joined)
 
     def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
         """Keep the given trees, in the given order."""
@@ -197,9 +192,9 @@ class TreeTable:
             self.right[nodes],
             self.width[trees],
             np.where(leaf, begin, -1),
-            self.values[_ranges(self.value[nodes][leaf], widths[leaf])],
+            self.values[ranges(self.value[nodes][leaf], widths[leaf])],
             counts,
-            self.categories[_ranges(self.category_first[:-1][nodes], counts)],
+            self.categories[ranges(self.category_first[:-1][nodes], counts)],
         )
 
     def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
@@ -232,39 +227,7 @@ class TreeTable:
         return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
-def _single(
-    feature: ArrayLike,
-    threshold: ArrayLike,
-    missing_left: ArrayLike,
-    left: ArrayLike,
-    right: ArrayLike,
-    outputs: NDArray[np.float64],
-    categories: Mapping[int, ArrayLike] | None,
-) -> dict[str, ArrayLike]:
-    """Return the fields of one tree's table by name."""
-    sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
-    table = np.asarray(outputs, np.float64)
-    table = table.reshape(len(table), -1)
-    leaf = np.asarray(feature) < 0
-    value = np.where(leaf, (np.cumsum(leaf) - 1) * table.shape[1], -1)
-    count = np.zeros(len(table), np.int32)
-    count[list(sets)] = [len(values) for values in sets.values()]
-    return {
-        "first": [0, len(table)],
-        "feature": feature,
-        "threshold": threshold,
-        "missing_left": missing_left,
-        "left": left,
-        "right": right,
-        "width": [table.shape[1]],
-        "value": value,
-        "values": table[leaf].ravel(),
-        "category_count": count,
-        "categories": np.concatenate([np.empty(0), *sets.values()]),
-    }
-
-
-def _ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
+def ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return consecutive numbers from first[0], `count[0]` of them, then from first[1], ...: int64 (sum of count,)."""
     before = np.cumsum(count, dtype=np.int64) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()))

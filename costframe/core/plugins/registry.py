@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.predictor import Predictor
 
-__all__ = ["Registry", "algorithms", "estimator", "registry", "two_classes_only"]
-
 Entry = TypeVar("Entry")
 
 GROUP = "costframe"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
 
-__all__ = ["Inquiry", "Ledger", "Prediction", "Walker"]
-
 
 @frozen(eq=False)
 class Prediction:

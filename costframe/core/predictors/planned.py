@@ -11,17 +11,17 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.checks import check_number
-from costframe.core.errors import CostModelError, ParameterError, StageError
+from costframe.core.errors import ParameterError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
-from costframe.core.learners.links import squeeze
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.planned_terms import Terms, planned_charges
 from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
-from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import Limits
-from costframe.core.stages.reading import check_acquisition
+from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.stages.stages import squeeze
 from costframe.core.stages.stops import Stop, as_stops, check_stops, stop_prices
 from costframe.core.tables.rows import as_rows
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.tables.categories import Categories
-
-__all__ = ["PlannedPredictor", "Stop"]
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -91,10 +89,7 @@ class PlannedPredictor(Predictor):
             if not isinstance(bank := getattr(self, name), WeakLearnerBank):
                 raise StageError(f"{name}: expected a WeakLearnerBank, got {type(bank).__name__}")
         check_stops(self.stops, self.bank, self.gains_bank)
-        if self.costs is not None:
-            if not isinstance(self.costs, CostModel):
-                raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
-            self.costs.select(self.feature_names)
+        check_costs(self.costs, self.feature_names)
 
     def __repr__(self) -> str:
         """Show the size; the arrays would fill pages."""
@@ -140,16 +135,16 @@ class PlannedPredictor(Predictor):
         A model without prices, as during training, keeps its plans: they were made for the new prices.
         """
         same = self.costs is None or CostModel.of(costs, self.feature_names) == self._own
-        return self._share_layouts(evolve(self, costs=costs, stops=self.stops if same else self._without_plans()))
+        return self._evolve(costs=costs, stops=self.stops if same else self._without_plans())
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
         """Return the same model with another default tradeoff, without plans for the old one."""
         same = tradeoff == self.tradeoff
-        return self._share_layouts(evolve(self, tradeoff=tradeoff, stops=self.stops if same else self._without_plans()))
+        return self._evolve(tradeoff=tradeoff, stops=self.stops if same else self._without_plans())
 
     def with_categories(self, categories: Categories) -> PlannedPredictor:
         """Return the same model with other labels of its features."""
-        return self._share_layouts(evolve(self, bank=evolve(self.bank, categories=categories)))
+        return self._evolve(bank=evolve(self.bank, categories=categories))
 
     def predict(
         self,
@@ -287,7 +282,8 @@ class PlannedPredictor(Predictor):
     def _without_plans(self) -> tuple[Stop, ...]:
         return tuple(evolve(stop, planned=None) for stop in self.stops)
 
-    def _share_layouts(self, other: PlannedPredictor) -> PlannedPredictor:
-        """Give this predictor's layouts to one with the same answers and gains."""
+    def _evolve(self, **changes: Any) -> PlannedPredictor:
+        """Return a predictor with the same answers and gains; it shares their layouts."""
+        other = evolve(self, **changes)
         object.__setattr__(other, "models", self.models)
         return other

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import members
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.stages.stops import StopPrices
 
-__all__ = ["COMPLETE", "CUT", "REASONS", "UNAVAILABLE", "Terms", "planned_charges"]
-
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
 
 
@@ -30,44 +28,19 @@ REASONS = ("complete", "max_cost", "unavailable")
 
 @frozen(eq=False)
 class Terms:
-    """Terms that decide, with the models' gains, the next stops of rows.
-
-    Attributes
-    ----------
-    prices : StopPrices
-    tradeoff : float
-        Loss accepted per unit of cost.
-    limited : bool
-        Whether there is a cap or an unavailable feature.
-    threshold : float
-        Cap on the cost of one row, infinite without one.
-    known : int
-        Items paid for before the first stop.
-    reachable : bool (m,)
-        Stops whose features are all available.
-    first_features : frozenset of int
-        Features that a row has at stop 0: those of its set that are available and affordable.
-    first_missing : tuple of int
-        The other features of its set.
-    first_paid : int
-        Items that a row has paid for at stop 0, known ones included.
-    first_reason : {COMPLETE, CUT, UNAVAILABLE}
-        Why features of stop 0 are missing.
-    planned : bool
-        Whether stops have plans for these terms, apart from the cap.
-    """
+    """Terms that decide, with the models' gains, the next stops of rows; items are features and resources."""
 
     prices: StopPrices
-    tradeoff: float
-    limited: bool
-    threshold: float
-    known: int
-    reachable: NDArray[np.bool_]
-    first_features: frozenset[int]
-    first_missing: tuple[int, ...]
-    first_paid: int
-    first_reason: int
-    planned: bool
+    tradeoff: float  # loss accepted per unit of cost
+    limited: bool  # whether there is a cap or an unavailable feature
+    threshold: float  # cap on the cost of one row, infinite without one
+    known: int  # items paid for before the first stop
+    reachable: NDArray[np.bool_]  # (m,): stops whose features are all available
+    first_features: frozenset[int]  # that a row has at stop 0: those of its set that are available and affordable
+    first_missing: tuple[int, ...]  # the other features of its set
+    first_paid: int  # items that a row has paid for at stop 0, known ones included
+    first_reason: int  # why features of stop 0 are missing: COMPLETE, CUT or UNAVAILABLE
+    planned: bool  # whether stops have plans for these terms, apart from the cap
 
     @staticmethod
     @lru_cache(maxsize=256)  # for every inquiry
@@ -142,19 +115,6 @@ class Terms:
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = np.maximum(why[best != wanted], CUT)
         return stop + best, why
-
-    def choose_for_one(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[int, int]:
-        """Choose like `choose`, faster for one row; gains are float64 (1, m - 1 - stop)."""
-        if self.limited:
-            to, why = self.choose(stop, paid, gains)
-            return int(to[0]), int(why[0])
-        best, chosen = 0.0, stop
-        prices = self.prices.to_later(paid, stop).tolist()
-        for j, (gain, price) in enumerate(zip(gains[0].tolist(), prices, strict=True), stop + 1):
-            total = gain + self.tradeoff * price
-            if total < best:
-                best, chosen = total, j
-        return chosen, COMPLETE
 
     def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
         """Return whether each later stop would leave the row within its cap: bool (m - 1 - stop,)."""

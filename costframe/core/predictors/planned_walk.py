@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from costframe.core.learners.bits import members
 from costframe.core.predictors.planned_terms import COMPLETE, REASONS
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.stages import Answer
 
-__all__ = ["PlannedRows", "PlannedWalker", "StopModels", "Visit", "walk_table"]
-
 
 @define(eq=False, frozen=True)
 class StopModels:
@@ -37,30 +34,65 @@ class StopModels:
     gains: Answer | None
     planned: Answer | None
 
-    @cached_property
-    def _answer_layout(self) -> StageLayout:
-        return lay_out(self.bank, (self.answer,))
-
-    @cached_property
-    def _gains_layout(self) -> StageLayout:
-        assert self.gains is not None  # noqa: S101 - callers stop at the last stop
-        return lay_out(self.gains_bank, (self.gains,))
-
-    @cached_property
-    def _planned_layout(self) -> StageLayout:
-        assert self.planned is not None  # noqa: S101 - callers check it
-        return lay_out(self.gains_bank, (self.planned,))
+    _layouts: dict[str, StageLayout] = field(factory=dict, init=False)
 
     def score(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score rows, C-contiguous float64 (n, d + K): float64 (n, K), which it also writes to the last K columns."""
-        scores = predict_rows(self.bank, self._answer_layout, rows, 1)[0]
+        scores = self._evaluate("answer", rows)
         rows[:, -scores.shape[1] :] = scores
         return scores
 
     def expected_gains(self, rows: NDArray[np.float64], *, planned: bool) -> NDArray[np.float64]:
         """Return the expected gains of scored rows, or those of the plan: float64 (n, later stops)."""
-        layout = self._planned_layout if planned else self._gains_layout
-        return predict_rows(self.gains_bank, layout, rows, 1)[0]
+        return self._evaluate("planned" if planned else "gains", rows)
+
+    def _evaluate(self, name: str, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        bank = self.bank if name == "answer" else self.gains_bank
+        if name not in self._layouts:  # two threads may both make it, and it is the same
+            self._layouts[name] = lay_out(bank, (getattr(self, name),))
+        return predict_rows(bank, self._layouts[name], rows, 1)[0]
+
+    def choose(
+        self,
+        terms: Terms,
+        stop: int,
+        rows: NDArray[np.float64],
+        paid: Sequence[int],
+        account: NDArray[np.int64],
+        why: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Choose the next stops of scored rows by the plan as long as they can pay for it; else by expected gains.
+
+        Parameters
+        ----------
+        terms : Terms
+        stop : int
+            Stop of the rows.
+        rows : float64 (n, d + K)
+        paid : sequence of int
+            Sets of items.
+        account, why : int64 (n,)
+            Place in `paid` of each row's set, and the reason why it was cut, which may change.
+        """
+        to = np.full(len(rows), stop)
+
+        def choose_for(some: NDArray[np.int64], *, planned: bool) -> None:
+            if not len(some):
+                return
+            gains = self.expected_gains(rows if len(some) == len(rows) else rows[some], planned=planned)
+            for number in np.unique(account[some]):
+                mine = account[some] == number
+                to[some[mine]], reason = terms.choose(stop, paid[number], gains[mine])
+                why[some[mine]] = np.maximum(why[some[mine]], reason)
+
+        if self.gains is None:
+            return to
+        left = np.arange(len(rows))
+        if terms.planned and self.planned is not None:
+            choose_for(np.flatnonzero(why == COMPLETE), planned=True)
+            left = np.flatnonzero(why != COMPLETE)
+        choose_for(left, planned=False)
+        return to
 
 
 class PlannedWalker:
@@ -137,7 +169,10 @@ class PlannedWalker:
         while True:
             models = self._models[self._stop]
             scores = models.score(self._row)
-            if models.gains is None or (to := self._next_stop(models)) == self._stop:
+            reason = np.array([self._why])
+            to = int(models.choose(self._terms, self._stop, self._row, [self._paid], np.zeros(1, np.int64), reason)[0])
+            self._why = int(reason[0])
+            if to == self._stop:
                 break
             self._stop = to
             self._paid |= self._terms.prices.bundles[to]
@@ -145,19 +180,6 @@ class PlannedWalker:
                 return missing
         self._scores = scores
         return 0
-
-    def _next_stop(self, models: StopModels) -> int:
-        """Choose the next stop by the plan as long as the row can pay for it; else by expected gains."""
-        terms = self._terms
-        if terms.planned and models.planned is not None and self._why == COMPLETE:
-            gains = models.expected_gains(self._row, planned=True)
-            to, self._why = terms.choose_for_one(self._stop, self._paid, gains)
-            if self._why == COMPLETE:
-                return to
-        gains = models.expected_gains(self._row, planned=False)
-        to, why = terms.choose_for_one(self._stop, self._paid, gains)
-        self._why = max(self._why, why)
-        return to
 
 
 @frozen(eq=False)
@@ -170,32 +192,15 @@ class Visit:
 
 @frozen(eq=False)
 class PlannedRows:
-    """Ends of rows sent through a plan, and their purchases.
+    """Ends of rows sent through a plan, and their purchases."""
 
-    Attributes
-    ----------
-    scores : float64 (n, K)
-    exits : int64 (n,)
-        Stop that answers each row.
-    paid : list of int
-        Distinct sets of items that rows paid for.
-    account : int64 (n,)
-        Index of each row's set in `paid`.
-    why : int64 (n,)
-        COMPLETE, CUT or UNAVAILABLE.
-    rounds : int64 (n,)
-        Visits that bought something.
-    visits : tuple of Visit (m,)
-        One for each stop.
-    """
-
-    scores: NDArray[np.float64]
-    exits: NDArray[np.int64]
-    paid: list[int]
-    account: NDArray[np.int64]
-    why: NDArray[np.int64]
-    rounds: NDArray[np.int64]
-    visits: tuple[Visit, ...]
+    scores: NDArray[np.float64]  # (n, K)
+    exits: NDArray[np.int64]  # (n,): stop that answers each row
+    paid: list[int]  # distinct sets of items that rows paid for
+    account: NDArray[np.int64]  # (n,): place of each row's set in `paid`
+    why: NDArray[np.int64]  # (n,): COMPLETE, CUT or UNAVAILABLE
+    rounds: NDArray[np.int64]  # (n,): visits that bought something
+    visits: tuple[Visit, ...]  # one for each stop
 
 
 def walk_table(
@@ -233,44 +238,14 @@ class _Walk:
             return Visit(rows, rows)
         block = self._rows if len(rows) == len(self._at) else self._rows[rows]
         scores = self._models[stop].score(block)
-        to = self._choose(stop, rows, block)
+        why = self._why[rows]
+        to = self._models[stop].choose(self._terms, stop, block, self._paid, self._account[rows], why)
+        self._why[rows] = why
         self._pay(rows, stop, to)
         stay = to == stop
         self._scores[rows[stay]] = scores[stay]
         self._at[rows] = to
         return Visit(rows, to)
-
-    def _choose(self, stop: int, rows: NDArray[np.int64], block: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose the next stops by the plan as long as rows can pay for it; else by expected gains."""
-        models, to = self._models[stop], np.full(len(rows), stop)
-        left = np.arange(len(rows) if models.gains is not None else 0)
-        if self._terms.planned and models.planned is not None:
-            follow = self._why[rows] == COMPLETE
-            self._choose_for(np.flatnonzero(follow), stop, rows, block, to, planned=True)
-            left = np.flatnonzero(self._why[rows] != COMPLETE)
-        self._choose_for(left, stop, rows, block, to, planned=False)
-        return to
-
-    def _choose_for(
-        self,
-        some: NDArray[np.int64],
-        stop: int,
-        rows: NDArray[np.int64],
-        block: NDArray[np.float64],
-        to: NDArray[np.int64],
-        *,
-        planned: bool,
-    ) -> None:
-        """Choose the next stops of some rows, and record the reasons, account by account."""
-        if not len(some):
-            return
-        gains = self._models[stop].expected_gains(block if len(some) == len(block) else block[some], planned=planned)
-        account = self._account[rows[some]]
-        for number in np.unique(account):
-            mine = np.flatnonzero(account == number)
-            to[some[mine]], why = self._terms.choose(stop, self._paid[number], gains[mine])
-            at = rows[some[mine]]
-            self._why[at] = np.maximum(self._why[at], why)
 
     def _pay(self, rows: NDArray[np.int64], stop: int, to: NDArray[np.int64]) -> None:
         """Charge rows, account by account, for their purchases at their next stops."""

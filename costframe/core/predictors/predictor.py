@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.cost.expected import ExpectedCost
-from costframe.core.cost.replay import replay_charges
-from costframe.core.errors import InquiryError, ParameterError
+from costframe.core.cost.expected import ExpectedCost, replay_charges
+from costframe.core.errors import CostModelError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges, CostReport
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
-
-__all__ = ["Known", "Predictor", "open_ledger"]
 
 Known = Mapping[str, Any] | Iterable[str]
 """Features and resources paid for before an inquiry: names, or features with their values."""
@@ -134,6 +131,14 @@ class Predictor(ABC):
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
         )
         return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
+
+
+def check_costs(costs: CostModel | None, feature_names: tuple[str, ...]) -> None:
+    """Refuse default prices of another type, or that lack a feature."""
+    if costs is not None:
+        if not isinstance(costs, CostModel):
+            raise CostModelError(f"costs: expected a CostModel, got {type(costs).__name__}; see CostModel.of")
+        costs.select(feature_names)
 
 
 def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[PriceArrays, Ledger, dict[int, float]]:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.caps.capped_layout import cannot_bind, lay_out_capped
-from costframe.core.caps.capped_walk import CappedWalker
+from costframe.core.caps.capped import capped_scores, lay_out_capped
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
-from costframe.core.errors import CostModelError, StageError
+from costframe.core.cost.charges import charge_tree
+from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.links import apply_link, log_odds, squeeze
-from costframe.core.predictors.charging import charge_tree
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.layout import lay_out
-from costframe.core.stages.plan import plan_stages
-from costframe.core.stages.reading import check_acquisition
-from costframe.core.stages.stages import Answer, Route, Stage, check_stages
+from costframe.core.stages.plan import cannot_bind, plan_stages
+from costframe.core.stages.run_stages import check_acquisition, predict_rows
+from costframe.core.stages.stages import Answer, Route, Stage, apply_link, check_stages, log_odds, squeeze
 from costframe.core.stages.walk import StageWalker
-from costframe.core.tables.labels import check_weights
-from costframe.core.tables.rows import as_rows
+from costframe.core.tables.rows import as_rows, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,8 +35,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
     from costframe.core.tables.categories import Categories
-
-__all__ = ["StageTree"]
 
 
 def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
@@ -81,10 +76,7 @@ class StageTree(Predictor):
         check_stages(self.stages, self.bank.widths)
         if isinstance(self._fallbacks, Fallbacks):
             self._fallbacks.check(self.bank, self.stages)
-        if self.costs is not None:
-            if not isinstance(self.costs, CostModel):
-                raise CostModelError(f"costs: expected a CostModel, got {type(self.costs).__name__}; see CostModel.of")
-            self.costs.select(self.feature_names)
+        check_costs(self.costs, self.feature_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -157,7 +149,7 @@ class StageTree(Predictor):
         return fit_fallbacks(self, known) if isinstance(known, FallbackRows) else known
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.bank, self.stages, self.costs, self.fallbacks)
+        return partial(type(self), fallbacks=self.fallbacks), (self.bank, self.stages, self.costs)
 
     def predict(
         self,
@@ -219,13 +211,12 @@ class StageTree(Predictor):
         """Begin the prediction of one row; see `Predictor.inquire`."""
         check_acquisition(acquisition)
         prices, ledger, known_values = open_ledger(self, costs, known)
-        by_path, names = acquisition == "path", self.feature_names
-        limits = Limits.of(max_cost, unavailable, prices, known_values)
-        if limits is None or cannot_bind(limits, self, prices):
-            walker = StageWalker(self.plan, prices.split.tolist(), by_path=by_path, known_values=known_values)
-            return Inquiry(walker, names, ledger, self.categories)
-        capped = CappedWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
-        return Inquiry(capped, names, ledger, self.categories, limits.max_cost)
+        by_path, limits = acquisition == "path", Limits.of(max_cost, unavailable, prices, known_values)
+        if limits is not None and cannot_bind(limits, self, prices):
+            limits = None
+        walker = StageWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
+        cap = np.inf if limits is None else limits.max_cost
+        return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
 
     def charges(
         self,
@@ -243,9 +234,6 @@ class StageTree(Predictor):
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        from costframe.core.caps.capped import capped_scores
-        from costframe.core.stages.run_stages import predict_rows
-
         rows = as_rows(X, self.feature_names, self.categories)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)
@@ -276,13 +264,3 @@ class StageTree(Predictor):
         """An answer with the link and level of all answers; None if these differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
         return answers[0] if len({(answer.link, answer.level) for answer in answers}) == 1 else None
-
-
-def _restore(
-    kind: type[StageTree],
-    bank: WeakLearnerBank,
-    stages: tuple[Stage, ...],
-    costs: CostModel | None,
-    fallbacks: Fallbacks | None,
-) -> StageTree:
-    return kind(bank, stages, costs, fallbacks=fallbacks)

@@ -10,14 +10,13 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
-from costframe.core.cost.expected import ExpectedCost
-from costframe.core.cost.replay import replay
+from costframe.core.cost.expected import ExpectedCost, replay
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import Limits, names_of
-from costframe.core.stages.reading import check_acquisition
+from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.rows import as_names, as_rows
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.tables.categories import Categories
-
-__all__ = ["SteppedPredictor", "Steps"]
 
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CostModel", "FeaturePrice", "ResourcePrice"]
-
 
 @attrs.frozen
 class FeaturePrice:

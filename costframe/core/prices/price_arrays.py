@@ -1,17 +1,23 @@
-"""Prices of features and resources as arrays for kernels, in the order of a predictor's columns."""
+"""Prices of a predictor's columns as arrays for kernels, and the limits of one row: a cap, and unavailable columns."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from attrs import frozen
+
+from costframe.core.checks import check_number
+from costframe.core.errors import InquiryError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Collection
 
-__all__ = ["PriceArrays"]
+    from numpy.typing import NDArray
 
 
 @attrs.frozen(eq=False)
@@ -58,3 +64,66 @@ class PriceArrays:
     def needed(self) -> tuple[frozenset[int], ...]:
         """For each feature, the resources that it needs, directly or through other resources."""
         return tuple(frozenset(np.flatnonzero(row).tolist()) for row in self.needs)
+
+
+ROUNDING = 1e-9  # a sum above the cap by at most this fraction of it differs by rounding only
+
+
+def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
+    """Return names of features and resources as a tuple; one text is one name."""
+    if not isinstance(unavailable, Iterable):
+        raise InquiryError(f"unavailable: expected names of features and resources, got {unavailable!r}")
+    return (unavailable,) if isinstance(unavailable, str) else tuple(unavailable)
+
+
+@frozen
+class Limits:
+    """A hard cap, and unavailable columns.
+
+    Attributes
+    ----------
+    max_cost : float
+        Cap on the row's cost, in the cost model's unit; infinite without a cap.
+    unavailable : frozenset of int
+        Unavailable columns.
+    """
+
+    max_cost: float = math.inf
+    unavailable: frozenset[int] = frozenset()
+
+    @property
+    def threshold(self) -> float:
+        """The cap, raised by the rounding error of a sum."""
+        return self.max_cost * (1.0 + ROUNDING)
+
+    @classmethod
+    def of(
+        cls, max_cost: float | None, unavailable: Iterable[str], prices: PriceArrays, known_values: Collection[int] = ()
+    ) -> Limits | None:
+        """Make limits from a cap and names of features and resources; return None if there are neither.
+
+        Columns in `known_values`, whose values are known, are always available.
+
+        Raises
+        ------
+        ParameterError
+            If `max_cost` is not a finite number >= 0.
+        InquiryError
+            If a name is neither a feature of the model nor a priced resource.
+        """
+        if max_cost is not None:
+            check_number("max_cost", max_cost)
+        names = names_of(unavailable)
+        if max_cost is None and not names:
+            return None
+        features = {name: f for f, name in enumerate(prices.names)}
+        resources = {name: r for r, name in enumerate(prices.resource_names)}
+        columns: set[int] = set()
+        for name in names:
+            if name in features:
+                columns.add(features[name])
+            elif name in resources:
+                columns.update(np.flatnonzero(prices.needs[:, resources[name]]).tolist())
+            else:
+                raise InquiryError(f"unavailable: {name!r} is neither a feature of the model nor a priced resource")
+        return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(known_values)))

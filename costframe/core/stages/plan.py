@@ -1,4 +1,4 @@
-"""A stage tree as plain lists for walkers."""
+"""A stage tree as plain lists for walkers, and the look ahead of a walk: the features that it certainly needs next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.stages.layout import active_learners
+from costframe.core.learners.bits import as_set, members
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.stages.layout import active_uses
+from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.stages import Stage
-
-__all__ = ["StagePlan", "plan_stages"]
+    from costframe.core.stages.walk import RowState
 
 
 @frozen(eq=False)
@@ -59,38 +63,6 @@ class StagePlan:
     def filled(self, column: int, value: float) -> float:
         """Return a column learner's output: the value, or the fill value for NaN."""
         return float(self.bank.column_fill[column]) if value != value else value  # noqa: PLR0124 - NaN
-
-    def certain_below(self, node: int, values: Mapping[int, float], known: int, out_of_reach: int = 0) -> int:
-        """Return the features tested on every path from a node on, given the `values` of the features `known`.
-
-        A path ends at a test of a feature `out_of_reach`.
-        """
-        found, touched = dict[int, int](), known | out_of_reach
-        waiting = [node]
-        while waiting:  # not recursive: trees may be thousands deep
-            current = waiting[-1]
-            feature = self.feature[current]
-            if not self.reads[current] & touched:
-                found[current] = self.certain[current]  # nothing below is known, so the prepared set holds
-            elif feature in values:
-                child = self.child(current, values[feature])
-                if child not in found:
-                    waiting.append(child)
-                    continue
-                found[current] = found[child]
-            elif out_of_reach >> feature & 1:
-                found[current] = 0
-            else:
-                left, right = self.left[current], self.right[current]
-                if left not in found:
-                    waiting.append(left)
-                    continue
-                if found[left] and right not in found:
-                    waiting.append(right)
-                    continue
-                found[current] = 1 << feature | (found[left] and found[left] & found[right])
-            waiting.pop()
-        return found[node]
 
     def score(self, number: int, outputs: Mapping[int, list[float]]) -> list[float]:
         """Score a stage by the outputs of its learners, in order; learners without outputs add nothing."""
@@ -134,11 +106,150 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
 
 
 def _terms(stage: Stage, widths: NDArray[np.int32]) -> tuple[tuple[int, tuple[tuple[int, float, int], ...]], ...]:
-    first = np.cumsum(widths[stage.learners]) - widths[stage.learners]
     out = []
-    for at in np.flatnonzero(active_learners(stage, widths)):
-        t = int(stage.learners[at])
-        weights = stage.weights[first[at] : first[at] + widths[t]]
+    for t, weights in active_uses(stage, widths):
         targets, outputs = np.nonzero(weights.T)
         out.append((t, tuple((int(j), float(weights[j, k]), int(k)) for k, j in zip(targets, outputs, strict=True))))
     return tuple(out)
+
+
+@frozen(eq=False)
+class Lookahead:
+    """The look ahead of a row; sets of features are integers, one bit a column.
+
+    With `by_path`, trees acquire features split by split; else all of them before they are evaluated. A path ends at a
+    test of one of the features `barred`.
+    """
+
+    plan: StagePlan
+    prices: PriceArrays
+    by_path: bool
+    barred: int
+
+    def acquires_by_node(self, t: int) -> bool:
+        """Return whether a learner acquires features split by split."""
+        return self.by_path and bool(self.plan.bank.kind[t] == TREE)
+
+    def needs(self, state: RowState) -> int:
+        """Return the features that every path from here on reads, as far as each learner alone decides."""
+        found: dict[int, int] = {}
+        waiting = [state.stage]
+        while waiting:  # not recursive: a chain may have thousands of stages
+            stage = self.plan.stages[current := waiting[-1]]
+            ways: tuple[int, ...] = ()
+            if isinstance(stage, Route):
+                decided = self._decided(state, current, stage)
+                ways = (stage.below, stage.above) if decided is None else (decided,)
+            later = -1 if ways else 0
+            for way in ways:
+                if later and way not in found:
+                    waiting.append(way)
+                    break
+                later = later and later & found[way]
+            else:
+                for t, _ in self.plan.terms[current]:
+                    later |= 0 if t in state.outputs else self._needs_of(state, t)
+                found[current] = later
+                waiting.pop()
+        return found[state.stage]
+
+    def _needs_of(self, state: RowState, t: int) -> int:
+        """Return the unknown features that a learner certainly reads, if it goes on."""
+        plan = self.plan
+        if not self.acquires_by_node(t):
+            return plan.learner_reads[t] & ~state.known
+        node = state.node.get(t, plan.root[int(plan.bank.index[t])])
+        return self._tested_below(state, node)
+
+    def _decided(self, state: RowState, number: int, stage: Route) -> int | None:
+        """Return the next stage if known values decide it; opaque learners are not called before their turn."""
+        outputs = dict(state.outputs)
+        for t, _ in self.plan.terms[number]:
+            if t not in outputs:
+                ahead = self._output_ahead(state, t)
+                if ahead is None:
+                    return None
+                outputs[t] = ahead
+        return stage.above if self.plan.score(number, outputs)[0] > stage.threshold else stage.below
+
+    def _output_ahead(self, state: RowState, t: int) -> list[float] | None:
+        """Return the outputs of a tree or column if known values decide them, without evaluating it."""
+        plan, values, index = self.plan, state.values, int(self.plan.bank.index[t])
+        if plan.bank.kind[t] == OPAQUE:
+            return None
+        if plan.bank.kind[t] == COLUMN:
+            value = values.get(int(plan.bank.column_feature[index]))
+            return None if value is None else [plan.filled(index, value)]
+        node = state.node.get(t, plan.root[index])
+        while (feature := plan.feature[node]) >= 0:
+            if feature not in values:
+                return None
+            node = plan.child(node, values[feature])
+        return plan.leaf_outputs(index, node)
+
+    def needs_within(self, state: RowState, max_cost: float) -> int:
+        """Return the features of learners of this stage that the row can certainly pay in full.
+
+        If it may have to give the current learner up, only that learner's next features are certain.
+        """
+        plan, prices, bank = self.plan, self.prices, self.plan.bank
+        split = float(prices.split.max(initial=0.0))
+        found, most = 0, state.spent  # features, and an upper bound on the cost after each learner
+        bought, resources = state.bought, state.resources  # by then
+        for t, _ in plan.terms[state.stage]:
+            reads, by_node = plan.learner_reads[t], self.acquires_by_node(t)
+            if t in state.outputs or t in state.given_up or (reads & self.barred and not by_node):
+                continue
+            for f in members(reads & ~bought):
+                most += float(prices.cost[f])
+                most += sum(float(prices.resource_cost[r]) for r in prices.needed[f] if not resources >> r & 1)
+                resources |= as_set(prices.needed[f])
+            bought |= reads
+            most += prices.reuse * reads.bit_count() + prices.learner * float(bank.evaluation[t])
+            most += split * plan.depth[int(bank.index[t])] if bank.kind[t] == TREE else 0.0
+            if most > max_cost:
+                return found or (1 << plan.feature[state.node[t]] if by_node else reads & ~state.known)
+            found |= self._needs_of(state, t)
+        return found
+
+    def _tested_below(self, state: RowState, node: int) -> int:
+        """Return the unknown features tested on every path from a node on."""
+        plan, values, found, touched = self.plan, state.values, dict[int, int](), state.known | self.barred
+        waiting = [node]
+        while waiting:  # not recursive: trees may be thousands deep
+            current = waiting[-1]
+            feature = plan.feature[current]
+            if not plan.reads[current] & touched:
+                found[current] = plan.certain[current]  # nothing below is known, so the prepared set holds
+            elif feature in values:
+                child = plan.child(current, values[feature])
+                if child not in found:
+                    waiting.append(child)
+                    continue
+                found[current] = found[child]
+            elif self.barred >> feature & 1:
+                found[current] = 0
+            else:
+                left, right = plan.left[current], plan.right[current]
+                if left not in found:
+                    waiting.append(left)
+                    continue
+                if found[left] and right not in found:
+                    waiting.append(right)
+                    continue
+                found[current] = 1 << feature | (found[left] and found[left] & found[right])
+            waiting.pop()
+        return found[node]
+
+
+def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
+    """Return whether every row stays within the limits, for any values, so that it needs no limits."""
+    bank, plan, columns = tree.bank, tree.plan, tree.layout.used
+    learners = np.unique(tree.layout.learner)
+    if limits.unavailable.intersection(columns.tolist()):
+        return False
+    most = prices.cost[columns].sum() + prices.resource_cost[prices.needs[columns].any(axis=0)].sum()
+    most += prices.learner * bank.evaluation[learners].sum()
+    most += prices.reuse * sum(plan.learner_reads[t].bit_count() for t in learners)
+    comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)
+    return bool(most + prices.split.max(initial=0.0) * comparisons <= limits.max_cost)

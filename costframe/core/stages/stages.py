@@ -1,4 +1,4 @@
-"""The parts of a stage tree: a stage answers with a weighted sum of weak learners, or routes by one."""
+"""The parts of a stage tree: a stage answers with a weighted sum of weak learners, or routes by one; links."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import StageError
-from costframe.core.learners.links import LINKS, apply_link
 
 if TYPE_CHECKING:
     from attrs import Attribute
     from numpy.typing import NDArray
 
-__all__ = ["Answer", "Route", "Stage", "check_stages"]
 
-
-def _indices(values: object) -> NDArray[np.int64]:
+def as_indices(values: object, what: str) -> NDArray[np.int64]:
+    """Return ascending, distinct indices >= 0 as a read-only array; refuse others."""
     raw = np.asarray(values)
     if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
-        raise StageError(f"learners: expected a one-dimensional list of indices, got {values!r}")
+        raise StageError(f"{what}: expected a list of indices, got {values!r}")
     array = np.array(raw, dtype=np.int64)
     if (np.diff(array) <= 0).any() or (array < 0).any():
-        raise StageError(f"learners: expected ascending, distinct indices, got {array.tolist()}")
+        raise StageError(f"{what}: expected ascending, distinct indices, got {array.tolist()}")
     array.setflags(write=False)
     return array
+
+
+def _learners(values: object) -> NDArray[np.int64]:
+    return as_indices(values, "learners")
 
 
 def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
@@ -93,7 +95,7 @@ class Answer:
         For ranked answers only.
     """
 
-    learners: NDArray[np.int64] = field(converter=_indices)
+    learners: NDArray[np.int64] = field(converter=_learners)
     weights: NDArray[np.float64] = field(converter=_matrix)
     intercept: NDArray[np.float64] = field(converter=_vector)
     link: str = field(default="identity")
@@ -150,7 +152,7 @@ class Route:
         Indices of later stages.
     """
 
-    learners: NDArray[np.int64] = field(converter=_indices)
+    learners: NDArray[np.int64] = field(converter=_learners)
     weights: NDArray[np.float64] = field(converter=_matrix)
     intercept: NDArray[np.float64] = field(converter=_scalar)
     threshold: float = field(converter=_number)
@@ -200,3 +202,45 @@ def _check_learners(number: int, stage: Stage, widths: NDArray[np.int32]) -> Non
     expected = int(widths[stage.learners].sum())
     if len(stage.weights) != expected:
         raise StageError(f"stage {number}: its learners have {expected} outputs, it has {len(stage.weights)} weights")
+
+
+LINKS = ("identity", "sigmoid", "softmax", "ranked")
+
+SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
+
+
+def squeeze(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop the second dimension of (rows, 1)."""
+    return table[:, 0] if table.shape[1] == 1 else table
+
+
+def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> NDArray[np.float64]:
+    """Return the predictions for scores, float64 (rows, K), in the same shape; `level` is for the link "ranked"."""
+    if link == "identity":
+        return scores
+    if link == "ranked":
+        return _ranked(scores, level)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if link == "sigmoid":
+            return 1.0 / (1.0 + np.exp(-scores))
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    total = powers[:, 0].copy()
+    for k in range(1, powers.shape[1]):  # in this order, however many rows there are
+        total += powers[:, k]
+    return np.asarray(powers / total[:, None])
+
+
+def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Return level + s / (2 (1 + |s|)), within a half of the level.
+
+    In this form every operation is monotone after rounding too, and none overflows: an infinite score gives a half.
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        half = 0.5 / (1.0 + 1.0 / np.abs(scores))
+    return np.asarray(level + np.copysign(half, scores))
+
+
+def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores of predictions with different links: clipped log(p), or log(p / (1 - p)) for one output."""
+    p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
+    return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.learners.bits import as_set, members
 from costframe.core.learners.tree_table import OPAQUE
-from costframe.core.stages.stages import Answer, check_stages
+from costframe.core.stages.stages import Answer, as_indices, check_stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,18 +22,9 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["Stop", "StopPrices", "as_stops", "check_stops", "stop_prices"]
-
 
 def _columns(features: object) -> NDArray[np.int64]:
-    columns = np.asarray(features)
-    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
-        raise StageError(f"features of a stop: expected a list of columns, got {features!r}")
-    columns = columns.astype(np.int64)
-    if (np.diff(columns) <= 0).any() or (columns < 0).any():
-        raise StageError(f"features of a stop: expected ascending, distinct columns, got {columns.tolist()}")
-    columns.setflags(write=False)
-    return columns
+    return as_indices(features, "features of a stop")
 
 
 @frozen(eq=False)

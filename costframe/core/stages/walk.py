@@ -1,209 +1,259 @@
-"""Walk of one row through a stage tree in plain Python: the model side of an inquiry, and the kernels' slow twin."""
+"""Walk of one row through a stage tree: the model side of an inquiry, and the kernels' slow, obvious twin.
+
+Stages follow one another, and the learners of a stage in ascending order. Under limits a learner goes on as long as its
+next feature is available, and the row can pay for it and for the learner; else the row gives the learner up and begins
+the next one. The order is fixed, so that an inquiry, a prediction and a cost report buy the same. Without limits, all
+learners of a stage go on together, and ask for their features together.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import define, evolve, field
 
-from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.learners.bits import as_set, members
+from costframe.core.learners.tree_table import COLUMN, TREE
+from costframe.core.stages.plan import Lookahead
+from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
-    from costframe.core.stages.plan import StagePlan
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
 
-__all__ = ["StageWalker"]
+
+@define
+class RowState:
+    """State of a row; sets of features and resources are integers, one bit each."""
+
+    values: dict[int, float]
+    known: int  # features with values
+    bought: int  # features and resources, for a row with limits
+    resources: int
+    spent: float = 0.0
+    stage: int = 0
+    node: dict[int, int] = field(factory=dict)  # of trees that have begun
+    read: dict[int, int] = field(factory=dict)  # features that each learner has read
+    used: int = 0  # by any learner
+    uses: int = 0  # pairs of a learner and a feature that it read
+    weight: float = 0.0  # sum of e_t of the learners evaluated
+    comparisons: float = 0.0
+    outputs: dict[int, list[float]] = field(factory=dict)  # of learners evaluated
+    given_up: dict[int, int] = field(factory=dict)  # learners, and the nodes at which they were left, -1 for the root
+    unavailable: bool = False  # whether a learner was given up because a feature is unavailable
+    route_score: float = 0.0  # of the last route passed
+    scores: list[float] | None = None  # at the end
+
+    def copy(self) -> RowState:
+        """Return an independent copy."""
+        return evolve(
+            self,
+            values=dict(self.values),
+            node=dict(self.node),
+            read=dict(self.read),
+            outputs=dict(self.outputs),
+            given_up=dict(self.given_up),
+        )
 
 
 class StageWalker:
-    """One row on its way through a stage tree; with `by_path`, trees acquire features split by split."""
+    """One row on its way through a stage tree; columns and resources `paid` cost nothing.
+
+    With `by_path`, trees acquire features split by split; else all of them before they are evaluated.
+    """
 
     def __init__(
-        self, plan: StagePlan, split: list[float], *, by_path: bool, known_values: Mapping[int, float]
+        self,
+        tree: StageTree,
+        prices: PriceArrays,
+        limits: Limits | None,
+        *,
+        by_path: bool,
+        known_values: Mapping[int, float],
+        paid: tuple[Iterable[int], Iterable[int]] = ((), ()),
     ) -> None:
-        self._plan, self._split, self._by_path = plan, split, by_path
-        self._values = dict(known_values)
-        self._known = sum(1 << f for f in known_values)
-        self._stage = 0
-        self._node: dict[int, int] = {}  # of learners under way
-        self._outputs: dict[int, list[float]] = {}  # of evaluated learners
-        self._read: dict[int, int] = {}  # features each learner has read so far
-        self._spent = 0.0
-        self._scores: list[float] | None = None
-        self._needs = frozenset[int]()
+        self._tree, self._plan, self._limits = tree, tree.plan, limits
+        self._prices, self._split = prices, prices.split.tolist()
+        if limits is not None:
+            self._cost, self._resource_cost = prices.cost.tolist(), prices.resource_cost.tolist()
+        barred = 0 if limits is None else as_set(limits.unavailable)
+        self._ahead = Lookahead(tree.plan, prices, by_path, barred)
+        self._state = RowState(dict(known_values), as_set(known_values), as_set(paid[0]), as_set(paid[1]))
+        self._missing = 0
         self.advance({})
 
     @property
     def needs(self) -> frozenset[int]:
-        """Features that are certainly needed."""
-        return self._needs
+        """Features that the row will certainly buy."""
+        return frozenset(members(self._missing))
+
+    @property
+    def reason(self) -> str:
+        """Why learners were given up; "complete" if not one was."""
+        if not self._state.given_up:
+            return "complete"
+        return "unavailable" if self._state.unavailable else "max_cost"
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and exit."""
-        stage = self._plan.stages[self._stage]
-        assert isinstance(stage, Answer)  # noqa: S101 - the walker stops at answers only
-        value = stage.predictions(np.array([self._scores]))[0]
-        return (float(value[0]) if len(value) == 1 else value), self._stage
+        state, fallbacks = self._state, self._tree.fallbacks if self._state.given_up else None
+        at, scores = np.array([state.stage]), np.array([state.scores])
+        if fallbacks is not None:
+            scores = fallbacks.scores(at, np.array([self.share]), scores, np.array([state.route_score]))
+        value = self._tree.linked(scores, at)[0]
+        return (float(value[0]) if len(value) == 1 else value), state.stage
 
     @property
-    def reason(self) -> str:
-        """Always "complete": there are no limits."""
-        return "complete"
+    def end(self) -> RowState:
+        """The state at the end of the row."""
+        return self._state
+
+    @property
+    def share(self) -> float:
+        """Share of the stage's learners that are finished."""
+        terms, outputs = self._plan.terms[self._state.stage], self._state.outputs
+        return sum(t in outputs for t, _ in terms) / len(terms) if terms else 1.0
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
         """Sum of e_t of evaluated learners, price of comparisons made, and further uses of features."""
-        weight = float(self._plan.bank.evaluation[list(self._outputs)].sum())
-        uses, used = 0, 0
-        for read in self._read.values():
-            uses += read.bit_count()
-            used |= read
-        return weight, self._spent, uses - used.bit_count()
+        state = self._state
+        return state.weight, state.comparisons, state.uses - state.used.bit_count()
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
-        before = self._state()
-        self._values = {**self._values, **values}
-        self._known |= sum(1 << f for f in values)
-        self._node, self._outputs, self._read = dict(self._node), dict(self._outputs), dict(self._read)
+        before = self._state
+        self._state = before.copy()
+        self._state.values.update(values)
+        self._state.known |= as_set(values)
         try:
-            self._run()
-            missing = 0 if self._scores is not None else self._certain(self._stage)
+            waits = self._run()
         except BaseException:
-            (
-                self._values,
-                self._known,
-                self._stage,
-                self._node,
-                self._outputs,
-                self._read,
-                self._spent,
-                self._scores,
-            ) = before
+            self._state = before
             raise
-        self._needs = frozenset(f for f in range(missing.bit_length()) if missing >> f & 1)
+        if not waits:
+            self._missing = 0
+        elif self._limits is None:
+            self._missing = self._ahead.needs(self._state)
+        else:
+            self._missing = self._ahead.needs_within(self._state, self._limits.max_cost)
 
-    def _state(self) -> tuple[Any, ...]:
-        return (
-            self._values,
-            self._known,
-            self._stage,
-            self._node,
-            self._outputs,
-            self._read,
-            self._spent,
-            self._scores,
-        )
+    def _run(self) -> bool:
+        """Go on until a feature is needed, or the row ends; return True if a feature is needed."""
+        plan, state = self._plan, self._state
+        while state.scores is None:
+            waits = False
+            for t, _ in plan.terms[state.stage]:
+                if t not in state.outputs and t not in state.given_up and not self._evaluate(t):
+                    waits = True
+                    if self._limits is not None:  # the next learner may have to do without
+                        break
+            if waits:
+                return True
+            scores = plan.score(state.stage, state.outputs | self._expected())
+            stage = plan.stages[state.stage]
+            if isinstance(stage, Route) and not (state.given_up and self._tree.fallbacks):
+                state.route_score = scores[0]
+                state.stage = stage.above if scores[0] > stage.threshold else stage.below
+            else:
+                state.scores = scores
+        return False
 
-    def _run(self) -> None:
-        plan = self._plan
-        while True:
-            done = [self._evaluate(t) for t, _ in plan.terms[self._stage] if t not in self._outputs]
-            if not all(done):
-                return
-            stage = plan.stages[self._stage]
-            scores = self._plan.score(self._stage, self._outputs)
-            if not isinstance(stage, Route):
-                self._scores = scores
-                return
-            self._stage = stage.above if scores[0] > stage.threshold else stage.below
+    def _expected(self) -> dict[int, list[float]]:
+        """Return the expected outputs of learners given up."""
+        known = self._tree.expected_outputs if self._state.given_up else None
+        return {} if known is None else {t: known.of(t, node) for t, node in self._state.given_up.items()}
 
     def _evaluate(self, t: int) -> bool:
-        """Evaluate a learner as far as known values allow; return True when it has its outputs."""
-        bank, values = self._plan.bank, self._values
-        kind, index = bank.kind[t], int(bank.index[t])
-        if not (kind == TREE and self._by_path) and self._unknown(self._plan.learner_reads[t]):
-            return False
+        """Evaluate a learner or give it up; return False if it waits for a feature."""
+        plan, state, index = self._plan, self._state, int(self._plan.bank.index[t])
+        kind = plan.bank.kind[t]
+        if not self._ahead.acquires_by_node(t):
+            reads = plan.learner_reads[t]
+            if not self._can_pay(t, reads):
+                return True
+            if reads & ~state.known:
+                return False
+            self._pay(t, reads)
         if kind == TREE:
             return self._walk_tree(t, index)
-        self._read[t] = self._plan.learner_reads[t]
         if kind == COLUMN:
-            self._outputs[t] = [self._plan.filled(index, values[int(bank.column_feature[index])])]
+            outputs = [plan.filled(index, state.values[int(plan.bank.column_feature[index])])]
         else:
-            learner = bank.opaques[index]
-            self._outputs[t] = learner(np.array([[values[f] for f in learner.features]]))[0].tolist()
+            learner = plan.bank.opaques[index]
+            outputs = learner(np.array([[state.values[f] for f in learner.features]]))[0].tolist()
+        self._finish(t, outputs)
         return True
 
     def _walk_tree(self, t: int, index: int) -> bool:
-        plan, values = self._plan, self._values
-        node = self._node.get(t, plan.root[index])
-        read = self._read.get(t, 0 if self._by_path else plan.learner_reads[t])
+        plan, state = self._plan, self._state
+        if t not in state.node:
+            if not self._can_pay(t, 0):
+                return True
+            state.node[t] = plan.root[index]
+        node = state.node[t]
         while (feature := plan.feature[node]) >= 0:
-            if feature not in values:
-                self._node[t], self._read[t] = node, read
+            fresh = 1 << feature & ~state.read.get(t, 0)
+            if not self._can_pay(t, fresh, self._split[feature]):
+                return True
+            if feature not in state.values:
                 return False
-            value = values[feature]
-            read |= 1 << feature
-            self._spent += self._split[feature]
-            node = plan.child(node, value)
-        self._read[t] = read
-        self._outputs[t] = plan.leaf_outputs(index, node)
+            if fresh:
+                self._pay(t, fresh)
+            state.spent += self._split[feature]
+            state.comparisons += self._split[feature]
+            state.node[t] = node = plan.child(node, state.values[feature])
+        self._finish(t, plan.leaf_outputs(index, node))
         return True
 
-    def _unknown(self, features: int) -> int:
-        return features & ~self._known
+    def _finish(self, t: int, outputs: list[float]) -> None:
+        state, own = self._state, float(self._plan.bank.evaluation[t])
+        state.outputs[t] = outputs
+        state.weight += own
+        state.spent += self._prices.learner * own
 
-    def _certain(self, number: int) -> int:
-        """Return the features that every path from this stage on reads, as far as each learner alone decides."""
-        found: dict[int, int] = {}
-        waiting = [number]
-        while waiting:  # not recursive: a chain may have thousands of stages
-            stage = self._plan.stages[current := waiting[-1]]
-            ways: tuple[int, ...] = ()
-            if isinstance(stage, Route):
-                decided = self._decided(current, stage)
-                ways = (stage.below, stage.above) if decided is None else (decided,)
-            later = -1 if ways else 0
-            for way in ways:
-                if later and way not in found:
-                    waiting.append(way)
-                    break
-                later = later and later & found[way]
-            else:
-                found[current] = self._certain_here(current) | later
-                waiting.pop()
-        return found[number]
+    def _can_pay(self, t: int, features: int, split: float = 0.0) -> bool:
+        """Return whether the row can buy features, a comparison and the learner; else give the learner up."""
+        if self._limits is None:
+            return True
+        state, barred = self._state, bool(features & self._ahead.barred)
+        own = self._prices.learner * float(self._plan.bank.evaluation[t])
+        if not barred and state.spent + (self._price_of(features) + split) + own <= self._limits.threshold:
+            return True
+        state.given_up[t] = state.node.get(t, -1)
+        state.unavailable |= barred
+        return False
 
-    def _decided(self, number: int, stage: Route) -> int | None:
-        """Return the next stage if known values decide it; opaque learners are not called before their turn."""
-        outputs = dict(self._outputs)
-        for t, _ in self._plan.terms[number]:
-            if t not in outputs:
-                ahead = self._output_ahead(t)
-                if ahead is None:
-                    return None
-                outputs[t] = ahead
-        return stage.above if self._plan.score(number, outputs)[0] > stage.threshold else stage.below
+    def _price_of(self, features: int) -> float:
+        """Return the price of features that the current learner has not read yet, with resources and reuse."""
+        state, resources, total = self._state, self._state.resources, 0.0
+        for f in members(features):  # the kernel's order of summation
+            due = 0.0
+            if not state.bought >> f & 1:
+                due = self._cost[f]
+                for r in sorted(self._prices.needed[f]):
+                    if not resources >> r & 1:
+                        resources |= 1 << r
+                        due += self._resource_cost[r]
+            if state.used >> f & 1:
+                due += self._prices.reuse
+            total += due
+        return total
 
-    def _output_ahead(self, t: int) -> list[float] | None:
-        """Return the outputs of a tree or column if known values decide them, without evaluating it."""
-        plan, index = self._plan, int(self._plan.bank.index[t])
-        if plan.bank.kind[t] == OPAQUE:
-            return None
-        if plan.bank.kind[t] == COLUMN:
-            value = self._values.get(int(plan.bank.column_feature[index]))
-            return None if value is None else [self._plan.filled(index, value)]
-        node = self._node.get(t, plan.root[index])
-        while (feature := plan.feature[node]) >= 0:
-            if feature not in self._values:
-                return None
-            node = plan.child(node, self._values[feature])
-        return plan.leaf_outputs(index, node)
-
-    def _certain_here(self, number: int) -> int:
-        """Return the features that the learners of one stage certainly need."""
-        plan, found = self._plan, 0
-        for t, _ in plan.terms[number]:
-            if t in self._outputs:
-                continue
-            if plan.bank.kind[t] == TREE and self._by_path:
-                index = int(plan.bank.index[t])
-                found |= plan.certain_below(self._node.get(t, plan.root[index]), self._values, self._known)
-            else:
-                found |= self._unknown(plan.learner_reads[t])
-        return found
+    def _pay(self, t: int, features: int) -> None:
+        """Buy features that the row does not have, and record the use of all."""
+        state = self._state
+        if self._limits is not None:
+            state.spent += self._price_of(features)
+            for f in members(features & ~state.bought):
+                state.resources |= as_set(self._prices.needed[f])
+            state.bought |= features
+        state.read[t] = state.read.get(t, 0) | features
+        state.used |= features
+        state.uses += features.bit_count()

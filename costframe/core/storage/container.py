@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DTYPES", "MAGIC", "VERSION", "check_magic", "pack", "unpack"]
-
 MAGIC = b"\x89costframe\r\n"  # no text begins so; it shows rewritten line ends
 VERSION = 3
 DTYPES = ("|u1", "<i4", "<i8", "<f8")

@@ -5,20 +5,44 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from costframe.core.caps.fallbacks import Fallbacks
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Route
+from costframe.core.stages.stops import Stop
 from costframe.core.storage.container import MAGIC, check_magic, pack, unpack
-from costframe.core.storage.stored_models import KINDS
-from costframe.core.storage.stored_parts import StoredArrays, fields_of
+from costframe.core.storage.stored_parts import (
+    BANK_FIELDS,
+    STAGE,
+    StoredArrays,
+    as_list,
+    build_answer,
+    build_bank,
+    fields_of,
+    store_answer,
+    store_bank,
+)
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Mapping
 
     from costframe.core.predictors.predictor import Predictor
-    from costframe.core.storage.stored_parts import OpaqueFunctions
+    from costframe.core.stages.stages import Stage
+    from costframe.core.storage.stored_parts import Arrays, OpaqueFunctions
 
-__all__ = ["load", "save"]
+_CUT = "<f8"  # threshold and steepness of a route
+_FALLBACKS = {
+    "node_values": 1, "column_values": 1, "opaque_values": 1, "knots": 1, "offset": 2, "slope": 2, "carry": 2,
+    "mean": 2, "low": 2, "high": 2,
+}  # fmt: skip
+_TREE_FIELDS = (*BANK_FIELDS, "stages", "costs", "fallbacks")
+_PLAN_FIELDS = (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs")
 
 
 def save(predictor: object, path: str | os.PathLike[str], costs: object = None) -> None:
@@ -40,17 +64,17 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     CostModelError
         If `costs` does not price every feature of the predictor.
     """
-    file = Path(path)
+    file, arrays = Path(path), dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
-    name, kind = next(((name, kind) for name, kind in KINDS.items() if isinstance(model, kind.predictor)), (None, None))
-    if kind is None:
-        known = " or a ".join(kind.predictor.__name__ for kind in KINDS.values())
+    if not isinstance(model, StageTree | PlannedPredictor):
+        known = "StageTree or a PlannedPredictor"
         raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(model).__name__}")
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)
         model = model.with_costs(prices)
-    content = pack({"kind": name} | kind.describe(model), kind.arrays(model))
+    described = _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
+    content = pack(described, arrays)
     try:
         write_atomically(file, content)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
@@ -92,12 +116,102 @@ def _read(file: Path) -> bytes:
         raise StorageError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _build(model: object, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor:
+def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor:
     named = model.get("kind") if isinstance(model, dict) else None
-    kind = KINDS.get(named) if isinstance(named, str) else None
-    if kind is None:
-        raise StorageError(f"malformed model: expected one of the kinds {list(KINDS)}, got {named!r:.80}")
-    keys = ("kind", *kind.keys)
-    predictor = kind.build(dict(zip(keys, fields_of(model, "model", *keys), strict=True)), arrays, functions)
+    if not isinstance(named, str) or named not in _BUILDERS:
+        raise StorageError(f"malformed model: expected one of the kinds {list(_BUILDERS)}, got {named!r:.80}")
+    keys, build = _BUILDERS[named]
+    fields_of(model, "model", "kind", *keys)
+    predictor = build(model, arrays, functions)
     arrays.close()
     return predictor
+
+
+def _store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
+    """Add the arrays of a stage tree to `arrays`; return its other parts as JSON values."""
+    described = {"kind": "stages", **store_bank(tree.bank, arrays), "stages": []}
+    for number, stage in enumerate(tree.stages):
+        part: dict[str, Any] = store_answer(stage, arrays, f"stage.{number}")
+        if isinstance(stage, Route):
+            part = {"below": stage.below, "above": stage.above}
+            arrays[f"stage.{number}.cut"] = np.array([stage.threshold, stage.steepness], _CUT)
+        described["stages"].append(part)
+    if tree.fallbacks is not None:
+        arrays |= {f"fallbacks.{key}": getattr(tree.fallbacks, key).astype("<f8") for key in _FALLBACKS}
+    return described | {"costs": _prices_of(tree.costs), "fallbacks": tree.fallbacks is not None}
+
+
+def _build_tree(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> StageTree:
+    bank = build_bank(model, arrays, functions)
+    parts: Any = [_build_stage(number, stage, arrays) for number, stage in enumerate(as_list(model["stages"]))]
+    if type(expects := model["fallbacks"]) is not bool:
+        raise StorageError(f"malformed model: expected true or false for fallbacks, got {expects!r:.80}")
+    fallbacks = None
+    if expects:
+        fallbacks = Fallbacks(**{key: arrays.take(f"fallbacks.{key}", "<f8", n) for key, n in _FALLBACKS.items()})
+    return StageTree(bank, parts, _build_prices(model["costs"]), fallbacks=fallbacks)
+
+
+def _build_stage(number: int, stage: object, arrays: StoredArrays) -> Stage:
+    if isinstance(stage, dict) and "link" in stage:
+        return build_answer(f"stage {number}", stage, arrays, f"stage.{number}")
+    read = arrays.take_all(f"stage.{number}", STAGE)
+    below, above = fields_of(stage, f"stage {number}", "below", "above")
+    cut = arrays.take(f"stage.{number}.cut", _CUT)
+    if len(cut) != 2 or type(below) is not int or type(above) is not int:
+        raise StorageError(f"malformed stage {number}: expected a threshold, a steepness and two later stages")
+    return Route(**read, threshold=cut[0], steepness=cut[1], below=below, above=above)
+
+
+def _store_plan(plan: PlannedPredictor, arrays: Arrays) -> dict[str, Any]:
+    """Add the arrays of a plan to `arrays`; return its other parts as JSON values."""
+    described = {"kind": "planned", **store_bank(plan.bank, arrays)}
+    described |= {"gains": store_bank(plan.gains_bank, arrays, "gains."), "stops": []}
+    for number, stop in enumerate(plan.stops):
+        prefix = f"stop.{number}"
+        arrays[f"{prefix}.features"] = stop.features.astype("<i8")
+        part: dict[str, Any] = {"answer": store_answer(stop.answer, arrays, f"{prefix}.answer")}
+        for name in ("gains", "planned"):
+            part[name] = (answer := getattr(stop, name)) is not None
+            if answer is not None:
+                store_answer(answer, arrays, f"{prefix}.{name}")
+        described["stops"].append(part)
+    batch = None if plan.batch is None else float(plan.batch)
+    return described | {"tradeoff": float(plan.tradeoff), "batch": batch, "costs": _prices_of(plan.costs)}
+
+
+def _build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> PlannedPredictor:
+    bank = build_bank(model, arrays, functions)
+    fields_of(model["gains"], "gains", *BANK_FIELDS)
+    gains_bank = build_bank(model["gains"], arrays, {}, "gains.")
+    stops = [_build_stop(number, stop, arrays) for number, stop in enumerate(as_list(model["stops"]))]
+    prices, batch = _build_prices(model["costs"]), model["batch"]
+    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch)
+
+
+def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:
+    title, prefix = f"stop {number}", f"stop.{number}"
+    described, *has = fields_of(stop, title, "answer", "gains", "planned")
+    if not all(isinstance(each, bool) for each in has):
+        raise StorageError(f"malformed {title}: expected true or false for gains and planned, got {has!r:.80}")
+    features = arrays.take(f"{prefix}.features", "<i8")
+    answer = build_answer(title, described, arrays, f"{prefix}.answer")
+    gains = [
+        build_answer(title, {"link": "identity"}, arrays, f"{prefix}.{name}") if given else None
+        for name, given in zip(("gains", "planned"), has, strict=True)
+    ]
+    return Stop(features, answer, *gains)
+
+
+def _prices_of(costs: CostModel | None) -> dict[str, Any] | None:
+    return None if costs is None else costs.to_dict()
+
+
+def _build_prices(described: object) -> CostModel | None:
+    return None if described is None else CostModel.from_dict(described)
+
+
+_BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Predictor]]] = {
+    "stages": (_TREE_FIELDS, _build_tree),
+    "planned": (_PLAN_FIELDS, _build_plan),
+}

@@ -18,20 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
+    from costframe.core.stages.stages import Stage
 
-__all__ = [
-    "BANK_FIELDS",
-    "STAGE",
-    "StoredArrays",
-    "answer_arrays",
-    "bank_arrays",
-    "build_answer",
-    "build_bank",
-    "describe_answer",
-    "describe_bank",
-    "fields_of",
-]
+    Arrays = dict[str, NDArray[Any]]
+    OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
 
 BANK_FIELDS = ("feature_names", "categories", "opaques")
 _BANK = {"kind": "|u1", "index": "<i4", "evaluation": "<f8", "column_feature": "<i4", "column_fill": "<f8"}
@@ -42,11 +32,13 @@ _TREES = {
 STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
 
 
-def describe_bank(bank: WeakLearnerBank) -> dict[str, Any]:
-    """Return the parts of a bank that its arrays do not hold; an opaque learner is a name, features and a width."""
-    for learner in bank.opaques:
-        if not isinstance(learner.name, str):
-            raise StorageError(f"opaque learner {learner.name!r}: expected a text as its name")
+def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[str, Any]:
+    """Add the arrays of a bank, named with a prefix, to `arrays`; return its other parts as JSON values.
+
+    Of an opaque learner these are its name, features and width.
+    """
+    for table, part, dtypes in (("bank", bank, _BANK), ("trees", bank.trees, _TREES)):
+        arrays |= {f"{prefix}{table}.{key}": getattr(part, key).astype(dtype) for key, dtype in dtypes.items()}
     return {
         "feature_names": list(bank.feature_names),
         "categories": [list(bank.categories.get(name, ())) for name in bank.feature_names],
@@ -54,20 +46,12 @@ def describe_bank(bank: WeakLearnerBank) -> dict[str, Any]:
     }
 
 
-def bank_arrays(bank: WeakLearnerBank, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """Return the arrays of a bank, named with a prefix."""
-    arrays = {f"{prefix}bank.{key}": getattr(bank, key).astype(dtype) for key, dtype in _BANK.items()}
-    return arrays | {f"{prefix}trees.{key}": getattr(bank.trees, key).astype(dtype) for key, dtype in _TREES.items()}
-
-
-def describe_answer(answer: Answer) -> dict[str, Any]:
-    """Return the parts of an answer that its arrays do not hold."""
+def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
+    """Add the arrays of an answer or a route to `arrays`; return an answer's other parts as JSON values."""
+    arrays |= {f"{prefix}.{key}": getattr(answer, key).astype(dtype) for key, dtype in STAGE.items()}
+    if not isinstance(answer, Answer):
+        return {}
     return {"link": answer.link} | ({"level": answer.level} if answer.link == "ranked" else {})
-
-
-def answer_arrays(answer: object, prefix: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an answer or a route, named with a prefix."""
-    return {f"{prefix}.{key}": getattr(answer, key).astype(dtype) for key, dtype in STAGE.items()}
 
 
 class StoredArrays:
@@ -101,10 +85,7 @@ def build_bank(
     described: Mapping[str, Any], arrays: StoredArrays, functions: OpaqueFunctions, prefix: str = ""
 ) -> WeakLearnerBank:
     """Make a bank from its description, its arrays and the functions of its opaque learners."""
-    names, labels, opaques = (described[key] for key in BANK_FIELDS)
-    for part in (names, labels, opaques):
-        if not isinstance(part, list):
-            raise StorageError(f"malformed model: expected a list, got {type(part).__name__}")
+    names, labels, opaques = (as_list(described[key]) for key in BANK_FIELDS)
     if not all(isinstance(name, str) for name in names):
         raise StorageError("malformed model: expected texts as feature names")
     if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
@@ -171,6 +152,13 @@ def fields_of(table: object, where: str, *keys: str) -> tuple[Any, ...]:
         got = list(table) if isinstance(table, dict) else type(table).__name__
         raise StorageError(f"malformed {where}: expected exactly {list(keys)}, got {got!r:.80}")
     return tuple(table[key] for key in keys)
+
+
+def as_list(part: object) -> list[Any]:
+    """Return a list, or refuse another type."""
+    if not isinstance(part, list):
+        raise StorageError(f"malformed model: expected a list, got {type(part).__name__}")
+    return part
 
 
 def _listed(names: Iterable[object]) -> str:

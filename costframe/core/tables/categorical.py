@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories
 
-__all__ = ["CategoricalColumns", "find_categorical"]
-
 _PARAMETER = "categorical_features"
 _EXACT = 2.0**53
 

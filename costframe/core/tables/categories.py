@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Categories", "as_categories", "check_features", "encode", "encode_value", "find_labels", "is_missing"]
-
 Categories = Mapping[str, tuple[str, ...]]
 """The labels of each feature whose categories are texts, by its name."""
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.errors import DataError
-from costframe.core.wording import quote_names
+from costframe.core.errors import DataError, quote_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["category_columns", "check_names", "column_names", "is_numeric", "is_pandas"]
 
 
 _NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and polars' numeric types begin

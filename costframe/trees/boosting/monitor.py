@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from costframe.core.cost.prefix import PrefixCost
+from costframe.core.cost.accounts import PrefixCost
 from costframe.core.errors import ParameterError
-from costframe.core.learners.links import apply_link, squeeze
+from costframe.core.stages.stages import apply_link, squeeze
 from costframe.training.scoring import score_named
 from costframe.trees.binning.scaling import check_sizes
 

@@ -62,9 +62,8 @@ class GrownTree:
     @cached_property
     def table(self) -> TreeTable:
         """The tree, ready for a bank."""
-        return TreeTable.grown(
-            self.feature, self.threshold, self.missing_left, self.left, self.right, self.outputs, self.categories
-        )
+        shape = self.feature, self.threshold, self.missing_left, self.left, self.right
+        return TreeTable.single(*shape, self.outputs, self.categories, grown=True)
 
     @property
     def n_leaves(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from costframe.stagewise.banks import dominated_duplicates
-from costframe.training.held_out import split_off
+from costframe.training.data import split_off
 from costframe.trees.boosting.boost import boost
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor

@@ -11,9 +11,9 @@ from costframe.adoption.classifiers import GivenColumns, read_probabilities
 from costframe.adoption.fitted_model import GivenModel
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-from costframe.core.learners.links import log_odds
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.tables.labels import check_weights
+from costframe.core.stages.stages import log_odds
+from costframe.core.tables.rows import check_weights
 from costframe.training.estimator import CostAwareClassifier
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.monitor import scorer
@@ -132,7 +132,9 @@ class AdaptClassifier(CostAwareClassifier):
         CostframeError
             A ValueError that names what does not fit.
         """
-        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
+        )
         settings, proba = self._settings(data), self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         prepared = None if settings.full_share == 0 else self._prepare(data, settings, proba)
         self._keep(self._fit(data, settings, prepared), data.costs, data.train)
@@ -193,7 +195,9 @@ class AdaptClassifier(CostAwareClassifier):
         CostframeError
             As of `fit`; if there are no validation data, or a parameter has no effect on a grid.
         """
-        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
+        )
         settings = self._settings(data, grid=True)
         levels, shares = read_grid(self, settings, tradeoffs, full_shares)
         if data.valid is None:

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from costframe.core.cost.accounts import Account
 from costframe.gates.expensive import ExpensiveModel, ModelOutputs
-from costframe.training.held_out import held_out
+from costframe.training.data import held_out
 from costframe.trees.binning.bin_mapper import BinMapper
 
 if TYPE_CHECKING:

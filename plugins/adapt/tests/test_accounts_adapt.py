@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.cost.accounts import Account
-from costframe.core.cost.prefix import PrefixCost
+from costframe.core.cost.accounts import Account, PrefixCost
 from costframe.gates.expensive import ModelOutputs
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, GateCurve, OperatingPoint
 from costframe.gates.pair import GatedPair

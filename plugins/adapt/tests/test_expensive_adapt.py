@@ -35,7 +35,7 @@ def asked(expensive=None, costs=FEATURES, tradeoff=2e-3, **settings):
 def found(expensive, X, y, weight=None, *, proba=None, **settings):
     """Return what training knows of an expensive model."""
     estimator = asked(expensive, **settings)
-    data = estimator.training_data(X, y, weight, None, None, None, None, None)
+    data = estimator.training_data(X, y, weight)
     settings = estimator._settings(data)
     return estimator._find(data, settings, estimator._read_proba(proba, weight, len(y)))
 

@@ -12,7 +12,7 @@ from costframe.stagewise.losses import Logistic
 from costframe.stagewise.picking import MOST_LEARNERS, pick
 from costframe.stagewise.printed import as_log_odds
 from costframe.stagewise.stages import as_stage_tree
-from costframe.training.held_out import halves
+from costframe.training.data import halves
 from costframe_cronus import cronus
 from costframe_cronus.by_exact_cost import calibrated, emphasized, initialize, pick_settings, train_by_exact_cost
 

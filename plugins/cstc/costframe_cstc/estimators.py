@@ -11,8 +11,8 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.stagewise.estimator import OverBank
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_alone, blas_for
+from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.training.held_out import split_off
 from costframe_cstc.by_exact_cost import CHOICES
 from costframe_cstc.settings import TreeSettings
 from costframe_cstc.train import train_cstc

@@ -13,7 +13,7 @@ from costframe.stagewise.losses import Logistic, Softmax
 from costframe.stagewise.picking import MOST_LEARNERS
 from costframe.stagewise.printed import as_log_odds
 from costframe.stagewise.stages import as_stage_tree
-from costframe.training.held_out import halves
+from costframe.training.data import halves
 from costframe_cstc.by_exact_cost import pick_settings, train_by_exact_cost
 from costframe_cstc.cstc import train_as_printed
 

@@ -183,7 +183,7 @@ def test_scoring_chooses_what_is_watched(scoring):
 
 def test_validation_cost_is_watched_exactly():
     """The monitor's running cost is the evaluator's cost of that prefix."""
-    from costframe.core.cost.prefix import PrefixCost
+    from costframe.core.cost.accounts import PrefixCost
 
     rng, X = table(7, 200, 5, missing=0.2)
     costs = cf.CostModel.from_dict(priced(5, rng).to_dict() | {"split": 0.1, "learner": 0.2, "reuse": 0.3})

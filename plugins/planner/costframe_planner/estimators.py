@@ -89,7 +89,9 @@ class _Planner(CostAwareEstimator):
         progress : callable, optional
             Called with the finished share, from 0 to 1.
         """
-        data = self.training_data(X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val)
+        data = self.training_data(
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
+        )
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         score, problem = scorer(scoring), self._problem(data)
         named = scoring if isinstance(scoring, str) and scoring != "loss" else None

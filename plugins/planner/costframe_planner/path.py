@@ -9,9 +9,9 @@ from attrs import evolve, field, frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-from costframe.core.learners.links import apply_link, squeeze
-from costframe.training.influence import influence, standard_error
+from costframe.core.stages.stages import apply_link, squeeze
 from costframe.training.model_path import MeasuredPath, best_first
+from costframe.training.scoring import influence, standard_error
 from costframe_planner.planner import induce
 from costframe_planner.plans import follow
 from costframe_planner.predictor import make_planned, make_single
@@ -57,7 +57,7 @@ class PlanPoint:
     error : float or None
         Standard error of the score, if known.
     influence : float64 (n,) or None
-        Influence of each row of train, then of valid, on the score; see `costframe.training.influence`.
+        Influence of each row of train, then of valid, on the score; see `costframe.training.scoring`.
     n_rounds : int
         Number of stops.
     rows_lacked : float

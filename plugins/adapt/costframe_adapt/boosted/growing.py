@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.cost.accounts import Account
-from costframe.core.cost.prefix import PrefixCost
+from costframe.core.cost.accounts import Account, PrefixCost
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.gates.composite import Scores

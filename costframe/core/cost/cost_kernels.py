@@ -1,25 +1,62 @@
-"""Compiled sums over sets of rows, kept as bits: weights of sets, prices of learners, rows that read a feature."""
+"""Compiled sums of prices: of the features that rows acquire, of sets of rows; and leaves of a tree.
+
+Sets of features or rows are bits in words of 64.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from costframe.core.jit import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    B1 = NDArray[np.bool_]
-    F8 = NDArray[np.float64]
-    I4 = NDArray[np.int32]
-    I8 = NDArray[np.int64]
-    U8 = NDArray[np.uint64]
-
-__all__ = ["note_reads", "price_offers", "weigh_sets"]
+from costframe.core.jit import B1, F8, I4, I8, U8, kernel
 
 BYTE = np.uint64(255)
+
+
+@kernel
+def price_rows(
+    masks: U8, cost: F8, resource_mask: U8, resource_cost: F8, weight: F8, per_row: F8, features: F8, resources: F8
+) -> None:
+    """Add the cost of each row's features, bits in `masks`, and of their resources to `per_row`.
+
+    Add the weights of the rows that bought each feature and resource to `features` and `resources`.
+    """
+    for i in range(masks.shape[0]):
+        total = 0.0
+        for u in range(cost.shape[0]):
+            bought = np.float64((masks[i, u >> 6] >> np.uint64(u & 63)) & np.uint64(1))
+            total += bought * cost[u]
+            features[u] += bought * weight[i]
+        for r in range(resource_cost.shape[0]):
+            needed = np.uint64(0)
+            for w in range(masks.shape[1]):
+                needed |= masks[i, w] & resource_mask[r, w]
+            if needed != 0:
+                total += resource_cost[r]
+                resources[r] += weight[i]
+        per_row[i] += total
+
+
+@kernel
+def find_leaves(
+    X: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8,
+    leaves: I8,
+) -> None:  # fmt: skip
+    """Set the leaf of each row in one tree; a node with categories sends them against its missing way.
+
+    For a tree that is used once, this is faster than a layout with codes.
+    """
+    for i in range(X.shape[0]):
+        node = 0
+        while feature[node] >= 0:
+            value = X[i, feature[node]]
+            begin, end = category_first[node], category_first[node + 1]
+            if begin < end:
+                at = begin + np.searchsorted(categories[begin:end], value)
+                goes_left = missing_left[node] != (at < end and categories[at] == value)
+            else:
+                goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
+            node = left[node] if goes_left else right[node]
+        leaves[i] = node
 
 
 @kernel

@@ -1,0 +1,269 @@
+"""Charges of a stage tree's rows: each takes one path (hard routing), perhaps cut by limits, or all paths (soft)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+from scipy.special import expit
+
+from costframe.core.caps.capped import walk_under_limits
+from costframe.core.cost.report import Charges, sum_charges
+from costframe.core.learners.bits import bit_sets, bits_of
+from costframe.core.stages.run_stages import StageRunner, marks_for
+from costframe.core.stages.stages import Route
+from costframe.core.threads import over_chunks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.caps.capped import CappedRows
+    from costframe.core.cost.expected import ExpectedCost
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
+    from costframe.core.stages.run_stages import ReadingMarks
+
+
+def hard_charges(
+    tree: StageTree,
+    prices: PriceArrays,
+    marks: ReadingMarks,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    learners_at: NDArray[np.float64],
+) -> Charges:
+    """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first."""
+    layout = tree.layout
+    runner = StageRunner(tree.bank, layout, X, marks)
+    learners, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
+    exits, reached = np.zeros(len(X), np.int64), np.zeros(len(tree.stages))
+    for stage, rows, values in runner.routed():
+        reached[stage] = weight[rows].sum()
+        learners[rows] += learners_at[stage]
+        if layout.below[stage] < 0:
+            scores[rows], exits[rows] = values, stage
+    uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
+    return charge_masks(
+        tree, prices, runner.masks, weight, learners, comparisons, uses, reached, tree.linked(scores, exits)
+    )
+
+
+def charge_masks(
+    tree: StageTree,
+    prices: PriceArrays,
+    masks: NDArray[np.uint64],
+    weight: NDArray[np.float64],
+    learners: NDArray[np.float64],
+    comparisons: NDArray[np.float64],
+    uses: NDArray[np.float64],
+    stage_weight: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+) -> Charges:
+    """Charge rows that acquired the features `masks`, of those that the tree uses; see `Charges`.
+
+    `uses` counts the pairs of a learner and a feature that it read, if there is a price of reuse.
+    """
+    used, d = tree.layout.used, len(tree.feature_names)
+    acquisition, features, resources = price_masks(prices, masks, used, weight)
+    bits, acquired, feature_weight = bits_of(masks, len(used)), np.zeros((len(masks), d), np.bool_), np.zeros(d)
+    acquired[:, used], feature_weight[used] = bits, features
+    reuse = prices.reuse * (uses - bits.sum(axis=1)) if prices.reuse else np.zeros(len(masks))
+    return Charges(
+        acquired, acquisition, learners, comparisons, reuse, feature_weight, resources, stage_weight, predictions
+    )
+
+
+def price_masks(
+    prices: PriceArrays, masks: NDArray[np.uint64], columns: NDArray[np.int64] | slice, weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Price each row's features, bits for some `columns`, with resources: float64 (rows,); weigh their buyers."""
+    from costframe.core.cost.cost_kernels import price_rows
+
+    feature, resource = np.nonzero(prices.needs[columns])
+    resource_masks = bit_sets(resource, feature, len(prices.resource_cost), masks.shape[1])
+    cost, resource_cost = np.array(prices.cost[columns]), np.array(prices.resource_cost)  # kernels want writable ones
+    per_row, features, resources = np.zeros(len(masks)), np.zeros(len(cost)), np.zeros(len(resource_cost))
+    price_rows(masks, cost, resource_masks, resource_cost, weight, per_row, features, resources)
+    return per_row, features, resources
+
+
+def soft_charges(
+    tree: StageTree,
+    prices: PriceArrays,
+    marks: ReadingMarks,
+    steepness: float | None,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    learners_at: NDArray[np.float64],
+) -> Charges:
+    """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first."""
+    n, used, visits = len(X), tree.layout.used, StageVisits(tree, prices, marks, X)
+    acquired, resources = np.zeros((n, len(tree.feature_names))), np.zeros((n, len(prices.resource_cost)))
+    learners, comparisons, reuse = np.zeros((3, n))
+    reached = np.zeros((n, len(tree.stages)))
+    waiting = [(0, np.ones(n), visits.no_features())]
+    while waiting:  # not recursive: a chain may have thousands of stages
+        stage, chance, bought = waiting.pop()
+        seen = visits.visit(stage, bought, np.flatnonzero(chance > 0))
+        acquired[:, used] += chance[:, None] * seen.new
+        resources += chance[:, None] * seen.resources
+        comparisons += chance * seen.comparisons
+        reuse += prices.reuse * chance * seen.reused
+        learners += chance * learners_at[stage]
+        reached[:, stage] = chance
+        part = tree.stages[stage]
+        if isinstance(part, Route):
+            up = _chance_above(part, seen.scores, steepness)
+            waiting += [(part.above, chance * up, seen.bought), (part.below, chance * (1.0 - up), seen.bought)]
+    paid = acquired @ prices.cost + resources @ prices.resource_cost
+    sums = weight @ acquired, weight @ resources, weight @ reached
+    return Charges(acquired, paid, learners, comparisons, reuse, *sums)
+
+
+def _chance_above(route: Route, scores: NDArray[np.float64], steepness: float | None) -> NDArray[np.float64]:
+    """Return the probability that each row goes above: float64 (rows,)."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
+        slope = (route.steepness if steepness is None else steepness) * (scores - route.threshold)
+    return np.where(np.isnan(slope), 0.0, expit(slope))
+
+
+@frozen(eq=False)
+class StageVisit:
+    """All rows at one stage, as if each came there; U features that the tree uses."""
+
+    scores: NDArray[np.float64]  # (n,): of the first output; zero for rows left out
+    bought: NDArray[np.bool_]  # (n, U): features acquired so far
+    new: NDArray[np.bool_]  # (n, U): features that this stage acquires
+    resources: NDArray[np.bool_]  # (n, R): resources that this stage needs first
+    comparisons: NDArray[np.float64]  # (n,): price of the comparisons
+    reused: NDArray[np.float64]  # (n,): number of uses of features beyond the first
+
+
+class StageVisits:
+    """Evaluation of stages on some rows, parents before their children."""
+
+    def __init__(self, tree: StageTree, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
+        self._runner, self._tree = StageRunner(tree.bank, tree.layout, X, marks), tree
+        self._n_used = len(tree.layout.used)
+        self._needs = prices.needs[tree.layout.used]
+
+    def no_features(self) -> NDArray[np.bool_]:
+        """Return the features bought before the first stage, all False: bool (n, U)."""
+        return np.zeros((len(self._runner.masks), self._n_used), np.bool_)
+
+    def visit(self, stage: int, bought: NDArray[np.bool_], rows: NDArray[np.int64]) -> StageVisit:
+        """Evaluate a stage for some rows; the other rows read nothing."""
+        runner, n = self._runner, len(bought)
+        runner.masks[:] = 0
+        runner.spent[:] = 0
+        scores = np.zeros(n)
+        scores[rows] = runner.run(stage, rows)[:, 0]
+        now = bought | bits_of(runner.masks, self._n_used)
+        new = now & ~bought
+        resources = (now @ self._needs) & ~(bought @ self._needs)
+        return StageVisit(scores, now, new, resources, runner.spent[:, 0].copy(), runner.spent[:, 1] - new.sum(axis=1))
+
+
+def learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
+    """Return the price of the learners that each stage evaluates first on its path: float64 (stages,)."""
+    layout = tree.layout
+    stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
+    paid = np.where(layout.fresh, prices.learner * tree.bank.evaluation[layout.learner], 0.0)
+    return np.bincount(stage, weights=paid, minlength=len(tree.stages)).astype(np.float64)
+
+
+def stage_costs(
+    tree: StageTree,
+    prices: PriceArrays,
+    X: NDArray[np.float64],
+    acquisition: str = "path",
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Return the cost that each stage adds for each row that reaches it: float64 (n, stages).
+
+    With probabilities p_i^s of reaching stage s, the expected cost of row i is sum_s p_i^s a_is, without `prices.once`.
+
+    Parameters
+    ----------
+    tree : StageTree
+    prices : PriceArrays
+        In the order of the tree's features.
+    X : float64 (n, d)
+    acquisition : {"path", "learner"}
+    """
+    marks, learners = marks_for(tree.bank, tree.layout, prices, acquisition), learners_at(tree, prices)
+    used = tree.layout.used
+    costs = np.empty((len(X), len(tree.stages)))
+
+    def chunk(part: slice) -> None:
+        visits = StageVisits(tree, prices, marks, X[part])
+        everyone = np.arange(part.stop - part.start)
+        waiting = [(0, visits.no_features())]
+        while waiting:
+            stage, bought = waiting.pop()
+            seen = visits.visit(stage, bought, everyone)
+            money = seen.new @ prices.cost[used] + seen.resources @ prices.resource_cost
+            costs[part, stage] = money + seen.comparisons + prices.reuse * seen.reused + learners[stage]
+            following = tree.stages[stage]
+            if isinstance(following, Route):
+                waiting += [(following.above, seen.bought), (following.below, seen.bought)]
+
+    over_chunks(chunk, len(X), n_jobs)
+    return costs
+
+
+def charge_tree(
+    tree: StageTree,
+    prices: PriceArrays,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    how: ExpectedCost,
+    limits: Limits | None,
+    n_jobs: int | None,
+) -> Charges:
+    """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
+    if limits is not None:
+        by_path = how.acquisition == "path"
+        rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
+        whole = np.flatnonzero(~rows.cut)
+        plain = charge_tree(tree, prices, X[whole], weight[whole], how, None, n_jobs)
+        return _with_plain(_charge_capped(tree, prices, rows, weight), plain, whole)
+    marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
+    learners = learners_at(tree, prices)
+
+    def chunk(part: slice) -> Charges:
+        if how.routing == "soft":
+            return soft_charges(tree, prices, marks, how.steepness, X[part], weight[part], learners)
+        return hard_charges(tree, prices, marks, X[part], weight[part], learners)
+
+    # An empty table is one empty chunk, so that the report has its shapes.
+    return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
+
+
+def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:
+    """Charge rows after their walk under limits."""
+    evaluated, comparisons, uses = rows.spent.T
+    reached = np.bincount(rows.exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
+    for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
+        stage = tree.stages[number]
+        if isinstance(stage, Route):
+            reached[number] += reached[stage.below] + reached[stage.above]
+    predictions = tree.linked(rows.final_scores(tree), rows.exits)
+    charges = charge_masks(
+        tree, prices, rows.masks, weight, prices.learner * evaluated, comparisons, uses, reached, predictions
+    )
+    return evolve(charges, cut=rows.cut)
+
+
+def _with_plain(capped: Charges, plain: Charges, whole: NDArray[np.int64]) -> Charges:
+    """Replace the charges of the rows `whole`, which were not cut, by those without limits, equal to the last bit.
+
+    The kernel under limits adds the same prices in another order.
+    """
+    if len(whole) == len(capped.acquisition):
+        return evolve(plain, cut=capped.cut)
+    merged = {name: getattr(capped, name).copy() for name in ("acquisition", "learners", "comparisons", "reuse")}
+    for name, values in merged.items():
+        values[whole] = getattr(plain, name)
+    return evolve(capped, **merged)
