@@ -4,15 +4,28 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.testing import parametrize_algorithm
+from costframe.testing.check import checks
 from costframe_cstc import CSTCClassifier, CSTCRegressor
 
+GIVEN = {"inflation": 1.0, "ridge": 0.1}  # settings that are not chosen save six fits in seven
+CHOOSING = ("weights_are_repetitions", "threads_change_nothing", "unit_of_prices_is_free", "zero_prices_are_plain")
 
-@parametrize_algorithm("cstc")
+
+@parametrize_algorithm("cstc", settings=GIVEN)
 def test_laws(check):
     check()
 
 
-@parametrize_with_checks([CSTCClassifier(n_estimators=10), CSTCRegressor(n_estimators=10)])
+@pytest.mark.parametrize(
+    "check",
+    [each for each in checks("cstc") if each.law.name in CHOOSING and each.case.title == "classifier-2"],
+    ids=lambda check: check.title,
+)
+def test_laws_where_settings_are_chosen(check):
+    check()
+
+
+@parametrize_with_checks([CSTCClassifier(n_estimators=10, **GIVEN), CSTCRegressor(n_estimators=10, **GIVEN)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn(estimator, check):
     check(estimator)
