@@ -89,10 +89,9 @@ class CostAwareEstimator(RowReader):
         CostframeError
             If an argument does not fit; a ValueError that names it.
         """
-        others: FitRows = {
-            "X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid": qid, "qid_val": qid_val,
-        }  # fmt: skip
-        data = self.training_data(X, y, sample_weight, **others)
+        data = self.training_data(
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
+        )
         self._keep(self._train(data), data.costs, data.train)
         return self
 

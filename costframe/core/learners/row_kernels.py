@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import F8, U8, kernel, kernel_using
+from costframe.core.jit import F8, U4, U8, kernel, kernel_using
 from costframe.core.learners import kernels
 from costframe.core.learners.kernels import (
     COLUMN_AT,
@@ -16,7 +16,6 @@ from costframe.core.learners.kernels import (
     STEPS_AT,
     STEPS_BITS,
     TREE,
-    code_rows,
 )
 
 if TYPE_CHECKING:
@@ -33,11 +32,9 @@ def goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
 
 
 @kernel_using(kernels)
-def walk_row(X: F8, layout: StageLayout, scores: F8) -> int:
+def walk_row(X: F8, codes: U4, layout: StageLayout, scores: F8) -> int:
     """Walk the single row of X through all stages, without opaque learners; set scores[0] and return the exit."""
     word, sets, place = layout.nodes.word, layout.nodes.sets, layout.place
-    codes = np.empty((1, layout.nodes.column_missing.shape[0]), np.uint32)
-    code_rows(X, layout.used, layout.nodes, codes)
     stage = 0
     while True:
         scores[0] = layout.intercept[stage]

@@ -82,21 +82,12 @@ class Ledger:
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
         self._prices = prices
-        self._features: set[int] = set()  # paid before the inquiry
-        self._resources: set[int] = set()
         self.acquired: list[int] = []
         self._charged: list[float] = []
-        names = list(known)
-        features = {name: f for f, name in enumerate(prices.names)} if names else {}
-        resources = {name: r for r, name in enumerate(prices.resource_names)} if names else {}
-        for name in names:
-            if name in features:
-                self._features.add(features[name])
-                self._resources.update(prices.needed[features[name]])
-            elif name in resources:
-                self._resources.update(prices.resource_needs[resources[name]].nonzero()[0].tolist())
-            else:
-                raise InquiryError(f"known: {name!r} is neither a feature of the model nor a priced resource")
+        self._features, resources = prices.locate(known, "known")  # paid before the inquiry
+        self._resources = set[int]().union(*(prices.needed[f] for f in self._features))
+        for r in resources:
+            self._resources.update(prices.resource_needs[r].nonzero()[0].tolist())
 
     @property
     def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:

@@ -65,6 +65,19 @@ class PriceArrays:
         """For each feature, the resources that it needs, directly or through other resources."""
         return tuple(frozenset(np.flatnonzero(row).tolist()) for row in self.needs)
 
+    def locate(self, names: Iterable[str], what: str) -> tuple[set[int], set[int]]:
+        """Return the columns and the resources with these names; an `InquiryError` about `what` refuses others."""
+        wanted, features, resources = list(names), set[int](), set[int]()
+        column = {name: f for f, name in enumerate(self.names)} if wanted else {}
+        for name in wanted:
+            if name in column:
+                features.add(column[name])
+            elif name in self.resource_names:
+                resources.add(self.resource_names.index(name))
+            else:
+                raise InquiryError(f"{what}: {name!r} is neither a feature of the model nor a priced resource")
+        return features, resources
+
 
 ROUNDING = 1e-9  # a sum above the cap by at most this fraction of it differs by rounding only
 
@@ -116,14 +129,7 @@ class Limits:
         names = names_of(unavailable)
         if max_cost is None and not names:
             return None
-        features = {name: f for f, name in enumerate(prices.names)}
-        resources = {name: r for r, name in enumerate(prices.resource_names)}
-        columns: set[int] = set()
-        for name in names:
-            if name in features:
-                columns.add(features[name])
-            elif name in resources:
-                columns.update(np.flatnonzero(prices.needs[:, resources[name]]).tolist())
-            else:
-                raise InquiryError(f"unavailable: {name!r} is neither a feature of the model nor a priced resource")
+        columns, resources = prices.locate(names, "unavailable")
+        for r in resources:
+            columns.update(np.flatnonzero(prices.needs[:, r]).tolist())
         return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(known_values)))

@@ -87,7 +87,8 @@ def predict_rows(
     if len(X) == 1 and not layout.n_opaque:
         from costframe.core.learners.row_kernels import walk_row
 
-        exits[0] = walk_row(np.ascontiguousarray(X), layout, scores)
+        row = np.ascontiguousarray(X)
+        exits[0] = walk_row(row, code_values(layout.nodes, row, layout.used), layout, scores)
         return scores, exits
 
     def chunk(part: slice) -> None:
