@@ -44,17 +44,31 @@ class Way:
     label: str = ""
 
 
-@frozen(eq=False)
 class Picture:
-    """Boxes and the ways between them."""
+    """Boxes and the ways between them, laid out in inches."""
 
-    boxes: Sequence[StageBox]
-    column: NDArray[np.int64]  # (boxes,)
-    center: NDArray[np.float64]  # (boxes,): height of each box's center in inches
-    ways: Sequence[Way]
-    panels: Panels | None
-    title: str
-    notes: str
+    def __init__(
+        self,
+        boxes: Sequence[StageBox],
+        place: tuple[NDArray[np.int64], NDArray[np.float64]],
+        ways: Sequence[Way],
+        panels: Panels | None,
+        title: str,
+        notes: str,
+    ) -> None:
+        """Lay out boxes by column, int64 (boxes,), and height of the center, float64 (boxes,)."""
+        self.boxes, self.ways, self.panels = boxes, ways, panels
+        self.heights = [height_of(box) for box in boxes]
+        self.column, center = place
+        inner = max((self.column.max() + 1) * (_WIDTH + _BETWEEN) - _BETWEEN, _LEAST_WIDTH)
+        self.title = cut_text(title, inner, 12, "bold")
+        self.notes = wrap_text(notes, inner, _NOTE_SIZE)
+        self.legend = [] if panels is None else [str(label) for label in panels.labels]
+        self.floor = _MARGIN + _LINE * (len(self.notes) + bool(self.legend)) + 0.15
+        self.left, self.center = _MARGIN + self.column * (_WIDTH + _BETWEEN), center + self.floor
+        self.top = float(max(middle + height / 2 for middle, height in zip(self.center, self.heights, strict=True)))
+        longest = max((self._columns_between(way) for way in ways), default=0)
+        self.size = inner + 2 * _MARGIN, self.top + (0.25 + longest * _ARC if longest else 0) + 0.42 + _MARGIN
 
     def draw(self) -> dict[str, bytes]:
         """Return the picture as "png" and "svg"."""
@@ -63,45 +77,21 @@ class Picture:
         from matplotlib.figure import Figure
 
         with style.context(STYLE):
-            drawing = _Drawing(self)
-            width, height = drawing.size
+            width, height = self.size
             dpi = min(_DPI, _LONGEST / max(width, height), math.sqrt(_MOST_DOTS / (width * height)))
             figure = Figure(figsize=(width, height), dpi=dpi)
             FigureCanvasAgg(figure)
             axes = figure.add_axes((0, 0, 1, 1))
             axes.set_axis_off()
             axes.set(xlim=(0, width), ylim=(0, height), autoscale_on=False)  # inches
-            drawing.draw(axes)
+            bold: Any = {"fontsize": 12, "fontweight": "bold", "parse_math": False}
+            axes.text(_MARGIN, height - _MARGIN, self.title, va="top", **bold)
+            for way in self.ways:
+                self._way(axes, way)
+            for number in range(len(self.boxes)):
+                self._box(axes, number)
+            self._below(axes)
             return to_png_and_svg(figure)
-
-
-class _Drawing:
-    """A picture under construction."""
-
-    def __init__(self, picture: Picture) -> None:
-        self.boxes, self.ways, self.panels = picture.boxes, picture.ways, picture.panels
-        self.heights = [height_of(box) for box in self.boxes]
-        self.column = picture.column
-        inner = max((self.column.max() + 1) * (_WIDTH + _BETWEEN) - _BETWEEN, _LEAST_WIDTH)
-        self.title = cut_text(picture.title, inner, 12, "bold")
-        self.notes = wrap_text(picture.notes, inner, _NOTE_SIZE)
-        self.legend = [] if self.panels is None else [str(label) for label in self.panels.labels]
-        self.floor = _MARGIN + _LINE * (len(self.notes) + bool(self.legend)) + 0.15
-        self.left, self.center = _MARGIN + self.column * (_WIDTH + _BETWEEN), picture.center + self.floor
-        top = max(middle + height / 2 for middle, height in zip(self.center, self.heights, strict=True))
-        self.top = float(top)
-        longest = max((self._columns_between(way) for way in self.ways), default=0)
-        self.size = inner + 2 * _MARGIN, self.top + (0.25 + longest * _ARC if longest else 0) + 0.42 + _MARGIN
-
-    def draw(self, axes: Axes) -> None:
-        """Draw everything."""
-        axes.text(_MARGIN, self.size[1] - _MARGIN, self.title, fontsize=12, fontweight="bold", va="top",
-                  parse_math=False)  # fmt: skip
-        for way in self.ways:
-            self._way(axes, way)
-        for number in range(len(self.boxes)):
-            self._box(axes, number)
-        self._below(axes)
 
     def _columns_between(self, way: Way) -> int:
         return int(self.column[way.end] - self.column[way.start]) - 1

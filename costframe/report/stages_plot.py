@@ -111,7 +111,7 @@ def _plot_tree(
         for child, side in ((stage.below, -1), (stage.above, 1))
     ]
     shown = "What each stage acquires" if title is None else title
-    return Picture(boxes, *place, ways, panels, shown, _notes_of_tree(boxes, panels)).draw()
+    return Picture(boxes, place, ways, panels, shown, _notes_of_tree(boxes, panels)).draw()
 
 
 def tree_boxes(
@@ -155,7 +155,7 @@ def _plot_plan(
     heights = np.array([height_of(box) for box in boxes])
     place = np.arange(len(boxes)), heights.max() - heights / 2  # aligned at the top
     shown = "What each stop acquires" if title is None else title
-    return Picture(boxes, *place, _ways(moves), panels, shown, _notes_of_plan(boxes, panels)).draw()
+    return Picture(boxes, place, _ways(moves), panels, shown, _notes_of_plan(boxes, panels)).draw()
 
 
 def _mean_cost(what: str, per_row: NDArray[np.float64] | None, seen: StageSeen, unit: str | None) -> list[Line]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LAWS", "Case", "Law", "cases", "expect", "law", "law_of_fits", "not_for", "same_bits"]
+__all__ = ["LAWS", "Case", "Law", "cases", "expect", "expect_likeliest", "law", "law_of_fits", "not_for", "same_bits"]
 
 QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
 """Default settings of estimators that have them: a few learners are enough for every law."""
@@ -162,6 +162,13 @@ def expect(truth: object, otherwise: str) -> None:
     """Raise an AssertionError with the text `otherwise` unless `truth`, also with Python's assertions off."""
     if not truth:
         raise AssertionError(otherwise)
+
+
+def expect_likeliest(estimator: Any, rows: Any, **limits: Any) -> None:
+    """Expect that a classifier predicts the class with the largest probability."""
+    likeliest = estimator.classes_[estimator.predict_proba(rows, **limits).argmax(axis=1)]
+    same = np.array_equal(likeliest, estimator.predict(rows, **limits))
+    expect(same, f"predict is not the likeliest class {limits or ''}".rstrip())
 
 
 def same_bits(a: object, b: object) -> bool:

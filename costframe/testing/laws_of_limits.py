@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.errors import CostframeError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
-from costframe.testing.case import expect, law, same_bits
+from costframe.testing.case import expect, expect_likeliest, law, same_bits
 from costframe.testing.counting import acquired_names, expect_as_reported, inquire, unavailable_features
 from costframe.testing.data import COSTS
 from costframe.testing.laws_of_cost import all_prices_for
@@ -153,14 +153,10 @@ def estimators_pass_limits_on(case: Case) -> None:
             expect(same_bits(found, values), f"{limits}: predict differs from the predictor's")
             continue
         p = estimator.predict_proba(rows, **limits)
-        expect(
-            same_bits(p if values.ndim == 2 else p[:, 1], values),
-            f"{limits}: predict_proba differs from the predictor's",
-        )
+        same = same_bits(p if values.ndim == 2 else p[:, 1], values)
+        expect(same, f"{limits}: predict_proba differs from the predictor's")
         expect(np.allclose(p.sum(axis=1), 1.0) and (p >= 0).all(), f"{limits}: probabilities do not add up to one")
-        expect(
-            np.array_equal(estimator.classes_[p.argmax(axis=1)], found), f"{limits}: predict is not the likeliest class"
-        )
+        expect_likeliest(estimator, rows, **limits)
         scores = estimator.decision_function(rows, **limits)
         expect(np.isfinite(scores).all() and len(scores) == len(rows), f"{limits}: no finite scores")
 
