@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.many import regress_many
+from costframe.trees.boosting.folds import regress_many
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:

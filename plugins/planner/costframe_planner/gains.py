@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.many import regress_many
+from costframe.trees.boosting.folds import regress_many
 from costframe.trees.settings import TreeSettings
 from costframe_planner.problem import COARSE
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.many import ManyFolds
+    from costframe.trees.boosting.folds import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 
@@ -45,4 +45,4 @@ def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *,
         l2_regularization=_L2,
         n_estimators=n_rounds,
     )
-    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole, n_threads=1)
+    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole)

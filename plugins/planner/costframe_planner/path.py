@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.planned import PlannedPredictor
     from costframe.training.data import Rows, TrainingData
-    from costframe.trees.boosting.many import ManyFolds
+    from costframe.trees.boosting.folds import ManyFolds
     from costframe.trees.boosting.monitor import Predicted
     from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.many import ManyFolds
+    from costframe.trees.boosting.folds import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 
