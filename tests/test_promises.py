@@ -18,7 +18,7 @@ from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
 from costframe.frontier.points import UselessBudgetWarning
 from costframe.frontier.promises import FITS, FITS_OF_BUDGET, Promises
-from costframe.sets.search import search_quickly
+from costframe.sets.archive import search_quickly
 from costframe.training.scoring import score_named
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))

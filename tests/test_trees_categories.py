@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costframe.core.learners.bits import bits_of
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.binning.thresholds import going_left
-from costframe.trees.growing.category_kernels import find_category_splits
-from costframe.trees.growing.grow import grow_tree
-from costframe.trees.growing.histogram_kernels import add_rows
-from costframe.trees.growing.packing import pack
+from costframe.trees.growing.grow import grow_tree, pack
+from costframe.trees.growing.histogram_kernels import fill_histogram
 from costframe.trees.growing.prices import OncePrices
+from costframe.trees.growing.split_kernels import find_splits
 
 seeds = st.integers(0, 2**32 - 1)
 UNLIMITED = 10**9
@@ -75,21 +74,21 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     bins = np.array(cells, np.uint8)[:, np.newaxis]
     packed = pack(np.array(g), np.array(h) if with_hessians else None)
     histogram = np.empty((1, 256, packed.words.shape[1]), np.int64)
-    add_rows(bins, packed.words, np.arange(len(cells), dtype=np.int32), np.array([0]), histogram)
+    n_cells, column = np.array([n_bins]), np.array([0])
+    fill_histogram(bins, packed.words, np.arange(len(cells), dtype=np.int32), column, n_cells, histogram)
     total = np.append(packed.words.sum(axis=0), 0)[:2]
-    gain, missing_left, left = np.empty(1), np.empty(1, bool), np.empty((1, 2), np.int64)
-    left_bins = np.empty((1, 4), np.uint64)
-    find_category_splits(
-        histogram, np.array([0]), np.array([n_bins]), np.array([0]), total,
-        packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]),
-        np.array([l2, min_rows, min_hessian]), np.array([low, high]), gain, missing_left, left, left_bins,
+    gain, best = np.empty(1), np.empty((1, 8), np.int64)
+    find_splits(
+        histogram, n_cells, column, np.array([True]), total, packed.count_bits,
+        np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
+        np.zeros(int(low > -inf or high < inf), np.int8), np.array([low, high]), gain, best,
     )  # fmt: skip
     if gain[0] == -inf:
         return None
-    chosen = going_left(left_bins[0])
+    chosen = bits_of(best[:, 4:].view(np.uint64), 256)[0]
     inside = packed.words[chosen[bins[:, 0]]].sum(axis=0).tolist()
-    assert left[0].tolist()[: len(inside)] == inside
-    return gain[0], frozenset(np.flatnonzero(chosen).tolist()), bool(missing_left[0])
+    assert best[0, :2].tolist()[: len(inside)] == inside
+    return gain[0], frozenset(np.flatnonzero(chosen).tolist()), bool(best[0, 3])
 
 
 @given(

@@ -9,9 +9,8 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.boost import boost
-from costframe.trees.boosting.folds import boost_folds
+from costframe.trees.boosting.folds import boost_folds, regress_many
 from costframe.trees.boosting.losses import loss_for
-from costframe.trees.boosting.many import regress_many
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.settings import TreeSettings
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from costframe.core.errors import DataError
 from costframe.trees.binning.binning_kernels import collect_distinct
 from costframe.trees.binning.thresholds import few_values
-from costframe.trees.growing.histogram_kernels import add_rows
-from costframe.trees.growing.packing import pack
-from costframe.trees.growing.partition_kernels import add_outputs, label_rows, partition_rows, route_rows, sum_leaves
-from costframe.trees.growing.split_kernels import find_splits, subtract
+from costframe.trees.growing.grow import pack
+from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
+from costframe.trees.growing.row_kernels import list_bins, partition_rows, route_rows, sum_leaves
+from costframe.trees.growing.split_kernels import find_splits
 
 CELLS = [0, 1, 2, 5, 254, 255]
 rng_seeds = st.integers(0, 2**32 - 1)
@@ -29,7 +29,7 @@ def test_histograms_are_sums_over_rows(seed, n, d, with_hessians, size):
     words = rng.integers(-(2**40), 2**40, (n, 1 + with_hessians))
     rows, columns = draw_rows(rng, n), np.flatnonzero(rng.random(d) < 0.7)
     found = np.full((len(columns), size, 1 + with_hessians), 77, np.int64)  # what was there before does not matter
-    add_rows(bins, words, rows, columns, found)
+    fill_histogram(bins, words, rows, columns, np.full(len(columns), size - 1), found)
     expected = np.zeros_like(found)
     for row in rows:
         for k, column in enumerate(columns):
@@ -45,7 +45,7 @@ def test_scattered_rows_of_a_table_beyond_the_cache(with_hessians):
     bins[rows] = rng.integers(0, 256, (75, 64))
     words = rng.integers(-99, 99, (len(bins), 1 + with_hessians))
     columns, found = np.array([3, 63]), np.empty((2, 256, 1 + with_hessians), np.int64)
-    add_rows(bins, words, rows, columns, found)
+    fill_histogram(bins, words, rows, columns, np.full(2, 255), found)
     for k, column in enumerate(columns):
         for word in range(1 + with_hessians):
             sums = np.bincount(bins[rows, column], words[rows, word], 256)
@@ -91,6 +91,11 @@ def test_a_sibling_is_the_parent_less_the_child(seed, k, words):
     assert np.array_equal(parent, expected)
 
 
+def as_bins(goes_left):
+    """A set of bins as bits, int64 (4,)."""
+    return np.packbits(goes_left, bitorder="little").view(np.int64)
+
+
 @given(rng_seeds, st.integers(0, 40))
 def test_partition_is_stable(seed, m):
     rng = np.random.default_rng(seed)
@@ -99,51 +104,40 @@ def test_partition_is_stable(seed, m):
     left = [row for row in rows if goes_left[column[row]]]
     right = [row for row in rows if not goes_left[column[row]]]
     scratch = np.empty_like(rows)
-    assert partition_rows(column, goes_left, rows, scratch) == len(left)
-    assert rows[: len(left)].tolist() == left
-    assert scratch[: len(right)].tolist() == right
+    assert partition_rows(column, as_bins(goes_left), np.empty(256, bool), rows, scratch) == len(left)
+    assert rows.tolist() == left + right
 
 
 @given(rng_seeds, st.booleans())
-def test_labels_and_leaf_sums(seed, with_hessians):
+def test_leaf_sums(seed, with_hessians):
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(40)[:30].astype(np.int32)
-    g, h = rng.standard_normal((2, 40)).astype(np.float64)
-    begin, end = np.array([0, 7, 8]), np.array([7, 8, 30])
-    node, leaf_of_row, by_node = np.array([3, 1, 4], np.int32), np.full(40, -1, np.int32), np.empty((5, 2))
-    label_rows(rows, begin, end, node, leaf_of_row)
-    sum_leaves(leaf_of_row, g, h if with_hessians else h[:0], by_node)
-    for leaf in range(3):
-        inside = np.sort(rows[begin[leaf] : end[leaf]])
-        assert (leaf_of_row[inside] == node[leaf]).all()
-        total_g = total_h = 0.0
-        for row in inside:
-            total_g += float(g[row])
-            total_h += float(h[row]) if with_hessians else 1.0
-        assert by_node[node[leaf]].tolist() == pytest.approx([total_g, total_h], rel=1e-12, abs=1e-12)
-    assert (leaf_of_row >= 0).sum() == 30
+    g, h = rng.standard_normal((2, 40))
+    leaf_of_row, sums = rng.choice([-1, 1, 3, 4], 40).astype(np.int32), np.empty((5, 2))
+    sum_leaves(leaf_of_row, g, h if with_hessians else h[:0], sums)
+    for leaf in range(5):
+        inside = leaf_of_row == leaf
+        expected = [g[inside].sum(), h[inside].sum() if with_hessians else inside.sum()]
+        assert sums[leaf].tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @given(rng_seeds)
 def test_routing_follows_the_tests(seed):
     rng = np.random.default_rng(seed)
     bins = rng.choice(CELLS, (30, 2)).astype(np.uint8)
-    feature, left, right = (
-        np.array(each, np.int32) for each in ([0, 1, -1, -1, -1], [1, 3, -1, -1, -1], [2, 4, -1, -1, -1])
-    )
     bin_, missing_left = rng.choice(CELLS[:-1], 5).astype(np.uint8), rng.random(5) < 0.5
+    nodes = np.zeros((5, 10), np.int64)
+    nodes[:, :5] = [0, 0, 0, 1, 2], [1, 0, 0, 3, 4], *[[-1] * 5] * 3
+    for node in range(5):
+        list_bins(int(bin_[node]), missing_left[node], nodes[node, 6:])
     leaf_of_row = np.where(rng.random(30) < 0.5, -1, 9).astype(np.int32)
     expected = []
     for row in range(30):
         node = 0
-        while feature[node] >= 0:
-            to_left = naive.goes_left(bins[row, feature[node]], bin_[node], missing_left[node])
-            node = left[node] if to_left else right[node]
+        while nodes[node, 0] >= 0:
+            to_left = naive.goes_left(bins[row, nodes[node, 0]], bin_[node], missing_left[node])
+            node = nodes[node, 3] if to_left else nodes[node, 4]
         expected.append(node if leaf_of_row[row] < 0 else 9)
-    goes_left = np.array(
-        [[naive.goes_left(c, bin_[node], missing_left[node]) for c in range(256)] for node in range(5)]
-    )
-    route_rows(bins, feature, goes_left, left, right, leaf_of_row)
+    route_rows(bins, nodes, leaf_of_row)
     assert leaf_of_row.tolist() == expected
 
 
@@ -167,13 +161,13 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
     packed = pack(g, h if with_hessians else None)
     columns = np.arange(d)
     histogram = np.empty((d, size, packed.words.shape[1]), np.int64)
-    add_rows(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
+    fill_histogram(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, histogram)
     total = np.append(packed.words.sum(axis=0), 0)[:2]
-    gain, bin_, missing_left, left = np.empty(d), np.empty(d, np.uint8), np.empty(d, bool), np.empty((d, 2), np.int64)
+    gain, best = np.empty(d), np.empty((d, 4), np.int64)
     find_splits(
-        histogram, n_bins, columns, total, packed.count_bits,
+        histogram, n_bins, columns, np.zeros(0, bool), total, packed.count_bits,
         np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
-        np.zeros(0, np.int8), np.array([-np.inf, np.inf]), gain, bin_, missing_left, left,
+        np.zeros(0, np.int8), np.array([-np.inf, np.inf]), gain, best,
     )  # fmt: skip
     for f in columns:
         expected = naive.best_split(
@@ -182,36 +176,30 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
         if expected is None:
             assert gain[f] == -np.inf
         else:
-            assert (gain[f], bin_[f], missing_left[f]) == expected
+            assert (gain[f], *best[f, 2:]) == expected
             inside = [i for i in range(n) if naive.goes_left(bins[i, f], expected[1], expected[2])]
-            assert left[f].tolist()[: packed.words.shape[1]] == packed.words[inside].sum(axis=0).tolist()
+            assert best[f, :2].tolist()[: packed.words.shape[1]] == packed.words[inside].sum(axis=0).tolist()
 
 
 @given(rng_seeds, st.integers(1, 300), st.booleans(), st.sampled_from([0.0, 1.0]), st.integers(1, 3))
 def test_bounds_at_infinity_and_no_signs_are_the_general_case_of_none(seed, n, with_hessians, l2, min_rows):
     rng = np.random.default_rng(seed)
-    n_bins, columns = np.array([1, 4, 200]), np.arange(3)
+    n_bins, columns, named = np.array([1, 4, 200, 5]), np.arange(4), np.array([False, False, False, True])
     bins = np.stack([rng.choice([*range(count), 255], n) for count in n_bins], axis=1).astype(np.uint8)
     packed = pack(rng.standard_normal(n), rng.random(n) if with_hessians else None)
-    histogram = np.empty((3, 256, packed.words.shape[1]), np.int64)
-    add_rows(bins, packed.words, np.arange(n, dtype=np.int32), columns, histogram)
+    histogram = np.empty((4, 256, packed.words.shape[1]), np.int64)
+    fill_histogram(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, histogram)
     found = []
-    for signs in (np.zeros(0, np.int8), np.zeros(3, np.int8)):
-        out = np.empty(3), np.zeros(3, np.uint8), np.zeros(3, bool), np.zeros((3, 2), np.int64)
+    for signs in (np.zeros(0, np.int8), np.zeros(4, np.int8)):
+        gain, best = np.empty(4), np.zeros((4, 8), np.int64)
         find_splits(
-            histogram, n_bins, columns, np.append(packed.words.sum(axis=0), 0)[:2], packed.count_bits,
+            histogram, n_bins, columns, named, np.append(packed.words.sum(axis=0), 0)[:2], packed.count_bits,
             np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, 0.0]), signs,
-            np.array([-np.inf, np.inf]), *out,
+            np.array([-np.inf, np.inf]), gain, best,
         )  # fmt: skip
-        found.append(out)
+        found.append((gain, best))
     for quick, general in zip(*found, strict=True):
         assert np.array_equal(quick, general)
-
-
-def test_scores_take_the_outputs_of_leaves():
-    scores = np.array([1.0, 2.0, 3.0])
-    add_outputs(np.array([0.0, 4.0, 8.0]), np.array([2, 1, 2], np.int32), 0.5, scores)
-    assert scores.tolist() == [5.0, 4.0, 7.0]
 
 
 def unpacked(packed, rows):

@@ -6,7 +6,7 @@ import pytest
 from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
 from costframe.trees.binning.binning_kernels import bin_rows
 from costframe.trees.growing.grow import grow_tree
-from costframe.trees.growing.histogram_kernels import add_rows
+from costframe.trees.growing.histogram_kernels import fill_histogram
 
 N, D = 120_000, 40_000
 
@@ -26,7 +26,7 @@ def test_histograms_reach_the_last_cell(words, columns):
     bins[np.ix_(rows, columns)] = rng.integers(0, 256, (5, len(columns)))
     values = rng.integers(-99, 99, (N, words))
     found = np.empty((len(columns), 256, words), np.int64)
-    add_rows(bins, values, rows, columns, found)
+    fill_histogram(bins, values, rows, columns, np.full(len(columns), 255), found)
     for k, column in enumerate(columns):
         for word in range(words):
             assert np.array_equal(found[k, :, word], np.bincount(bins[rows, column], values[rows, word], 256))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError
 from costframe.trees.boosting import losses
 from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
@@ -142,10 +142,3 @@ def test_links():
 def test_what_is_no_class_is_refused(y):
     with pytest.raises(DataError, match="class numbers"):
         LogisticLoss().gradients(np.array(y), np.zeros((2, 1)))
-
-
-def test_scores_of_another_shape_and_one_class_are_refused():
-    with pytest.raises(DataError, match=r"scores: must have shape \(2, 3\), got \(2, 1\)"):
-        SoftmaxLoss(3).gradients(np.array([0, 1]), np.zeros((2, 1)))
-    with pytest.raises(ParameterError, match="n_classes: must be at least 2, got 1"):
-        SoftmaxLoss(1)

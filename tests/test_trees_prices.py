@@ -1,13 +1,11 @@
 """Prices paid once by a model, leaf by leaf."""
 
 import numpy as np
-import pytest
 
-from costframe.core.errors import ParameterError
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.growing.price_kernels import begin_prices, open_account, pay, write_prices
+from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
 from costframe.trees.growing.prices import OncePrices
-from costframe.trees.growing.room import room_for
+from costframe.trees.growing.room import new_room
 
 ROWS = np.arange(3, dtype=np.int32)
 
@@ -17,7 +15,7 @@ class Tree:
 
     def __init__(self, prices):
         X = np.arange(3.0 * len(prices.feature_price)).reshape(3, -1)
-        self.state, self.room = prices.state(), room_for(BinMapper.fit(X).transform(X), 1, 0, 2)
+        self.state, self.room = prices.state(), new_room(BinMapper.fit(X).transform(X), 1, 0, 2)
         begin_prices(self.state)
 
     def prices(self, depth=1):
@@ -25,7 +23,7 @@ class Tree:
         self.room.place[0, 1] = depth
         with np.errstate(over="ignore"):  # where kernels are not compiled
             open_account(self.state, self.room, ROWS, 0)
-            write_prices(self.state, self.room, 0)
+            charge(self.room.money[0], self.state.once, self.state.once_paid, self.state.tradeoff, self.room.price)
         return self.room.price.tolist()
 
     def pay(self, feature):
@@ -79,20 +77,3 @@ def test_prices_are_copied():
     prices = OncePrices(given)
     given[:] = 9
     assert Tree(prices).prices() == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"feature_price": [-1.0]}, "feature_price: must be finite and not negative"),
-        ({"feature_price": [np.inf]}, "feature_price: must be finite"),
-        ({"feature_price": 1.0}, "feature_price: must be a vector"),
-        ({"feature_price": [1.0], "resource_price": [np.nan]}, "resource_price: must be finite"),
-        ({"feature_price": [1.0], "resource_price": [1.0]}, r"needs: must have shape \(1, 1\), got \(1, 0\)"),
-        ({"feature_price": [1.0], "root_price": -1.0}, "root_price"),
-        ({"feature_price": [1.0], "split_price": [1.0, 1.0]}, r"split_price: must be a number or have shape \(1,\)"),
-    ],
-)
-def test_bad_prices_are_refused(arguments, text):
-    with pytest.raises(ParameterError, match=text):
-        OncePrices(**arguments)

@@ -9,8 +9,8 @@ from attrs import define, evolve, field, frozen
 
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.core.threads import thread_count
-from costframe.sets.search import search_quickly
-from costframe.sets.spread import choose_spread
+from costframe.sets.archive import search_quickly
+from costframe.sets.choice import choose_spread
 from costframe.training.estimator import CostAwareEstimator
 from costframe.training.scoring import influence, score_named, standard_error
 

@@ -13,29 +13,40 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from costframe.core.threads import run_parallel
+from costframe.sets.dealing import deal_folds
+from costframe.sets.prices import SetPrices
 from costframe.trees.boosting.folds import boost_folds
+from costframe.trees.boosting.grower import bin_rows
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from costframe.sets.prices import SetPrices
-    from costframe.training.data import Rows
+    from costframe.training.data import Rows, TrainingData
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-    from costframe.trees.settings import TreeSettings
 
-__all__ = ["FeatureSet", "SetArchive"]
+__all__ = ["FeatureSet", "SetArchive", "search_quickly"]
 
 _NOTHING = 1e-4  # least gain, as a share of the constant's loss
 _PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
 _STEP, _LOWEST = 0.75, 0.003  # share of the cost that remains after one step of leaving out, and after the last
 _BUNDLES = 20  # most bundles of an opened set: each resource may have one
 _FLOOR = 2e-3  # share of the full cost added to prices that divide gains, for free features
+
+# Of quick searches:
+_MOST_ROWS, _FEWEST_ROWS = 4_000, 100
+_MOST_COLUMNS = 5_000  # the memory of fits is quadratic, for gains of pairs
+_FEW_ROWS, _FOLDS, _JUDGED = 2_000, 4, 2  # up to _FEW_ROWS rows, _JUDGED folds are judged, else one
+_SETS = 60
+_TREES = TreeSettings(max_leaves=8, learning_rate=0.2, l2_regularization=5.0, n_estimators=32, n_iter_no_change=8)
+_SHARE, _FEWEST = 100, 5  # a leaf has at least n / _SHARE and at least _FEWEST rows
 
 
 @frozen
@@ -223,3 +234,21 @@ class SetArchive:
         first, second = np.nonzero(np.triu(self.gain, 1))
         order = np.argsort(-self.gain[first, second], kind="stable")
         return [frozenset(pair) for pair in zip(first[order].tolist(), second[order].tolist(), strict=True)]
+
+
+def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
+    """Search feature sets by quick fits on training rows; return None for few rows, many columns, or zero prices.
+
+    It leaves out once-prices, like the mean cost of a row.
+    """
+    prices, rows = SetPrices.of(data.prices, np.inf), data.train
+    if len(rows) < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:
+        return None
+    rows = rows.subsample(_MOST_ROWS)
+    settings = evolve(_TREES, min_samples_leaf=max(_FEWEST, len(rows) // _SHARE), n_threads=n_threads)
+    _, fold, half = deal_folds(rows, data, _FOLDS)
+    judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))
+    binned, loss = bin_rows(rows, settings, data.categorical), loss_for(data.n_classes)
+    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)  # type: ignore[arg-type]
+    archive.search(_SETS)
+    return archive

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.trees.annealing.ensemble_run import EnsembleRun
+    from costframe.trees.annealing.annealed import EnsembleRun
     from costframe.trees.boosting.boost import Ensemble
     from costframe.trees.boosting.monitor import Running
 

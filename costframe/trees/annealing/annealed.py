@@ -6,28 +6,97 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import define, evolve, frozen
 
 from costframe.core.threads import run_parallel
 from costframe.trees.annealing.anneal import Annealer, bundles, falling_tradeoffs
-from costframe.trees.annealing.ensemble_run import EnsembleRun
 from costframe.trees.annealing.path import AnnealedPath
+from costframe.trees.boosting.boost import Boosted
+from costframe.trees.boosting.monitor import Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.training.data import TrainingData
+    from costframe.training.data import Rows, TrainingData
     from costframe.trees.boosting.grower import GrowAt
-    from costframe.trees.boosting.losses import Loss
+    from costframe.trees.boosting.losses import Loss, RowLoss
+    from costframe.trees.growing.grow import GrownTree
     from costframe.trees.growing.prices import SplitPrices
 
-__all__ = ["Annealing", "Start", "anneal"]
+__all__ = ["Annealing", "EnsembleRun", "Start", "anneal"]
 
 _CLEARLY = 0.95  # of the loss of the trees before them: what other trees must not lose more than, to be grown instead
 _NEARLY = 0.95  # of the cost of a run without prices: one at prices that costs as much hardly differs from it
 _PLAIN_SHARE = 0.1  # of another run's time that one without prices takes
+
+
+@define(eq=False)
+class EnsembleRun:
+    """One ensemble under way.
+
+    Attributes
+    ----------
+    rows : Rows
+        Training rows.
+    loss : RowLoss
+        Theirs.
+    grow : callable
+        (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
+    boosted : Boosted
+    prices : SplitPrices
+        What splits cost the training rows.
+    running : Running
+        Loss and exact cost on validation rows.
+    random : Generator
+    n_threads : int
+        Does not change the result.
+    """
+
+    rows: Rows
+    loss: RowLoss
+    grow: GrowAt
+    boosted: Boosted
+    prices: SplitPrices
+    running: Running
+    random: np.random.Generator
+    n_threads: int
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of boosting."""
+        return len(self.boosted.ensemble.rounds)
+
+    def fork(self) -> EnsembleRun:
+        """Return a copy that goes its own way."""
+        return evolve(
+            self,
+            boosted=self.boosted.fork(),
+            prices=self.prices.fork(),
+            running=self.running.fork(),
+            random=_copied(self.random),
+        )
+
+    def add_round(self, tradeoff: float) -> bool:
+        """Grow a round at this tradeoff; False if no tree of it splits, which adds none."""
+        self.prices.tradeoff = tradeoff
+
+        def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+            return self.grow(gradients, hessians, self.prices, self.random)
+
+        added = self.boosted.grow_round(self.rows, self.loss, grow, n_threads=self.n_threads)
+        if added:
+            self.boosted.ensemble.append(added)
+            self.running.add(added, self.boosted.ensemble.step)
+        return bool(added)
+
+
+def _copied(random: np.random.Generator) -> np.random.Generator:
+    """Return a generator that will draw the same; a deep copy takes as long as a small tree."""
+    copy = np.random.default_rng(0)
+    copy.bit_generator.state = random.bit_generator.state
+    return copy
 
 
 @frozen(eq=False)
@@ -125,9 +194,12 @@ def anneal(
     annealer, progress = asked.annealer, _Progress(asked.progress, len(starts))
 
     def begin(start: Start, prices: SplitPrices) -> EnsembleRun:
-        return EnsembleRun.begin(
-            data, loss, start.grow, prices, step=step, random_state=random_state, n_threads=n_threads
-        )
+        assert data.valid is not None  # noqa: S101 - whoever anneals has seen to it
+        boosted, running = Boosted.constant(data.train, loss, step), Running(data.valid, loss, data.prices)
+        running.begin(boosted.ensemble.intercept)
+        draws = np.random.default_rng(random_state)
+        row_loss = loss.for_rows(data.train)
+        return EnsembleRun(data.train, row_loss, start.grow, boosted, prices, running, draws, n_threads)
 
     def grow_plain(start: Start) -> tuple[Annealer, EnsembleRun]:
         heir = annealer.heir()

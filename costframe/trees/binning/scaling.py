@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows
 
-__all__ = ["check_sizes", "power_of_two", "round_to_float32"]
+__all__ = ["EXACT_BITS", "WORD_BITS", "check_sizes", "power_of_two", "round_to_float32"]
 
+EXACT_BITS = 53  # integers below 2^53 become doubles unchanged
+WORD_BITS = 62  # that sums of packed gradients and counts may take
 _LEAST, _MOST = 1e-75, 1e75  # a weight times the square of a label, summed over any number of rows, is still a double
 
 

@@ -10,7 +10,7 @@ from attrs import evolve
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.trees.boosting.boost import boost
-from costframe.trees.boosting.grower import bins_of, tree_grower
+from costframe.trees.boosting.grower import bin_rows, tree_grower
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe.trees.growing.prices import NoPrices
@@ -54,8 +54,7 @@ def boost_trees(
     tradeoffs : iterable of float
     """
     random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
-    binned = bins_of(rows, settings).transform(rows.X, n_threads=settings.n_threads)
-    grow_at, paid = tree_grower(rows, binned, settings), prices or NoPrices()
+    grow_at, paid = tree_grower(rows, bin_rows(rows, settings), settings), prices or NoPrices()
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         paid.tradeoff = next(falling, 0.0)

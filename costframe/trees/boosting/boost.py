@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows
     from costframe.trees.boosting.grower import GrowAt
     from costframe.trees.boosting.losses import Loss, RowLoss
-    from costframe.trees.boosting.monitor import Watcher
+    from costframe.trees.boosting.monitor import Monitor
     from costframe.trees.growing.finish import GrownTree
     from costframe.trees.growing.prices import SplitPrices
     from costframe.trees.settings import TreeSettings
@@ -134,7 +134,7 @@ def boost(
     *,
     n_rounds: int,
     step: float,
-    monitor: Watcher | None = None,
+    monitor: Monitor | None = None,
     boosted: Boosted | None = None,
     end_when_idle: bool = True,
     n_threads: int = 1,
@@ -155,7 +155,7 @@ def boost(
     n_rounds : int
         In all, earlier ones included.
     step : float
-    monitor : Watcher, optional
+    monitor : Monitor, optional
         Says which round is best, and when to stop. It sees earlier rounds too, so that the result is that of one run:
         if that would have stopped with the last of them, there is no other.
     boosted : Boosted, optional
@@ -198,7 +198,7 @@ def boost_at_prices(
     *,
     random: np.random.Generator | None = None,
     boosted: Boosted | None = None,
-    monitor: Watcher | None = None,
+    monitor: Monitor | None = None,
     title: str = "boosting",
 ) -> tuple[Ensemble, int]:
     """Boost as the settings say, trees grown at prices that keep account of what is paid; see `boost`."""
@@ -220,7 +220,7 @@ def boost_at_prices(
     )
 
 
-def _replay(ensemble: Ensemble, monitor: Watcher) -> bool:
+def _replay(ensemble: Ensemble, monitor: Monitor) -> bool:
     """Show a monitor the rounds that there are; True if it is time to stop."""
     monitor.begin(ensemble.intercept)
     stop = False

@@ -1,21 +1,25 @@
-"""Boosting on all rows but those of a fold, fold by fold and in step: scores that no row had a part in.
+"""Boosting without each fold in turn: scores, and regressions of many numbers, that no row had a part in.
 
-All folds stop at the same round, that with the least loss over all rows: no fold's end is chosen by its own few rows.
+All folds of a loss stop at the same round, that with the least loss over all rows: no fold's end is chosen by its own
+few rows.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from math import frexp
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss
-from costframe.trees.growing.room import task_for
+from costframe.trees.binning.scaling import power_of_two
+from costframe.trees.boosting.losses import SquaredLoss
+from costframe.trees.growing.prices import NoPrices
+from costframe.trees.growing.room import new_room, task_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,28 +28,22 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
-    from costframe.trees.boosting.losses import Loss
-    from costframe.trees.growing.room import Task
+    from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
+    from costframe.trees.growing.prices import PriceState
+    from costframe.trees.growing.room import Room, Task
     from costframe.trees.settings import TreeSettings
 
-__all__ = ["BoostedFolds", "as_trees", "boost_folds", "most_leaves", "unpriced"]
+    Sides = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
+    Member = tuple[Sides, NDArray[np.float64], NDArray[np.float64]]  # scores and gains of an ensemble under way
+    Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
+
+__all__ = ["BoostedFolds", "ManyFolds", "boost_folds", "regress_many"]
 
 _HESSIAN = 1e-3  # of a leaf, at least
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
 _LARGEST = 4.0  # log odds of a leaf, before the step: where a class is rare, a Newton step goes far beyond the best
 _MOST_PER_ROW = 255  # what a row counts for, at most
 _CHUNK = 16  # rounds between looks at the losses
-
-
-@define(eq=False)
-class _Member:
-    """One ensemble under way, as the kernel writes it."""
-
-    inside: NDArray[np.int32]
-    outside: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    gain: NDArray[np.float64]
-    trees: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]] | None = None
 
 
 @frozen(eq=False)
@@ -69,7 +67,7 @@ class BoostedFolds:
     loss: float
     n_rounds: int
     gain: NDArray[np.float64]
-    _members: list[_Member] = field(repr=False)
+    _whole: Trees | None = field(repr=False)
     _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
 
     def whole(self, columns: NDArray[np.int64] | None = None) -> tuple[TreeTable, Answer]:
@@ -78,11 +76,11 @@ class BoostedFolds:
         `columns`, int64 (k,), are those that the data's columns are to be taken for.
         """
         mapper, intercept, step, link = self._made
-        trees, outputs, grown = TreeTable.empty(), np.empty(0, np.int64), self._members[-1].trees
-        if grown is not None:
-            nodes, values, sizes = grown
+        trees, outputs = TreeTable.empty(), np.empty(0, np.int64)
+        if self._whole is not None:
+            nodes, values, sizes = self._whole
             kept = sizes > 1  # one that does not split is none
-            trees, outputs = as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
+            trees, outputs = _as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
         weights = np.zeros((len(outputs), len(intercept)))
         weights[np.arange(len(outputs)), outputs] = step
         return trees, Answer(np.arange(len(outputs)), weights, intercept, link)
@@ -91,7 +89,7 @@ class BoostedFolds:
 def boost_folds(
     data: BinnedData,
     rows: Rows,
-    loss: Loss,
+    loss: SquaredLoss | LogisticLoss | SoftmaxLoss,
     fold: NDArray[np.int64],
     settings: TreeSettings,
     *,
@@ -118,133 +116,173 @@ def boost_folds(
     n_threads : int
         Does not change the result.
     """
+    from costframe.trees.boosting.loss_kernels import sum_losses
+
     intercept, d = loss.baseline(rows.y, rows.weight), data.bins.shape[1]
-    start = np.tile(intercept, (len(rows), 1))
-    members = []
-    for number in np.unique(fold).tolist() if judged is None else judged:
-        out = fold == number
-        sides = np.flatnonzero(~out).astype(np.int32), np.flatnonzero(out).astype(np.int32)
-        members.append(_Member(*sides, start.copy(), np.zeros((d, d))))
-    parts = members.copy()
-    if whole:
-        everyone, nobody = np.arange(len(rows), dtype=np.int32), np.empty(0, np.int32)
-        members.append(_Member(everyone, nobody, start.copy(), np.zeros((d, d))))
-    boosting = _Boosting(data, rows, loss, settings, members, n_threads)
-    boosting.run(start)
+    start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
+
+    def begin(sides: Sides) -> Member:
+        return sides, start.copy(), np.zeros((d, d))
+
+    def add(member: Member, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
+        return _add_rounds(data, rows, loss, y, settings, member, count)
+
+    members = [begin(sides) for sides in _sides(fold, judged)]
+    left_out = [sides[1] for sides, *_ in members]
+    total = float(sum(rows.weight[outside].sum() for outside in left_out))
+    none = sum(sum_losses(loss.kind, y, rows.weight, start, outside) for outside in left_out) / total
+    best, n_best, best_scores = none, 0, start.copy()
+    most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, none, 0, 0
+    while d and done < most and (patience is None or since < patience):
+        count = most if patience is None else min(_CHUNK, most - done)
+        found = run_parallel(partial(add, count=count), members, n_threads)
+        lost = np.sum([each[0] for each in found], axis=0) / total
+        place = len(lost) - 1 if patience is None else int(np.argmin(lost))
+        if patience is None or lost[place] < best:
+            best, n_best = float(lost[place]), done + place + 1
+            for outside, (_, kept, _) in zip(left_out, found, strict=True):
+                best_scores[outside] = kept[place]
+        for value in lost.tolist():
+            since += 1
+            if value < mark - _LEAST_GAIN * none:
+                mark, since = value, 0
+        done += count
+    trees = None
+    if whole and n_best:  # only now it is known how many rounds
+        trees = add(begin(_everyone(rows)), n_best)[2]
+    gain = np.asarray(sum(gain for *_, gain in members))
     made = data.mapper, intercept, settings.learning_rate, loss.link
-    gain = np.asarray(sum(member.gain for member in parts))
-    return BoostedFolds(boosting.best_scores, boosting.best, boosting.n_best, gain, members, made)
+    return BoostedFolds(best_scores, best, n_best, gain, trees, made)
 
 
-@define(eq=False)
-class _Boosting:
-    """The loop over chunks of rounds."""
+def _add_rounds(
+    data: BinnedData,
+    rows: Rows,
+    loss: SquaredLoss | LogisticLoss | SoftmaxLoss,
+    y: NDArray[np.float64],
+    settings: TreeSettings,
+    member: Member,
+    count: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
+    """Add rounds; return the losses of the rows left out, their scores after each round, and the trees."""
+    from costframe.trees.boosting.fold_kernels import add_rounds
 
-    data: BinnedData
-    rows: Rows
-    loss: Loss
-    settings: TreeSettings
-    members: list[_Member]
-    n_threads: int
-    best: float = field(default=np.inf, init=False)
-    n_best: int = field(default=0, init=False)
-    best_scores: NDArray[np.float64] = field(init=False)
-
-    def run(self, start: NDArray[np.float64]) -> None:
-        """Add rounds until patience ends, then as many on all rows."""
-        from costframe.trees.boosting.loss_kernels import sum_losses
-
-        judged = [member for member in self.members if len(member.outside)]
-        y, kind = np.asarray(self.rows.y, np.float64), self._kind
-        total = float(sum(self.rows.weight[member.outside].sum() for member in judged))
-        none = sum(sum_losses(kind, y, self.rows.weight, start, member.outside) for member in judged) / total
-        self.best, self.best_scores = none, start.copy()
-        patience, mark, since, done = self.settings.n_iter_no_change, none, 0, 0
-        while self.data.bins.shape[1] and done < self.settings.n_estimators and (patience is None or since < patience):
-            count = self.settings.n_estimators if patience is None else min(_CHUNK, self.settings.n_estimators - done)
-            found = run_parallel(partial(self._add, count=count, y=y, kind=kind), judged, self.n_threads)
-            lost = np.sum([each[0] for each in found], axis=0) / total
-            place = len(lost) - 1 if patience is None else int(np.argmin(lost))
-            if patience is None or lost[place] < self.best:
-                self.best, self.n_best = float(lost[place]), done + place + 1
-                for member, (_, kept) in zip(judged, found, strict=True):
-                    self.best_scores[member.outside] = kept[place]
-            for value in lost.tolist():
-                since += 1
-                if value < mark - _LEAST_GAIN * none:
-                    mark, since = value, 0
-            done += count
-        for member in self.members[len(judged) :] if self.n_best else ():  # only now it is known how many rounds
-            self._add(member, self.n_best, y, kind)
-
-    @property
-    def _kind(self) -> int:
-        from costframe.trees.boosting.loss_kernels import LOGISTIC, SOFTMAX, SQUARED
-
-        return (
-            SQUARED
-            if isinstance(self.loss, SquaredLoss)
-            else LOGISTIC
-            if isinstance(self.loss, LogisticLoss)
-            else SOFTMAX
-        )
-
-    def _add(
-        self, member: _Member, count: int, y: NDArray[np.float64], kind: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        from costframe.trees.boosting.loss_kernels import SQUARED
-        from costframe.trees.boosting.rounds_kernels import add_rounds
-
-        data, rows, settings, n_outputs = self.data, self.rows, self.settings, member.scores.shape[1]
-        most = most_leaves(settings, len(member.inside))
-        nodes = np.empty((count, n_outputs, 2 * most - 1, 5), np.int64)
-        values, sizes = np.empty(nodes.shape[:3]), np.empty((count, n_outputs), np.int64)
-        lost, kept = np.zeros(count), np.empty((count, len(member.outside), n_outputs))
-        fewest = min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW)
-        task = unpriced(data, rows, kind != SQUARED, (settings.l2_regularization, fewest, _HESSIAN), most)
-        add_rounds(
-            task, kind, y, rows.weight, rows.repeats, member.inside, member.outside,
-            np.inf if kind == SQUARED else _LARGEST, settings.learning_rate, member.scores, nodes, values, sizes, lost,
-            kept, member.gain,
-        )  # fmt: skip
-        member.trees = None if len(member.outside) else (nodes, values, sizes)
-        return lost, kept
+    (inside, outside), scores, gain = member
+    squared = isinstance(loss, SquaredLoss)
+    fewest = min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW)
+    limits = settings.l2_regularization, fewest, _HESSIAN
+    task, room, free = _growing(data, rows, not squared, limits, settings, len(inside))
+    nodes = np.empty((count, loss.n_outputs, 2 * task.max_leaves - 1, 5), np.int64)
+    values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
+    lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
+    add_rounds(
+        task, room, free, loss.kind, y, rows.weight, rows.repeats, inside, outside, np.inf if squared else _LARGEST,
+        settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
+    )  # fmt: skip
+    return lost, kept, (nodes, values, sizes)
 
 
-def most_leaves(settings: TreeSettings, n_rows: int) -> int:
-    """Return the most leaves of a tree grown on `n_rows` rows."""
-    return max(1, n_rows if settings.max_leaves is None else min(settings.max_leaves, n_rows))
+@frozen(eq=False)
+class ManyFolds:
+    """What a cross-fitted regression gives.
 
-
-def unpriced(
-    data: BinnedData, rows: Rows, with_hessians: bool, limits: tuple[float, float, float], max_leaves: int
-) -> Task:
-    """Return the task of kernels that grow many trees without prices; words are theirs to write.
-
-    Categories are taken in order, by thresholds.
+    Attributes
+    ----------
+    predictions : float64 (n, T)
+        Of each row, by the regression without its fold.
+    intercept : float64 (T,)
+    trees : TreeTable
+        Of the regression on all rows, T outputs each.
     """
-    hessians = with_hessians or rows.uneven_weight is not None
-    words = np.empty((len(rows), 2 if hessians else 1), np.int64)
-    count_bits = int(rows.repeats.sum()).bit_length()
-    return task_for(data, words, count_bits, limits, max_leaves)._replace(categorical=np.zeros(0, np.bool_))
+
+    predictions: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    trees: TreeTable
 
 
-def as_trees(
+def regress_many(
+    data: BinnedData,
+    rows: Rows,
+    targets: NDArray[np.float64],
+    fold: NDArray[np.int64],
+    settings: TreeSettings,
+    *,
+    whole: bool = True,
+) -> ManyFolds:
+    """Regress targets, float64 (n, T), on the columns of the data, without each fold in turn and on all rows.
+
+    Each tree is grown for the mixture of targets in which most is left to explain (as in SketchBoost), and its leaves
+    hold the mean of all of them.
+    """
+    intercept = np.average(targets, axis=0, weights=rows.weight)
+    centered = targets - intercept
+    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses have any size, their squares as well
+    predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
+    if not data.splittable.any():
+        return ManyFolds(predictions, intercept, trees)
+    for inside, outside in _sides(fold):
+        residual = _regress(data, rows, centered / unit, (inside, outside), settings)[0]
+        predictions[outside] = (targets - unit * residual)[outside]
+    if whole:
+        nodes, values, sizes = _regress(data, rows, centered / unit, _everyone(rows), settings)[1]
+        trees = _as_trees(data.mapper, nodes, settings.learning_rate * values, sizes)
+        trees = evolve(trees, values=trees.values * unit)
+    return ManyFolds(predictions, intercept, trees)
+
+
+def _regress(
+    data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: Sides, settings: TreeSettings
+) -> tuple[NDArray[np.float64], Trees]:
+    """Return what is left of the targets, which are overwritten, and the trees."""
+    from costframe.trees.boosting.fold_kernels import boost_many
+
+    limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
+    task, room, free = _growing(data, rows, False, limits, settings, len(sides[0]))
+    nodes = np.empty((settings.n_estimators, 2 * task.max_leaves - 1, 5), np.int64)
+    values, sizes = np.empty((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
+    count = boost_many(
+        task, room, free, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
+    )
+    return residual, (nodes[:count], values[:count], sizes[:count])
+
+
+def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[Sides]:
+    """For each fold, all rows but its own, and its own."""
+    numbers = np.unique(fold).tolist() if judged is None else judged
+    return [
+        (np.flatnonzero(fold != number).astype(np.int32), np.flatnonzero(fold == number).astype(np.int32))
+        for number in numbers
+    ]
+
+
+def _everyone(rows: Rows) -> Sides:
+    return np.arange(len(rows), dtype=np.int32), np.empty(0, np.int32)
+
+
+def _growing(
+    data: BinnedData,
+    rows: Rows,
+    with_hessians: bool,
+    limits: tuple[float, float, float],
+    settings: TreeSettings,
+    n_inside: int,
+) -> tuple[Task, Room, PriceState]:
+    """Return what kernels need that grow many trees without prices; categories are taken in order, by thresholds."""
+    most = max(1, n_inside if settings.max_leaves is None else min(settings.max_leaves, n_inside))
+    words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
+    count_bits, columns = int(rows.repeats.sum()).bit_length(), np.flatnonzero(data.splittable)
+    task = task_for(data, words, count_bits, limits, columns, max_leaves=most, categorical=np.zeros(0, np.bool_))
+    return task, new_room(data, words.shape[1], 0, most), NoPrices().state()
+
+
+def _as_trees(
     mapper: BinMapper,
     nodes: NDArray[np.int64],
     values: NDArray[np.float64],
     sizes: NDArray[np.int64],
     columns: NDArray[np.int64] | None = None,
 ) -> TreeTable:
-    """Make a table of trees that kernels wrote; features are columns of the data, or what `columns` takes them for.
-
-    Parameters
-    ----------
-    mapper : BinMapper
-    nodes, values, sizes : int64 (T, M, 5), float64 (T, M) or (T, M, K), int64 (T,)
-        Of each tree its nodes, as `grow_unpriced` gives them, their outputs, and how many there are.
-    columns : int64 (k,), optional
-    """
+    """Make a table of trees, (T, M, 5), (T, M) or (T, M, K) and (T,); `columns` are what features are taken for."""
     used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]
     feature, cell, missing, left, right = nodes[used].T
     leaf, width = feature < 0, values.shape[2] if values.ndim > 2 else 1

@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.settings import TreeSettings
 
-__all__ = ["GrowAt", "bins_of", "tree_grower"]
+__all__ = ["GrowAt", "bin_rows", "tree_grower"]
 
 GrowAt = Callable[["NDArray[np.floating]", "NDArray[np.floating]", SplitPrices, np.random.Generator], GrownTree]
 
 
-def bins_of(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] | None = None) -> BinMapper:
-    """Choose bins for the columns of training rows; `categorical`, bool (d,), have one for each category."""
-    return BinMapper.fit(
+def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] | None = None) -> BinnedData:
+    """Put training rows into bins; `categorical`, bool (d,), are the columns that have one for each category."""
+    mapper = BinMapper.fit(
         rows.X,
         max_bins=settings.max_bins,
         sample_weight=rows.weight,
         categorical=categorical,
         n_threads=settings.n_threads,
     )
+    return mapper.transform(rows.X, n_threads=settings.n_threads)
 
 
 def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:
@@ -48,7 +49,15 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         prices: SplitPrices,
         random: np.random.Generator,
     ) -> GrownTree:
-        drawn, left_out = _draw_rows(random, len(rows), settings.subsample)
+        drawn = left_out = columns = None
+        if settings.subsample < 1:
+            order = random.permutation(len(rows)).astype(np.int32)
+            count = max(1, round(settings.subsample * len(rows)))
+            drawn, left_out = np.sort(order[:count]), np.sort(order[count:])
+        if settings.max_features < 1:
+            n_features = rows.X.shape[1]
+            columns = np.zeros(n_features, np.bool_)
+            columns[random.permutation(n_features)[: max(1, round(settings.max_features * n_features))]] = True
         h: NDArray[np.floating] | None = hessians
         if not settings.newton:
             h = weight  # the hessians of the squared distance to the negative gradients
@@ -60,7 +69,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
             h,
             counts=counts,
             rows=drawn,
-            features=_draw_columns(random, rows.X.shape[1], settings.max_features),
+            features=columns,
             prices=prices,
             signs=signs,
             growth=settings.growth,
@@ -76,23 +85,3 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         return tree
 
     return grow
-
-
-def _draw_rows(
-    random: np.random.Generator, n_rows: int, share: float
-) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """Return the rows to grow on and those left out; none of either if all are drawn."""
-    if share == 1:
-        return None, None
-    order = random.permutation(n_rows).astype(np.int32)
-    count = max(1, round(share * n_rows))
-    return np.sort(order[:count]), np.sort(order[count:])
-
-
-def _draw_columns(random: np.random.Generator, n_features: int, share: float) -> NDArray[np.bool_] | None:
-    """Return which columns may be split on, bool (n_features,), at least one; None if all are drawn."""
-    if share == 1:
-        return None
-    drawn = np.zeros(n_features, np.bool_)
-    drawn[random.permutation(n_features)[: max(1, round(share * n_features))]] = True
-    return drawn

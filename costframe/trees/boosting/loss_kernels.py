@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
+from costframe.trees.boosting.losses import LEAST_HESSIAN, LOGISTIC, SQUARED
 
-__all__ = ["LOGISTIC", "SOFTMAX", "SQUARED", "derive", "derive_logistic", "sum_losses"]
-
-SQUARED, LOGISTIC, SOFTMAX = range(3)
-_LEAST_HESSIAN = 1e-16
+__all__ = ["derive", "derive_logistic", "sum_losses"]
 
 
 @kernel
@@ -66,7 +64,7 @@ def derive(
             hessians[0, row] = 1.0
         elif kind == LOGISTIC:
             p = 1.0 / (1.0 + math.exp(-scores[row, 0]))
-            gradients[0, row], hessians[0, row] = np.float32(p - y[row]), np.float32(max(p * (1.0 - p), _LEAST_HESSIAN))
+            gradients[0, row], hessians[0, row] = np.float32(p - y[row]), np.float32(max(p * (1.0 - p), LEAST_HESSIAN))
         else:
             top = scores[row, 0]
             for k in range(1, n_outputs):
@@ -78,7 +76,7 @@ def derive(
             for k in range(n_outputs):
                 p = gradients[k, row] / total
                 gradients[k, row] = np.float32(p - (1.0 if y[row] == k else 0.0))
-                hessians[k, row] = np.float32(max(p * (1.0 - p), _LEAST_HESSIAN))
+                hessians[k, row] = np.float32(max(p * (1.0 - p), LEAST_HESSIAN))
 
 
 @kernel

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
 
 import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
 from costframe.trees.binning.scaling import round_to_float32
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,8 @@ __all__ = ["LogisticLoss", "Loss", "RowLoss", "SoftmaxLoss", "SquaredLoss", "los
 
 _ROWS_PER_STRIP = 8192  # what is computed on the way stays in the cache
 _ROWS_WORTH_THREADS = 50_000
-_LEAST_HESSIAN = 1e-16  # keeps quotients finite where a probability rounds to zero or one
+SQUARED, LOGISTIC, SOFTMAX = range(3)  # what kernels call them
+LEAST_HESSIAN = 1e-16  # keeps quotients finite where a probability rounds to zero or one
 _LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite where a class is absent
 
 
@@ -59,75 +61,62 @@ class RowLoss(Protocol):
         """Weighted mean of the loss."""
 
 
-@final
-@frozen
-class SquaredLoss:
-    """1/2 (f - y)^2."""
-
-    @property
-    def n_outputs(self) -> int:
-        """One score."""
-        return 1
-
-    @property
-    def link(self) -> Literal["identity"]:
-        """Scores are predictions."""
-        return "identity"
-
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
-        """float64 (1,): the weighted mean."""
-        return np.array([_mean(np.asarray(y, np.float64), weight)])
+class _LossOfRows:
+    """What losses have in common of which each row has its own."""
 
     def for_rows(self, rows: Rows) -> Self:
         """Return itself: each row has its own loss."""
         del rows
         return self
-
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        """(n, 1) each: float64 f - y with the digits of single precision, for labels have any size; float32 ones."""
-        del n_threads  # there is nothing to share
-        target = np.asarray(y, np.float64)
-        _check_shape(target, scores, 1)
-        gradient = round_to_float32(scores[:, 0] - target)[:, np.newaxis]
-        return gradient, np.ones(gradient.shape, np.float32)
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Weighted mean of the loss."""
         return _mean(self.each(y, scores), weight)
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (n,): the loss of each row."""
-        target = np.asarray(y, np.float64)
-        _check_shape(target, scores, 1)
-        return 0.5 * (scores[:, 0] - target) ** 2
+        """Loss of each row: float64 (n,)."""
+        raise NotImplementedError
 
 
 @final
 @frozen
-class LogisticLoss:
-    """log(1 + exp(-s f)) with s = 2y - 1, for y of zeros and ones."""
+class SquaredLoss(_LossOfRows):
+    """1/2 (f - y)^2."""
 
-    @property
-    def n_outputs(self) -> int:
-        """One score, the log odds of y = 1."""
-        return 1
+    n_outputs: ClassVar = 1
+    link: ClassVar[Literal["identity"]] = "identity"
+    kind: ClassVar = SQUARED
 
-    @property
-    def link(self) -> Literal["sigmoid"]:
-        """Scores are log odds."""
-        return "sigmoid"
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+        """float64 (1,): the weighted mean."""
+        return np.array([_mean(np.asarray(y, np.float64), weight)])
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """(n, 1) each: float64 f - y with the digits of single precision, for labels have any size; float32 ones."""
+        del n_threads  # there is nothing to share
+        gradient = round_to_float32(scores[:, 0] - np.asarray(y, np.float64))[:, np.newaxis]
+        return gradient, np.ones(gradient.shape, np.float32)
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Loss of each row: float64 (n,)."""
+        return 0.5 * (scores[:, 0] - np.asarray(y, np.float64)) ** 2
+
+
+@final
+@frozen
+class LogisticLoss(_LossOfRows):
+    """log(1 + exp(-s f)) with s = 2y - 1, for y of zeros and ones; scores are log odds of y = 1."""
+
+    n_outputs: ClassVar = 1
+    link: ClassVar[Literal["sigmoid"]] = "sigmoid"
+    kind: ClassVar = LOGISTIC
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """float64 (1,): the log odds of the weighted share of ones; finite if there are none, or only ones."""
         share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
-
-    def for_rows(self, rows: Rows) -> Self:
-        """Return itself: each row has its own loss."""
-        del rows
-        return self
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
@@ -136,75 +125,50 @@ class LogisticLoss:
         from costframe.trees.boosting.loss_kernels import derive_logistic
 
         target = _classes(y, 2)
-        _check_shape(target, scores, 1)
         gradient, hessian = np.empty((len(target), 1), np.float32), np.empty((len(target), 1), np.float32)
 
         def derive(rows: slice) -> None:
             score = scores[rows, 0]
             small = np.exp(-np.abs(score))
-            derive_logistic(target[rows], score, small, _LEAST_HESSIAN, gradient[rows, 0], hessian[rows, 0])
+            derive_logistic(target[rows], score, small, LEAST_HESSIAN, gradient[rows, 0], hessian[rows, 0])
 
-        run_parallel(derive, _strips(len(target)), n_threads if len(target) >= _ROWS_WORTH_THREADS else 1)
+        _by_strips(derive, len(target), n_threads)
         return gradient, hessian
 
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean of the loss."""
-        return _mean(self.each(y, scores), weight)
-
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (n,): the loss of each row."""
-        target = _classes(y, 2)
-        _check_shape(target, scores, 1)
-        margin = np.where(target == 1, scores[:, 0], -scores[:, 0])
+        """Loss of each row: float64 (n,)."""
+        margin = np.where(_classes(y, 2) == 1, scores[:, 0], -scores[:, 0])
         return np.asarray(np.logaddexp(0.0, -margin))
 
 
 @final
 @frozen
-class SoftmaxLoss:
-    """Cross-entropy log(sum_k exp f_k) - f_y, for y of class numbers.
+class SoftmaxLoss(_LossOfRows):
+    """Cross-entropy log(sum_k exp f_k) - f_y, for y of class numbers; scores are log probabilities and a constant.
 
     Parameters
     ----------
-    n_classes : int
-        At least two.
+    n_outputs : int
+        Classes, at least two.
     """
 
-    n_classes: int
-
-    def __attrs_post_init__(self) -> None:
-        if self.n_classes < 2:
-            raise ParameterError(f"n_classes: must be at least 2, got {self.n_classes}")
-
-    @property
-    def n_outputs(self) -> int:
-        """One score for each class."""
-        return self.n_classes
-
-    @property
-    def link(self) -> Literal["softmax"]:
-        """Scores are log probabilities, up to a constant."""
-        return "softmax"
+    n_outputs: int
+    link: ClassVar[Literal["softmax"]] = "softmax"
+    kind: ClassVar = SOFTMAX
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """float64 (K,): log of the classes' weighted shares; finite for absent ones."""
-        target = _classes(y, self.n_classes)
-        mass = np.bincount(target, None if weight is None else np.asarray(weight, np.float64), self.n_classes)
+        target = _classes(y, self.n_outputs)
+        mass = np.bincount(target, None if weight is None else np.asarray(weight, np.float64), self.n_outputs)
         return np.array(np.log(np.maximum(mass / mass.sum(), _LEAST_SHARE)))
-
-    def for_rows(self, rows: Rows) -> Self:
-        """Return itself: each row has its own loss."""
-        del rows
-        return self
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """float32 (n, K) each: p_k - [y = k] and p_k (1 - p_k)."""
-        target = _classes(y, self.n_classes)
-        _check_shape(target, scores, self.n_classes)
+        target = _classes(y, self.n_outputs)
         gradient, hessian = np.empty(scores.T.shape, np.float32), np.empty(scores.T.shape, np.float32)
-        classes = np.arange(self.n_classes)[:, np.newaxis]
+        classes = np.arange(self.n_outputs)[:, np.newaxis]
 
         def derive(rows: slice) -> None:
             odds = np.array(scores[rows].T, order="C")  # a class a row: many short sums are slow
@@ -213,26 +177,22 @@ class SoftmaxLoss:
             odds /= odds.sum(axis=0)
             np.subtract(odds, target[rows] == classes, out=gradient[:, rows], casting="same_kind")
             odds *= 1 - odds
-            np.maximum(odds, _LEAST_HESSIAN, out=hessian[:, rows], casting="same_kind")
+            np.maximum(odds, LEAST_HESSIAN, out=hessian[:, rows], casting="same_kind")
 
-        run_parallel(derive, _strips(len(target)), n_threads if len(target) >= _ROWS_WORTH_THREADS else 1)
+        _by_strips(derive, len(target), n_threads)
         return gradient.T, hessian.T
 
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean of the loss."""
-        return _mean(self.each(y, scores), weight)
-
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (n,): the loss of each row."""
-        target = _classes(y, self.n_classes)
-        _check_shape(target, scores, self.n_classes)
-        highest = scores.max(axis=1)
+        """Loss of each row: float64 (n,)."""
+        target, highest = _classes(y, self.n_outputs), scores.max(axis=1)
         log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
         return np.asarray(log_total - scores[np.arange(len(target)), target])
 
 
-def _strips(n_rows: int) -> list[slice]:
-    return [slice(first, first + _ROWS_PER_STRIP) for first in range(0, n_rows, _ROWS_PER_STRIP)]
+def _by_strips(derive: Callable[[slice], None], n_rows: int, n_threads: int) -> None:
+    """Derive some rows at a time."""
+    strips = [slice(first, first + _ROWS_PER_STRIP) for first in range(0, n_rows, _ROWS_PER_STRIP)]
+    run_parallel(derive, strips, n_threads if n_rows >= _ROWS_WORTH_THREADS else 1)
 
 
 def _mean(values: NDArray[np.float64], weight: ArrayLike | None) -> float:
@@ -251,11 +211,6 @@ def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
     if len(target) and (target.min() < 0 or target.max() >= n_classes):
         raise DataError(f"y: class numbers must run from 0 to {n_classes - 1}, got {target.min()} to {target.max()}")
     return target
-
-
-def _check_shape(target: NDArray[np.generic], scores: NDArray[np.float64], n_outputs: int) -> None:
-    if scores.shape != (len(target), n_outputs):
-        raise DataError(f"scores: must have shape {(len(target), n_outputs)}, got {scores.shape}")
 
 
 def loss_for(n_classes: int) -> Loss:

@@ -25,19 +25,7 @@ if TYPE_CHECKING:
 
     Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
-__all__ = ["Monitor", "Predicted", "Running", "Watcher", "scorer"]
-
-
-class Watcher(Protocol):
-    """Follows the boosting loop, and ends it."""
-
-    best_round: int
-
-    def begin(self, baseline: NDArray[np.float64]) -> None:
-        """Start from the constant model, float64 (K,)."""
-
-    def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
-        """Add a round's trees, each with the output it adds to; True when it is time to stop."""
+__all__ = ["Monitor", "Predicted", "Running", "scorer"]
 
 
 class Predicted(Protocol):
@@ -61,39 +49,36 @@ class Running:
         self._loss, self._link = loss.for_rows(rows), loss.link
         self._cost = PrefixCost(rows.X, rows.weight, prices)
         self.scores = np.empty((len(rows), 0))
-        self._known: dict[str, float] = {}  # loss and cost, once reckoned
+        self._reckoned: float | None = None  # the loss
 
     def fork(self) -> Running:
         """Return a copy that goes its own way."""
         other = copy(self)
         other.scores, other._cost = self.scores.copy(), self._cost.fork()  # noqa: SLF001 - the copy's own
-        other._known = self._known.copy()  # noqa: SLF001
         return other
 
     def begin(self, baseline: NDArray[np.float64]) -> None:
         """Start from the constant model, float64 (K,)."""
         self.scores = np.tile(baseline, (len(self.rows), 1))
-        self._known.clear()
+        self._reckoned = None
 
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
         """Add a round's trees, each with the output it adds to."""
         for k, table in trees:
             self.scores[:, k] += step * self._cost.add(table)[:, 0]
-        self._known.clear()
+        self._reckoned = None
 
     @property
     def loss(self) -> float:
         """Mean loss."""
-        if "loss" not in self._known:
-            self._known["loss"] = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
-        return self._known["loss"]
+        if self._reckoned is None:
+            self._reckoned = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
+        return self._reckoned
 
     @property
     def cost(self) -> float:
         """Mean cost per row."""
-        if "cost" not in self._known:
-            self._known["cost"] = self._cost.mean
-        return self._known["cost"]
+        return self._cost.mean
 
     @property
     def predictions(self) -> NDArray[np.float64]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
+from costframe.core.learners.bits import bits_of
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel
-from costframe.trees.binning.thresholds import going_left, tested_categories
-from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, NODE
+from costframe.trees.growing.room import BEGIN, COUNT, HIGH, LEAVES, NODE, NODE_SET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.growing.room import Room
 
-__all__ = ["GrownTree", "LeafRows", "finish_tree", "label_leaves"]
+__all__ = ["GrownTree", "finish_tree"]
 
 _ROWS_WORTH_THREADS = 80_000
 _ROWS_PER_PART = 16_384
-_OF_LEAVES = ((NODE, np.int32), (BEGIN, np.int64), (COUNT, np.int64))
 
 
 @attrs.frozen(eq=False)
@@ -72,22 +71,7 @@ class GrownTree:
 
     def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
         """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
-        from costframe.trees.growing.partition_kernels import add_outputs
-
-        add_outputs(self.outputs, self.leaf_of_row, float(step), scores)
-
-
-class LeafRows(NamedTuple):
-    """Where the rows of each leaf lie among those that a tree was grown on, by place.
-
-    Attributes
-    ----------
-    node, begin, n_rows : int32, int64, int64 (leaves,)
-    """
-
-    node: NDArray[np.int32]
-    begin: NDArray[np.int64]
-    n_rows: NDArray[np.int64]
+        scores += (step * self.outputs)[self.leaf_of_row]
 
 
 def finish_tree(
@@ -98,11 +82,11 @@ def finish_tree(
     rows: NDArray[np.int32],
     l2: float,
     gradient_unit: float,
-    *,
-    everyone: bool,
-    n_threads: int = 1,
+    n_threads: int,
 ) -> GrownTree:
     """Make a tree of what was grown.
+
+    Outputs are of the gradients as they came, unlike the packed ones by which splits are chosen.
 
     Parameters
     ----------
@@ -111,92 +95,43 @@ def finish_tree(
     gradients, hessians : float64 (n,)
         As they came; hessians None: one each.
     rows : int32 (m,)
-        As they were permuted; `everyone` says that they are all.
+        Those that the tree was grown on, as they were permuted.
     l2 : float
     gradient_unit : float
         What bounds of outputs in the room are multiplied by.
     n_threads : int
     """
-    count = int(room.state[LEAVES])
-    made, slots = slice(0, 2 * count - 1), np.argsort(room.place[:count, BEGIN])
-    feature, bins, missing, left, right = np.ascontiguousarray(room.nodes[made, :5].T).astype(np.int32)
-    missing_left, inner = missing == 1, feature >= 0
-    leaves = LeafRows(*(np.ascontiguousarray(room.place[slots, at].astype(kind)) for at, kind in _OF_LEAVES))
-    leaf_of_row = np.full(len(data.bins), -1, np.int32)
-    sums = label_leaves(leaves, rows, gradients, hessians, leaf_of_row, n_threads=n_threads)
-    outputs, weight = np.zeros(len(feature)), sums[:, 1] + l2
-    values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    outputs[leaves.node] = np.clip(values, *(gradient_unit * room.numbers[slots, :2].T))
-    mapper, tested = data.mapper, np.maximum(feature, 0)
-    threshold = np.where(inner, mapper.padded[tested, bins], 0.0)
-    categories, sets = {}, {}
-    for node in np.flatnonzero(inner & mapper.categorical[tested]) if mapper.has_categories else ():
-        sets[node], threshold[node] = going_left(room.node_set[node]), np.nan
-        categories[int(node)] = tested_categories(
-            sets[node], mapper.thresholds[feature[node]], missing_left=bool(missing_left[node])
-        )
-    if not everyone:
-        goes_left = np.arange(256) <= bins[:, np.newaxis]
-        goes_left[:, 255] = missing_left
-        for node, chosen in sets.items():
-            goes_left[node] = chosen
-        _route(data.bins, feature, goes_left, left, right, leaf_of_row, n_threads)
-    return GrownTree(feature, threshold, missing_left, left, right, outputs, leaf_of_row, categories)
+    from costframe.trees.growing.row_kernels import route_rows, sum_leaves
 
-
-def label_leaves(
-    leaves: LeafRows,
-    rows: NDArray[np.int32],
-    gradients: NDArray[np.float64],
-    hessians: NDArray[np.float64] | None,
-    leaf_of_row: NDArray[np.int32],
-    *,
-    n_threads: int = 1,
-) -> NDArray[np.float64]:
-    """Write the leaf of every row, and return float64 (leaves, 2): sums of gradients and hessians.
-
-    Unlike those in packed form, on which splits are decided, these sums are of the gradients as they came.
-    """
-    from costframe.trees.growing.partition_kernels import label_rows, sum_leaves
-
-    node, begin, count = leaves
-    end = begin + count
-    n_parts = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
-    share = np.cumsum(end - begin) * n_parts // (len(rows) + 1)  # parts of the leaves hold about as many rows each
-    n_nodes = int(node.max()) + 1
-
-    def label(part: int) -> None:
-        here = slice(*np.searchsorted(share, [part, part + 1]).tolist())
-        label_rows(rows, begin[here], end[here], node[here], leaf_of_row)
+    count, mapper = int(room.state[LEAVES]), data.mapper
+    nodes, slots = room.nodes[: 2 * count - 1], np.argsort(room.place[:count, BEGIN])
+    feature, bins, missing, left, right = np.ascontiguousarray(nodes[:, :5].T).astype(np.int32)
+    missing_left, inner, tested = missing == 1, feature >= 0, np.maximum(feature, 0)
+    leaf, leaf_of_row = room.place[slots, NODE], np.full(len(data.bins), -1, np.int32)
+    leaf_of_row[rows] = np.repeat(leaf, room.place[slots, COUNT])
+    many = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
 
     def add_up(first: int) -> NDArray[np.float64]:
-        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((n_nodes, 2))
-        weights = np.empty(0) if hessians is None else hessians[here]
-        sum_leaves(leaf_of_row[here], gradients[here], weights, sums)
+        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((len(nodes), 2))
+        sum_leaves(leaf_of_row[here], gradients[here], np.empty(0) if hessians is None else hessians[here], sums)
         return sums
 
-    run_parallel(label, range(n_parts), n_threads)
-    parts = run_parallel(add_up, range(0, len(leaf_of_row), _ROWS_PER_PART), n_threads if n_parts > 1 else 1)
-    total = parts[0]
-    for sums in parts[1:]:  # part after part, whatever the threads
-        total += sums
-    return total[node]
-
-
-def _route(
-    bins: NDArray[np.uint8],
-    feature: NDArray[np.int32],
-    goes_left: NDArray[np.bool_],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    leaf_of_row: NDArray[np.int32],
-    n_threads: int,
-) -> None:
-    """Send the rows that the tree was not grown on, whose leaf is still negative, through it."""
-    from costframe.trees.growing.partition_kernels import route_rows
-
-    def route_part(first: int) -> None:
+    def route(first: int) -> None:
         here = slice(first, first + _ROWS_PER_PART)
-        route_rows(bins[here], feature, goes_left, left, right, leaf_of_row[here])
+        route_rows(data.bins[here], nodes, leaf_of_row[here])
 
-    run_parallel(route_part, range(0, len(bins), _ROWS_PER_PART), n_threads)
+    first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
+    sums = reduce(np.add, run_parallel(add_up, first_rows, many))[leaf]  # part after part, whatever the threads
+    weight = sums[:, 1] + l2
+    values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
+    outputs = np.zeros(len(nodes))
+    outputs[leaf] = np.clip(values, *(gradient_unit * room.numbers[slots, : HIGH + 1].T))
+    threshold = np.where(inner, mapper.padded[tested, bins], 0.0)
+    categories = {}
+    for node in np.flatnonzero(inner & mapper.categorical[tested]).tolist() if mapper.has_categories else ():
+        goes_left, threshold[node] = bits_of(nodes[node : node + 1, NODE_SET:].view(np.uint64), 256)[0], np.nan
+        known = mapper.thresholds[feature[node]]  # those are listed that go against the missing way
+        categories[node] = known[goes_left[: len(known)] != missing_left[node]]
+    if len(rows) < len(leaf_of_row):
+        run_parallel(route, first_rows, n_threads)
+    return GrownTree(feature, threshold, missing_left, left, right, outputs, leaf_of_row, categories)

@@ -1,18 +1,27 @@
-"""Growing one tree: breadth-first or best-first, at prices."""
+"""Growing one tree: breadth-first or best-first, at prices.
+
+Gradients become whole numbers, so that their sums are exact and the row count rides along. A histogram spends its time
+loading, adding and storing. So one int64 word holds the gradient of a row, in units of a power of two, above the bits
+of a count that is one; adding words adds gradients and counts at once. With up to 2^20 rows, a gradient of mean size is
+rounded to 21 bits or more, far below the noise that it carries itself. Sums of whole numbers do not depend on the order
+of rows, and a sibling's histogram by subtraction has no residue.
+"""
 
 from __future__ import annotations
 
+from functools import reduce
+from math import frexp, isnan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from attrs import frozen
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
-from costframe.trees.binning.scaling import power_of_two
+from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS, power_of_two
 from costframe.trees.growing.finish import GrownTree, finish_tree
-from costframe.trees.growing.packing import pack
 from costframe.trees.growing.prices import NoPrices
-from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, SMALL, UNLIMITED, room_for, task_for, widened
+from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, SMALL, UNLIMITED, new_room, task_for, widened
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -21,12 +30,14 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState, SplitPrices
     from costframe.trees.growing.room import Room, Task
 
-__all__ = ["GrownTree", "grow_tree"]
+__all__ = ["GrownTree", "PackedGradients", "grow_tree", "pack"]
 
 _CELLS_WORTH_THREADS = 400_000  # what two threads must save to pay for waking the second
 _CACHED = 2**23  # bytes of bins that stay in a cache; beyond it, each thread had better read rows of its own
 _ROWS_PER_THREAD = 8192  # at least, where threads share the rows
-_COLUMNS_PER_BLOCK = 64  # histograms of so many columns stay in the second-level cache
+_ROWS_PER_PART = 131_072  # that a thread packs at a time
+_COLUMNS_PER_BLOCK = 64  # histograms of 64 columns stay in the second-level cache
+_LEAVES = 64  # that there is room for at first
 
 
 def grow_tree(
@@ -36,7 +47,7 @@ def grow_tree(
     *,
     counts: NDArray[np.int64] | None = None,
     rows: ArrayLike | None = None,
-    features: ArrayLike | None = None,
+    features: NDArray[np.bool_] | None = None,
     prices: SplitPrices | None = None,
     signs: NDArray[np.int8] | None = None,
     growth: Literal["breadth", "best"] = "best",
@@ -63,7 +74,7 @@ def grow_tree(
     counts : int64 (n,), optional
         How many rows each row is for `min_samples_leaf`, positive; one if not given. If given, hessians must be too.
     rows : int (m,), optional
-        Rows to grow the tree on, none twice; all by default.
+        Rows to grow the tree on, each once; all by default.
     features : bool (d,), optional
         Features that may be split on; all by default.
     prices : SplitPrices, optional
@@ -91,70 +102,69 @@ def grow_tree(
     Raises
     ------
     DataError
-        If arrays do not fit the data, or gradients are not finite or hessians negative.
-    ParameterError
-        If a setting is out of its range.
+        If gradients or hessians or their sums are not finite, or hessians are negative.
     """
-    _check_settings(growth, max_depth, max_leaves, min_samples_leaf, min_hessian_leaf, l2)
-    n_rows, n_features = data.bins.shape
-    g = _per_row("gradients", gradients, n_rows)
-    h = None if hessians is None else _per_row("hessians", hessians, n_rows)
-    chosen = np.arange(n_rows, dtype=np.int32) if rows is None else _chosen_rows(rows, n_rows)
+    n_rows = len(data.bins)
+    g = np.ascontiguousarray(gradients, np.float64)
+    h = None if hessians is None else np.ascontiguousarray(hessians, np.float64)
+    chosen = np.arange(n_rows, dtype=np.int32) if rows is None else np.sort(np.asarray(rows)).astype(np.int32)
     packed = pack(g, h, counts, n_threads=n_threads)
-    allowed = data.splittable if features is None else data.splittable & _chosen_features(features, n_features)
     depth, most = (UNLIMITED if limit is None else min(limit, UNLIMITED) for limit in (max_depth, max_leaves))
-    limits = float(l2), float(min_samples_leaf), float(min_hessian_leaf)
     exponent = packed.gradient_exponent
-    task = task_for(data, packed.words, packed.count_bits, limits, most, np.flatnonzero(allowed))._replace(
+    task = task_for(
+        data,
+        packed.words,
+        packed.count_bits,
+        (float(l2), float(min_samples_leaf), float(min_hessian_leaf)),
+        np.flatnonzero(data.splittable if features is None else data.splittable & features),
         units=np.array([np.ldexp(packed.gradient_unit, -exponent), packed.hessian_unit]),  # squares of sums are doubles
         price_unit=power_of_two(-2 * exponent),  # a gain is G^2/H, with G in units of the largest possible sum
         max_depth=depth,
+        max_leaves=most,
         breadth=growth == "breadth",
+        signs=np.zeros(0, np.int8) if signs is None else signs,
         cells_worth_threads=_CELLS_WORTH_THREADS if n_threads > 1 else 2**62,
     )
-    if signs is not None:
-        task = task._replace(signs=signs)
     paid = (prices or NoPrices()).state()
     key = packed.words.shape[1], len(paid.paid_by_all)
-    room = _grow(task, room_for(data, *key, most), chosen, paid, n_threads)
-    tree = finish_tree(data, room, g, h, chosen, l2, power_of_two(exponent), everyone=rows is None, n_threads=n_threads)
+    try:
+        room = data.rooms.setdefault(key, []).pop()
+    except IndexError:
+        room = new_room(data, *key, min(_LEAVES, most))
+    room = _grow(task, room, chosen, paid, n_threads)
+    tree = finish_tree(data, room, g, h, chosen, l2, power_of_two(exponent), n_threads)
     data.rooms[key].append(room)
     return tree
 
 
 def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_threads: int) -> Room:
     """Let the kernel grow a tree, and do what it asks for meanwhile."""
-    from costframe.trees.growing.grow_kernels import MORE_HISTOGRAMS, MORE_LEAVES, SEARCH, grow
+    from costframe.trees.growing.grow_kernels import DONE, SEARCH, grow
 
     room.state[LEAVES] = 0
-    while asked := grow(task, room, rows, paid):
+    while (asked := grow(task, room, rows, paid)) != DONE:
         if asked == SEARCH:
             _search(task, room, rows, n_threads)
-        elif asked in {MORE_LEAVES, MORE_HISTOGRAMS}:
-            room = widened(room, histograms=asked == MORE_HISTOGRAMS)
+        else:
+            room = widened(room)
     return room
 
 
 def _search(task: Task, room: Room, rows: NDArray[np.int32], n_threads: int) -> None:
     """Search the leaves that wait for it, each thread some columns; sums of integers come out the same."""
-    from costframe.trees.growing.histogram_kernels import add_rows
-    from costframe.trees.growing.search_kernels import search_columns
+    from costframe.trees.growing.grow_kernels import search_columns
+    from costframe.trees.growing.histogram_kernels import fill_histogram
 
     begin, count = room.place[room.state[SMALL], [BEGIN, COUNT]]
     mine, added = rows[begin : begin + count], room.histogram[0, :0]
     if count >= n_threads * _ROWS_PER_THREAD and task.bins.size > _CACHED:  # threads share the rows first
 
         def add_part(part: NDArray[np.int32]) -> NDArray[np.int64]:
-            histogram = np.empty((len(task.columns), *room.histogram.shape[2:]), np.int64)
-            for at in range(0, len(task.columns), _COLUMNS_PER_BLOCK):
-                here = slice(at, at + _COLUMNS_PER_BLOCK)
-                add_rows(task.bins, task.words, part, task.columns[here], histogram[here])
+            histogram = np.zeros((len(task.columns), *room.histogram.shape[2:]), np.int64)
+            fill_histogram(task.bins, task.words, part, task.columns, task.n_bins, histogram)
             return histogram
 
-        parts = run_parallel(add_part, np.array_split(mine, n_threads), n_threads)
-        added = parts[0]
-        for part in parts[1:]:
-            added += part
+        added = reduce(np.add, run_parallel(add_part, np.array_split(mine, n_threads), n_threads))
     edges = _edges(len(task.columns), n_threads)
 
     def search(block: int) -> None:
@@ -171,44 +181,56 @@ def _edges(n_columns: int, n_threads: int) -> list[int]:
     return [int(edge) for edge in edges]
 
 
-def _check_settings(
-    growth: str,
-    max_depth: int | None,
-    max_leaves: int | None,
-    min_samples_leaf: int,
-    min_hessian_leaf: float,
-    l2: float,
-) -> None:
-    if growth not in {"breadth", "best"}:
-        raise ParameterError(f"growth: must be 'breadth' or 'best', got {growth!r}")
-    for name, limit in (("max_depth", max_depth), ("max_leaves", max_leaves), ("min_samples_leaf", min_samples_leaf)):
-        if limit is not None and limit < 1:
-            raise ParameterError(f"{name}: must be at least 1, got {limit!r}")
-    for name, amount in (("min_hessian_leaf", min_hessian_leaf), ("l2", l2)):
-        if not 0 <= amount < np.inf:
-            raise ParameterError(f"{name}: must be finite and not negative, got {amount!r}")
+@frozen(eq=False)
+class PackedGradients:
+    """One or two words a row, and what they mean.
+
+    Parameters
+    ----------
+    words : int64 (n, 1) or (n, 2)
+        `gradient * 2**count_bits + count`, and the hessian where it is not one for every row.
+    count_bits : int
+        Low bits of (sums of) first words that hold the count.
+    gradient_unit, hessian_unit : float
+        Powers of two that turn the integers back into gradients and hessians.
+    gradient_exponent : int
+        No sum of gradients exceeds 2**gradient_exponent, which is little more than the largest can be.
+    """
+
+    words: NDArray[np.int64]
+    count_bits: int
+    gradient_unit: float
+    hessian_unit: float
+    gradient_exponent: int
 
 
-def _per_row(name: str, values: ArrayLike, n_rows: int) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(values, np.float64)
-    if array.shape != (n_rows,):
-        raise DataError(f"{name}: must have shape ({n_rows},), one entry a row, got {array.shape}")
-    return array
+def pack(
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64] | None,
+    counts: NDArray[np.int64] | None = None,
+    *,
+    n_threads: int = 1,
+) -> PackedGradients:
+    """Round gradients and hessians, float64 (n,), to integers; arguments and errors as of `grow_tree`."""
+    from costframe.trees.growing.row_kernels import pack_rows, scale_for
 
+    n_rows, second = len(gradients), gradients[:0] if hessians is None else hessians
+    given = np.zeros(0, np.int64) if counts is None else counts
+    count_bits = (n_rows if counts is None else int(counts.sum())).bit_length()
+    bits = min(EXACT_BITS, WORD_BITS - count_bits)
+    with np.errstate(over="ignore"):
+        scale, hessian_scale = scale_for(gradients, bits), scale_for(second, EXACT_BITS)
+    for name, found in (("gradients", scale), ("hessians", hessian_scale)):
+        if isnan(found):
+            raise DataError(f"{name}: must be finite and have a finite sum, got NaN or infinity")
+    if (second < 0).any():
+        raise DataError("hessians: must not be negative")
+    words = np.empty((n_rows, 1 if hessians is None else 2), np.int64)
 
-def _chosen_rows(rows: ArrayLike, n_rows: int) -> NDArray[np.int32]:
-    chosen = np.sort(np.asarray(rows))
-    if chosen.ndim != 1 or not len(chosen) or chosen.dtype.kind not in "iu":
-        raise DataError(
-            f"rows: must be a vector of at least one row number, got {chosen.dtype} of shape {chosen.shape}"
-        )
-    if chosen[0] < 0 or chosen[-1] >= n_rows or (chosen[1:] == chosen[:-1]).any():
-        raise DataError(f"rows: must be different numbers from 0 to {n_rows - 1}")
-    return chosen.astype(np.int32)
+    def pack_part(first: int) -> None:
+        part = slice(first, first + _ROWS_PER_PART)
+        pack_rows(gradients[part], second[part], given[part], scale, hessian_scale, count_bits, words[part])
 
-
-def _chosen_features(features: ArrayLike, n_features: int) -> NDArray[np.bool_]:
-    chosen = np.asarray(features)
-    if chosen.shape != (n_features,) or chosen.dtype != np.bool_:
-        raise DataError(f"features: must be bool of shape ({n_features},), got {chosen.dtype} of shape {chosen.shape}")
-    return chosen
+    run_parallel(pack_part, range(0, n_rows, _ROWS_PER_PART), n_threads)
+    exponent = bits - frexp(scale)[1] + 1
+    return PackedGradients(words, count_bits, 1 / scale, 1 / hessian_scale, exponent)

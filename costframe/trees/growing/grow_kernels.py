@@ -1,7 +1,6 @@
-"""Growing a tree, whatever the order and the prices; histograms that are worth threads are left to the caller.
+"""Growing a tree, whatever the order and the prices; searches that are worth threads are left to the caller.
 
-Kernels that are called for every leaf take the arrays that they need: every array of a tuple is counted in and out of a
-call, which takes as long as a small leaf.
+Every array of a tuple is counted in and out of a call, so kernels that are called for every leaf do much or take few.
 """
 
 from __future__ import annotations
@@ -11,43 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import (
-    category_kernels,
-    histogram_kernels,
-    marks_kernels,
-    packing_kernels,
-    partition_kernels,
-    price_kernels,
-    score_kernels,
-    search_kernels,
-    split_kernels,
-)
-from costframe.trees.growing.packing_kernels import sum_words
-from costframe.trees.growing.partition_kernels import partition_rows
-from costframe.trees.growing.price_kernels import begin_prices, open_account, pay, split_account, write_prices
+from costframe.trees.growing import category_kernels, histogram_kernels, price_kernels, row_kernels, split_kernels
+from costframe.trees.growing import room as at
+from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
+from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay, split_account
 from costframe.trees.growing.prices import FREE
-from costframe.trees.growing.room import (
-    BEGIN,
-    COUNT,
-    CURSOR,
-    DEPTH,
-    FEATURE,
-    HIGH,
-    HISTOGRAM,
-    LARGE,
-    LEAVES,
-    LOW,
-    NODE,
-    OPEN,
-    SMALL,
-    SPARE,
-    SUMS,
-    VALUE,
-    WAITING,
-)
-from costframe.trees.growing.score_kernels import child_value
-from costframe.trees.growing.search_kernels import search_columns, worth_threads
-from costframe.trees.growing.split_kernels import best_feature
+from costframe.trees.growing.row_kernels import list_bins, partition_rows, sum_words
+from costframe.trees.growing.split_kernels import child_value, find_splits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,20 +24,11 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState
     from costframe.trees.growing.room import Room, Task
 
-__all__ = ["DONE", "MORE_HISTOGRAMS", "MORE_LEAVES", "SEARCH", "grow"]
+__all__ = ["DONE", "MORE_LEAVES", "SEARCH", "grow", "search_columns"]
 
-DONE, MORE_LEAVES, MORE_HISTOGRAMS, SEARCH = range(4)
-_using = kernel_using(
-    category_kernels,
-    histogram_kernels,
-    marks_kernels,
-    packing_kernels,
-    partition_kernels,
-    price_kernels,
-    score_kernels,
-    search_kernels,
-    split_kernels,
-)
+DONE, MORE_LEAVES, SEARCH = range(3)
+_CELLS_PER_BIN = 8  # scanning a bin takes about as long as adding so many cells
+_using = kernel_using(category_kernels, histogram_kernels, price_kernels, row_kernels, split_kernels)
 
 
 @kernel
@@ -84,27 +44,18 @@ def _open_leaf(
     count: int,
 ) -> None:
     """Put a leaf into a slot, with the number of its node, its depth and its rows; no split of it is known yet."""
-    place[NODE], place[DEPTH], place[BEGIN], place[COUNT] = number, depth, begin, count
-    place[FEATURE], place[OPEN], numbers[VALUE] = -1, 0, -np.inf
+    place[at.NODE], place[at.DEPTH], place[at.BEGIN], place[at.COUNT] = number, depth, begin, count
+    place[at.FEATURE], place[at.OPEN], numbers[at.VALUE] = -1, 0, -np.inf
     gain[:] = -np.inf
     node[:] = -1
-    node[1], node[2], node[5] = 0, 0, slot
-
-
-@kernel
-def _release(state: NDArray[np.int64], free: NDArray[np.int64], place: NDArray[np.int64]) -> None:
-    """Take back the histogram of a leaf, if it has one."""
-    if place[HISTOGRAM] >= 0:
-        free[state[SPARE]] = place[HISTOGRAM]
-        state[SPARE] += 1
-        place[HISTOGRAM] = -1
+    node[1], node[2], node[at.SLOT] = 0, 0, slot
 
 
 @kernel
 def _may_split(place: NDArray[np.int64], count_bits: int, limits: NDArray[np.float64], max_depth: int) -> int:
     """Return 1 if a leaf is large and high enough, else 0."""
-    rows = place[SUMS] & ((1 << count_bits) - 1)
-    return int(rows >= 2 * np.int64(limits[1]) and place[DEPTH] < max_depth)
+    rows = place[at.SUMS] & ((1 << count_bits) - 1)
+    return int(rows >= 2 * np.int64(limits[1]) and place[at.DEPTH] < max_depth)
 
 
 @_using
@@ -112,70 +63,77 @@ def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bo
     """Begin with the root; True if it is to be searched."""
     state, place = room.state, room.place[0]
     state[:] = 0
-    state[LEAVES], state[LARGE] = 1, -1
-    for number in range(room.free.shape[0]):
-        room.free[number] = number
+    state[at.LEAVES], state[at.LARGE] = 1, -1
     _open_leaf(place, room.numbers[0], room.gain[0], room.nodes[0], 0, 0, 0, 0, rows.shape[0])
-    place[HISTOGRAM], room.gained[0], room.tested[0] = -1, 0.0, False
-    room.numbers[0, LOW], room.numbers[0, HIGH] = -np.inf, np.inf
-    place[SUMS], place[SUMS + 1] = sum_words(task.words, rows)
+    room.gained[0], room.tested[0] = 0.0, False
+    room.numbers[0, at.LOW], room.numbers[0, at.HIGH] = -np.inf, np.inf
+    place[at.SUMS], place[at.SUMS + 1] = sum_words(task.words, rows)
     if task.columns.shape[0] > 0 and task.max_leaves > 1:
-        place[OPEN] = _may_split(place, task.count_bits, task.limits, task.max_depth)
+        place[at.OPEN] = _may_split(place, task.count_bits, task.limits, task.max_depth)
     if p.kind != FREE:
         begin_prices(p)
-        if place[OPEN] == 1:
+        if place[at.OPEN] == 1:
             open_account(p, room, rows, 0)
-    state[SPARE] = room.free.shape[0] - place[OPEN]
-    if place[OPEN] == 1:
-        place[HISTOGRAM] = room.free[state[SPARE]]
-    return bool(place[OPEN] == 1)
+    return bool(place[at.OPEN] == 1)
+
+
+@_using
+def search_columns(
+    task: Task, room: Room, rows: NDArray[np.int32], first: int, last: int, histogram: NDArray[np.int64]
+) -> None:
+    """Search the leaves that wait for it on some of the columns.
+
+    Parameters
+    ----------
+    task, room : Task, Room
+    rows : int32 (m,)
+        Those that the tree is grown on, as `grow` has permuted them.
+    first, last : int
+        Columns, by place.
+    histogram : int64 (k, B, 1 or 2) or (0, B, 1 or 2)
+        That of the smaller leaf; (0, B, 1 or 2) if it is not added up yet.
+    """
+    small, large = room.state[at.SMALL], room.state[at.LARGE]
+    columns, n_bins, place = task.columns[first:last], task.n_bins[first:last], room.place[small]
+    mine = room.histogram[small, first:last]
+    if histogram.shape[0] > 0:
+        mine[:] = histogram[first:last]
+    else:
+        fill_histogram(
+            task.bins, task.words, rows[place[at.BEGIN] : place[at.BEGIN] + place[at.COUNT]], columns, n_bins, mine
+        )
+    if large >= 0:
+        subtract(room.histogram[large, first:last], mine, n_bins)
+    for slot in (small, large):
+        if slot >= 0 and room.place[slot, at.OPEN] == 1:
+            find_splits(
+                room.histogram[slot, first:last], n_bins, columns, task.categorical, room.place[slot, at.SUMS:],
+                task.count_bits, task.units, task.limits, task.signs, room.numbers[slot], room.gain[slot],
+                room.best[slot],
+            )  # fmt: skip
 
 
 @kernel
 def _compare_gains(gain: NDArray[np.float64], place: NDArray[np.int64], numbers: NDArray[np.float64]) -> None:
     """Find a leaf's best feature where splits are free."""
-    feature = np.argmax(gain)
-    place[FEATURE], numbers[VALUE] = feature, gain[feature]
+    place[at.FEATURE] = np.argmax(gain)
+    numbers[at.VALUE] = gain[place[at.FEATURE]]
 
 
 @_using
 def _compare(task: Task, room: Room, p: PriceState, slot: int) -> None:
-    """Find a leaf's best feature at current prices."""
+    """Find a leaf's best feature at current prices, the lowest of several."""
     if p.kind == FREE:
         _compare_gains(room.gain[slot], room.place[slot], room.numbers[slot])
         return
-    write_prices(p, room, slot)
-    feature, value = best_feature(room.gain[slot], room.price, task.price_unit)
-    room.place[slot, FEATURE], room.numbers[slot, VALUE] = feature, value
-
-
-@kernel
-def _release_searched(
-    state: NDArray[np.int64], free: NDArray[np.int64], places: NDArray[np.int64], max_depth: int
-) -> None:
-    """Release histograms of leaves that were searched which none below them will be subtracted from."""
-    state[WAITING] = 0
-    for child in (state[SMALL], state[LARGE]):
-        if child >= 0 and (places[child, OPEN] == 0 or places[child, DEPTH] + 1 >= max_depth):
-            _release(state, free, places[child])
-
-
-@_using
-def _compare_searched(task: Task, room: Room, p: PriceState) -> None:
-    """Compare the leaves that were searched, unless each is to be compared when its turn comes."""
-    for child in (room.state[SMALL], room.state[LARGE]):
-        if child >= 0 and room.place[child, OPEN] == 1 and not task.breadth:
-            _compare(task, room, p, child)
-
-
-@kernel
-def _compare_free(
-    state: NDArray[np.int64], places: NDArray[np.int64], numbers: NDArray[np.float64], gain: NDArray[np.float64]
-) -> None:
-    """Compare the leaves that were searched, where splits are free."""
-    for child in (state[SMALL], state[LARGE]):
-        if child >= 0 and places[child, OPEN] == 1:
-            _compare_gains(gain[child], places[child], numbers[child])
+    gain, price = room.gain[slot], room.price
+    charge(room.money[slot], p.once, p.once_paid, p.tradeoff, price)
+    best, value = 0, gain[0] - price[0] * task.price_unit
+    for feature in range(1, gain.shape[0]):
+        worth = gain[feature] - price[feature] * task.price_unit  # an infinite price buys nothing
+        if worth > value:
+            best, value = feature, worth
+    room.place[slot, at.FEATURE], room.numbers[slot, at.VALUE] = best, value
 
 
 @kernel
@@ -183,137 +141,108 @@ def _best_leaf(place: NDArray[np.int64], numbers: NDArray[np.float64], n_leaves:
     """Return the slot of the leaf that is worth most, the oldest of several; -1 if none is worth anything."""
     best = 0
     for slot in range(1, n_leaves):
-        value, largest = numbers[slot, VALUE], numbers[best, VALUE]
-        if value > largest or (value == largest and place[slot, NODE] < place[best, NODE]):
+        value, largest = numbers[slot, at.VALUE], numbers[best, at.VALUE]
+        if value > largest or (value == largest and place[slot, at.NODE] < place[best, at.NODE]):
             best = slot
-    return best if numbers[best, VALUE] > 0 else -1
+    return best if numbers[best, at.VALUE] > 0 else -1
 
 
 @_using
 def _first_leaf(task: Task, room: Room, p: PriceState) -> int:
     """Return the slot of the first leaf, by level and from left to right, that is worth a split now; -1 if none is."""
     state = room.state
-    while state[CURSOR] < 2 * state[LEAVES] - 1:
-        node = room.nodes[state[CURSOR]]
-        slot = int(node[5])
-        if node[0] < 0 and room.place[slot, OPEN] == 1:
+    while state[at.CURSOR] < 2 * state[at.LEAVES] - 1:
+        node = room.nodes[state[at.CURSOR]]
+        slot = int(node[at.SLOT])
+        if node[0] < 0 and room.place[slot, at.OPEN] == 1:
             _compare(task, room, p, slot)
-            if room.numbers[slot, VALUE] > 0:
+            if room.numbers[slot, at.VALUE] > 0:
                 return slot
-        state[CURSOR] += 1
+        state[at.CURSOR] += 1
     return -1
 
 
-@kernel
-def _goes_left(bin_: int, missing_left: bool, goes_left: NDArray[np.bool_]) -> None:
-    """Write which bins go left of a threshold."""
-    for cell in range(255):
-        goes_left[cell] = cell <= bin_
-    goes_left[255] = missing_left
-
-
-@kernel
-def _in_set(left_bins: NDArray[np.uint64], goes_left: NDArray[np.bool_]) -> None:
-    """Write which bins go left, as a set of bits says."""
-    for cell in range(256):
-        goes_left[cell] = (left_bins[cell >> 6] >> np.uint64(cell & 63)) & np.uint64(1) != np.uint64(0)
-
-
 @_using
-def _bound(task: Task, room: Room, slot: int, f: int, left: int, right: int) -> None:
+def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> None:
     """Keep outputs on both sides of a constrained feature apart: the middle of their values lies between, as a wall."""
-    sign, n_words, k = task.signs[f], task.words.shape[1], np.searchsorted(task.columns, f)
-    if sign == 0 or room.best_bin[slot, f] == task.n_bins[k] - 1:
+    if bin_ == task.n_bins[np.searchsorted(task.columns, f)] - 1:
         return  # a test for missing values has no order
     values = np.empty(2)
     for side, child in enumerate((left, right)):
         values[side] = child_value(
-            room.place[child, SUMS:], task.count_bits, task.units, task.limits[0], room.numbers[child], n_words
-        )
+            room.place[child, at.SUMS:], task.count_bits, task.units, task.limits[0], room.numbers[child],
+            task.words.shape[1],
+        )  # fmt: skip
     middle = values[0] / 2 + values[1] / 2
-    lower, upper = (left, right) if sign > 0 else (right, left)
-    room.numbers[lower, HIGH] = middle
-    room.numbers[upper, LOW] = middle
-
-
-@_using
-def _replace(task: Task, room: Room, slot: int, n_left: int) -> None:
-    """Make an inner node and two leaves of a leaf: the larger one in its slot, the smaller one in the next."""
-    place, numbers, fresh = room.place, room.numbers, room.state[LEAVES]
-    f, node, child = place[slot, FEATURE], place[slot, NODE], 2 * fresh - 1  # as many nodes as there are
-    depth, begin, count = place[slot, DEPTH] + 1, place[slot, BEGIN], place[slot, COUNT]
-    left, right = (fresh, slot) if n_left <= count - n_left else (slot, fresh)
-    room.gained[node], room.gained[child], room.gained[child + 1] = numbers[slot, VALUE], 0.0, 0.0
-    inner = room.nodes[node]
-    inner[0], inner[1], inner[2] = f, room.best_bin[slot, f], room.best_missing_left[slot, f]
-    inner[3], inner[4] = child, child + 1
-    if task.categorical.shape[0] > 0:
-        room.node_set[node] = room.best_set[slot, f]
-    if room.tested.shape[1] > 0:
-        room.tested[slot, f] = True
-        room.tested[fresh] = room.tested[slot]
-    for word in range(2):
-        whole, goes = place[slot, SUMS + word], room.best_left[slot, f, word]
-        place[left, SUMS + word], place[right, SUMS + word] = goes, whole - goes
-    for bound in (LOW, HIGH):
-        numbers[fresh, bound] = numbers[slot, bound]
-    if task.signs.shape[0] > 0:
-        _bound(task, room, slot, f, left, right)
-    _open_leaf(place[left], numbers[left], room.gain[left], room.nodes[child], left, child, depth, begin, n_left)
-    _open_leaf(
-        place[right], numbers[right], room.gain[right], room.nodes[child + 1], right,
-        child + 1, depth, begin + n_left, count - n_left,
-    )  # fmt: skip
-    place[fresh, HISTOGRAM] = -1
-    room.state[LEAVES] += 1
+    lower, upper = (left, right) if task.signs[f] > 0 else (right, left)
+    room.numbers[lower, at.HIGH] = middle
+    room.numbers[upper, at.LOW] = middle
 
 
 @_using
 def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
-    """Split a leaf on its best feature; True if its children are to be searched."""
-    state, place, large = room.state, room.place, slot
-    begin, count, f, small = place[slot, BEGIN], place[slot, COUNT], place[slot, FEATURE], state[LEAVES]
-    mine, scratch = rows[begin : begin + count], room.rows[begin : begin + count]
+    """Make an inner node and two leaves of a leaf: the larger one in its slot, the smaller one in the next.
+
+    True if they are to be searched.
+    """
+    state, place, numbers, nodes = room.state, room.place, room.numbers, room.nodes
+    fresh, f, node, depth = state[at.LEAVES], place[slot, at.FEATURE], place[slot, at.NODE], place[slot, at.DEPTH] + 1
+    begin, count, child = place[slot, at.BEGIN], place[slot, at.COUNT], 2 * fresh - 1  # as many nodes as there are
+    best, left_bins = room.best[slot, f], nodes[node, at.NODE_SET :]
     if task.categorical.shape[0] > 0 and task.categorical[f]:
-        _in_set(room.best_set[slot, f], room.goes_left)
+        left_bins[:] = best[at.BEST_SET :]
     else:
-        _goes_left(room.best_bin[slot, f], room.best_missing_left[slot, f], room.goes_left)
-    n_left = partition_rows(task.by_column[f], room.goes_left, mine, scratch)
-    mine[n_left:] = scratch[: count - n_left]
-    _replace(task, room, slot, n_left)
-    if state[LEAVES] < task.max_leaves:  # nobody asks what a split of the last two would be worth
-        place[small, OPEN] = _may_split(place[small], task.count_bits, task.limits, task.max_depth)
-        place[large, OPEN] = _may_split(place[large], task.count_bits, task.limits, task.max_depth)
-    if place[small, OPEN] + place[large, OPEN] == 0:
-        _release(state, room.free, place[large])
-        return False
-    state[SPARE] -= 1
-    place[small, HISTOGRAM] = room.free[state[SPARE]]
-    state[SMALL], state[LARGE] = small, large
-    return True
+        list_bins(best[at.BIN], best[at.MISSING_LEFT] == 1, left_bins)
+    end = begin + count
+    n_left = partition_rows(task.by_column[f], left_bins, room.goes_left, rows[begin:end], room.rows[begin:end])
+    left, right = (fresh, slot) if n_left <= count - n_left else (slot, fresh)
+    room.gained[node], room.gained[child], room.gained[child + 1] = numbers[slot, at.VALUE], 0.0, 0.0
+    nodes[node, 0], nodes[node, 1], nodes[node, 2] = f, best[at.BIN], best[at.MISSING_LEFT]
+    nodes[node, 3], nodes[node, 4] = child, child + 1
+    if room.tested.shape[1] > 0:
+        room.tested[slot, f] = True
+        room.tested[fresh] = room.tested[slot]
+    for word in range(2):
+        whole, goes = place[slot, at.SUMS + word], best[at.LEFT + word]
+        place[left, at.SUMS + word], place[right, at.SUMS + word] = goes, whole - goes
+    numbers[fresh, at.LOW], numbers[fresh, at.HIGH] = numbers[slot, at.LOW], numbers[slot, at.HIGH]
+    if task.signs.shape[0] > 0 and task.signs[f] != 0:
+        _bound(task, room, f, left, right, best[at.BIN])
+    _open_leaf(place[left], numbers[left], room.gain[left], nodes[child], left, child, depth, begin, n_left)
+    _open_leaf(
+        place[right], numbers[right], room.gain[right], nodes[child + 1], right, child + 1, depth, begin + n_left,
+        count - n_left,
+    )  # fmt: skip
+    state[at.LEAVES], state[at.SMALL], state[at.LARGE] = fresh + 1, fresh, slot
+    if fresh + 1 < task.max_leaves:  # nobody asks what a split of the last two would be worth
+        place[fresh, at.OPEN] = _may_split(place[fresh], task.count_bits, task.limits, task.max_depth)
+        place[slot, at.OPEN] = _may_split(place[slot], task.count_bits, task.limits, task.max_depth)
+    return bool(place[fresh, at.OPEN] + place[slot, at.OPEN] > 0)
 
 
 @_using
 def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int) -> bool:
     """Pay for a split, make it, and reckon what other leaves and the children pay then."""
-    place, small, large = room.place, room.state[LEAVES], slot
-    begin, count = place[slot, BEGIN], place[slot, COUNT]
+    place, small, large = room.place, room.state[at.LEAVES], slot
+    begin, count = place[slot, at.BEGIN], place[slot, at.COUNT]
     mine = rows[begin : begin + count]
-    changed = pay(p, room, mine, slot, place[slot, FEATURE])
+    changed = pay(p, room, mine, slot, place[slot, at.FEATURE])
     searched = _split(task, room, rows, slot)
     if changed and not task.breadth:
         for other in range(small):
-            if place[other, OPEN] == 1 and other != large:
+            if place[other, at.OPEN] == 1 and other != large:
                 _compare(task, room, p, other)
     if searched:
-        fewer, more = place[small, COUNT], place[large, COUNT]
-        first, second = (0, fewer) if place[small, BEGIN] == begin else (more, 0)
+        fewer, more = place[small, at.COUNT], place[large, at.COUNT]
+        first, second = (0, fewer) if place[small, at.BEGIN] == begin else (more, 0)
         split_account(p, room, small, large, mine[first : first + fewer], mine[second : second + more])
     return searched
 
 
 @_using
-def grow(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> int:
+def grow(  # noqa: C901 - the order of the work
+    task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
+) -> int:
     """Grow a tree until it is done, or the caller has something to do first.
 
     Parameters
@@ -330,30 +259,34 @@ def grow(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> int:
     Returns
     -------
     int
-        DONE; MORE_LEAVES or MORE_HISTOGRAMS if there must be more room before the next call; or SEARCH if the caller
-        is to call `search_columns` for all columns before it.
+        DONE; MORE_LEAVES if there must be more room before the next call; or SEARCH if the caller is to call
+        `search_columns` for all columns before it.
     """
-    state, none, waiting = room.state, room.histogram[0, :0], False
-    searched = state[LEAVES] > 0 and state[WAITING] == 1  # by the caller
-    if state[LEAVES] == 0:
+    state, place, nothing, waiting = room.state, room.place, room.histogram[0, :0], False
+    searched = state[at.LEAVES] > 0 and state[at.WAITING] == 1  # by the caller
+    n_columns, free = task.columns.shape[0], p.kind == FREE
+    if state[at.LEAVES] == 0:
         waiting = _plant(task, room, rows, p)
     while True:
-        if waiting and worth_threads(task, room.place, state[SMALL], state[LARGE]):
-            state[WAITING] = 1
-            return SEARCH
         if waiting:
-            search_columns(task, room, rows, 0, task.columns.shape[0], none)
-        if waiting or searched:
-            searched = False
-            _release_searched(state, room.free, room.place, task.max_depth)
-            if p.kind == FREE:
-                _compare_free(state, room.place, room.numbers, room.gain)
-            else:
-                _compare_searched(task, room, p)
-        if state[LEAVES] >= task.max_leaves:
+            small, large = state[at.SMALL], state[at.LARGE]
+            scanned = place[small, at.OPEN] + (place[large, at.OPEN] if large >= 0 else 0)
+            cells = place[small, at.COUNT] + 256 * _CELLS_PER_BIN * scanned
+            if cells * n_columns > task.cells_worth_threads:
+                state[at.WAITING] = 1
+                return SEARCH
+            search_columns(task, room, rows, 0, n_columns, nothing)
+        if (waiting or searched) and not task.breadth:  # there, each is compared when its turn comes
+            for child in (state[at.SMALL], state[at.LARGE]):
+                if child >= 0 and place[child, at.OPEN] == 1:
+                    if free:
+                        _compare_gains(room.gain[child], place[child], room.numbers[child])
+                    else:
+                        _compare(task, room, p, child)
+        state[at.WAITING], searched = 0, False
+        if state[at.LEAVES] >= task.max_leaves:
             return DONE
-        slot = _first_leaf(task, room, p) if task.breadth else _best_leaf(room.place, room.numbers, state[LEAVES])
-        if slot < 0 or state[LEAVES] == room.place.shape[0] or state[SPARE] == 0:
-            return DONE if slot < 0 else MORE_HISTOGRAMS if state[SPARE] == 0 else MORE_LEAVES
-        free = p.kind == FREE
+        slot = _first_leaf(task, room, p) if task.breadth else _best_leaf(place, room.numbers, state[at.LEAVES])
+        if slot < 0 or state[at.LEAVES] == place.shape[0]:
+            return DONE if slot < 0 else MORE_LEAVES
         waiting = _split(task, room, rows, slot) if free else _split_at_prices(task, room, rows, p, slot)

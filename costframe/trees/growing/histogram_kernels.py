@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["add_rows", "add_to_histogram"]
+__all__ = ["fill_histogram", "subtract"]
 
 _AHEAD = 12  # rows between asking for one and adding it
+_STRIP = 64  # histograms of so many columns stay in the second-level cache
 
 
 def _add_pair(sums: Any, place: Any, first: Any, second: Any) -> None:
@@ -188,34 +189,15 @@ def _add_pairs(
 
 
 @kernel
-def add_to_histogram(
+def fill_histogram(
     bins: NDArray[np.uint8],
     words: NDArray[np.int64],
     rows: NDArray[np.int32],
     columns: NDArray[np.int64],
+    n_bins: NDArray[np.int64],
     histogram: NDArray[np.int64],
 ) -> None:
-    """Add some rows to a histogram; arguments as for `add_rows`."""
-    if rows.shape[0] == 0 or columns.shape[0] == 0:
-        return
-    log_size = 0
-    while 1 << log_size < histogram.shape[1]:
-        log_size += 1
-    if words.shape[1] == 1:
-        _add_words(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel(), log_size)
-    else:
-        _add_pairs(bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), rows, columns, histogram.ravel(), log_size)
-
-
-@kernel
-def add_rows(
-    bins: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    histogram: NDArray[np.int64],
-) -> None:
-    """Fill the histogram of some rows.
+    """Fill the histogram of some rows, in the bins that are in use.
 
     Parameters
     ----------
@@ -225,10 +207,44 @@ def add_rows(
         Packed gradients of all rows, and hessians where they are not one.
     rows : int32 (m,)
         Rows to add up.
-    columns : int64 (k,)
-        Columns to do it for, ascending.
+    columns, n_bins : int64 (k,)
+        Columns to do it for, ascending, and their bins besides the missing one.
     histogram : int64 (k, B, 1 or 2)
         Written. B is a power of two, at most 256 and more than any column's bins; the last one is for missing values.
     """
-    histogram[:] = 0
-    add_to_histogram(bins, words, rows, columns, histogram)
+    n_words, log_size = histogram.shape[2], 0
+    width, sums = histogram.shape[1] * n_words, histogram.ravel()
+    for k in range(columns.shape[0]):
+        begin, end = np.uint64(k * width), np.uint64((k + 1) * width)
+        for at in range(begin, begin + np.uint64(n_bins[k] * n_words)):
+            sums[at] = 0
+        for at in range(end - np.uint64(n_words), end):  # the missing one
+            sums[at] = 0
+    while 1 << log_size < histogram.shape[1]:
+        log_size += 1
+    cells, n_features, flat = bins.ravel(), np.uint64(bins.shape[1]), words.ravel()
+    for first in range(0, columns.shape[0] if rows.shape[0] > 0 else 0, _STRIP):
+        some, part = columns[first : first + _STRIP], sums[first * width : (first + _STRIP) * width]
+        if n_words == 1:
+            _add_words(cells, n_features, flat, rows, some, part, log_size)
+        else:
+            _add_pairs(cells, n_features, flat, rows, some, part, log_size)
+
+
+@kernel
+def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDArray[np.int64]) -> None:
+    """Turn a parent's histogram into that of its other child, in place.
+
+    Parameters
+    ----------
+    histogram, child : int64 (k, B, 1 or 2)
+        Of the parent, written, and of one child.
+    n_bins : int64 (k,)
+        Bins that are in use besides the missing one.
+    """
+    last = histogram.shape[1] - 1
+    for k in range(histogram.shape[0]):
+        for word in range(histogram.shape[2]):
+            for cell in range(n_bins[k]):
+                histogram[k, cell, word] -= child[k, cell, word]
+            histogram[k, last, word] -= child[k, last, word]

@@ -51,23 +51,20 @@ class LazyPrices:
     def __init__(
         self, prices: PriceArrays, tradeoff: float, n_rows: int, weight: NDArray[np.float64] | None = None
     ) -> None:
-        self.tradeoff = tradeoff
+        self.tradeoff, self._prices = tradeoff, prices
+        self._d, self._n_items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
         self._totals = np.zeros(2)  # spent, and fixed
-        self._prices, self._weight = prices, weight
-        d, items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
-        self._marks = np.zeros((n_rows, word_count(items)), np.uint64)
+        self._marks = np.zeros((n_rows, word_count(self._n_items)), np.uint64)
         self._cost = np.zeros(64 * self._marks.shape[1])
-        self._cost[:items] = np.concatenate([prices.cost, prices.resource_cost])
+        self._cost[: self._n_items] = np.concatenate([prices.cost, prices.resource_cost])
         self._seen = self._cost  # what splits are charged: less than rows pay, where something is marked as paid
-        self._uncharged = np.zeros_like(self._cost)  # what they are not
-        self._bits = _item_bits(prices.needs, self._marks.shape[1])
-        self._items = [np.append(np.flatnonzero(needs) + d, f) for f, needs in enumerate(prices.needs)]
-        self._all_items = np.concatenate(self._items)
-        self._begin = np.cumsum([0, *(len(items) for items in self._items)])
-        self._n_items = items
-        self._d, self._once_paid = d, np.zeros(d, np.bool_)
-        self._true_once, self._split = prices.once.copy(), prices.split.copy()
+        self._true_once, self._split = prices.once.copy(), prices.split.copy()  # kernels take writable arrays only
         self._once = self._true_once  # what splits are charged, as `_seen`
+        items = [np.append(np.flatnonzero(needs) + self._d, f) for f, needs in enumerate(prices.needs)]
+        sizes = [len(each) for each in items]
+        self._items, self._begin = np.concatenate(items), np.cumsum([0, *sizes])
+        self._bits = bit_sets(np.repeat(np.arange(self._d), sizes), self._items, self._d, self._marks.shape[1])
+        self._once_paid = np.zeros(self._d, np.bool_)
         self._row_weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
         self._paid_by_all = np.zeros(len(self._cost))  # of all rows, the weight that has paid for each item
         self._all_known = weight is None  # sums of weights would depend on the order of payments
@@ -75,25 +72,22 @@ class LazyPrices:
     def fork(self) -> LazyPrices:
         """Return a copy that goes its own way; between trees."""
         other = copy(self)
-        other._marks, other._once_paid = self._marks.copy(), self._once_paid.copy()  # noqa: SLF001 - the copy's own
-        other._paid_by_all, other._totals = self._paid_by_all.copy(), self._totals.copy()  # noqa: SLF001
+        for name in ("_marks", "_once_paid", "_paid_by_all", "_totals"):
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def weighing(self, weight: NDArray[np.float64]) -> LazyPrices:
         """Return prices of the same rows with other weights, (n_rows,), that share the marks of what is paid."""
         other = copy(self)
-        other._weight, other._row_weight = weight, np.ascontiguousarray(weight, np.float64)  # noqa: SLF001
-        other._all_known = False  # noqa: SLF001 - the copy's own, as all of these
-        other._totals = self._totals.copy()  # noqa: SLF001
+        other._row_weight = np.ascontiguousarray(weight, np.float64)  # noqa: SLF001 - the copy's own, as the next
+        other._all_known, other._totals = False, self._totals.copy()  # noqa: SLF001
         return other
 
     def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
         """Charge splits no more for these features (d,) and resources (R,); what rows pay is counted all the same."""
-        marked = np.concatenate([features, resources])
         self._seen = self._seen.copy()
-        self._seen[: self._n_items][marked] = 0.0
+        self._seen[: self._n_items][np.concatenate([features, resources])] = 0.0
         self._once = np.where(features, 0.0, self._once)
-        self._uncharged = self._cost - self._seen
 
     @property
     def spent(self) -> float:
@@ -120,9 +114,9 @@ class LazyPrices:
             marks=self._marks,
             bits=self._bits,
             seen=self._seen,
-            uncharged=self._uncharged,
+            uncharged=self._cost - self._seen,
             begin=self._begin,
-            items=self._all_items,
+            items=self._items,
             paid_by_all=self._paid_by_all,
             true_once=self._true_once,
             n_items=self._n_items,
@@ -147,7 +141,7 @@ class LazyPrices:
         tree : TreeTable
         leaves, rows : int32 (m,)
         """
-        from costframe.trees.growing.marks_kernels import price_marks
+        from costframe.trees.growing.price_kernels import price_marks
 
         items, comparisons, uses = self._by_node(tree)
         reuse = self._prices.reuse
@@ -157,14 +151,10 @@ class LazyPrices:
         per_row += comparisons[leaves] + reuse * (uses[leaves] - first_uses)
         if len(items) > 1:
             per_row += self._prices.learner
-        weight = 1.0 if self._weight is None else self._weight[rows]
+        weight = self._row_weight[rows] if len(self._row_weight) else 1.0
         with np.errstate(over="ignore"):  # as in kernels; prices have a limit, their sums over rows have none
             self._totals[0] += float((per_row * weight).sum())
-        self._pay_once(np.bitwise_or.reduce(items[np.unique(leaves)]))
-
-    def _pay_once(self, items: NDArray[np.uint64]) -> None:
-        """Charge the once-per-batch prices of the features among these items."""
-        read = bits_of(items[np.newaxis], self._d)[0] & ~self._once_paid
+        read = bits_of(items[np.unique(leaves)], self._d).any(axis=0) & ~self._once_paid
         self._totals[1] += float(self._prices.once[read].sum())
         self._once_paid |= read
 
@@ -179,10 +169,3 @@ class LazyPrices:
                 comparisons[child] = comparisons[node] + self._prices.split[feature]
                 tested[child] = tested[node] | {feature}
         return items, comparisons, np.array([len(features) for features in tested], np.float64)
-
-
-def _item_bits(needs: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
-    """uint64 (d, words): for each feature, the bits of itself and of the resources that it needs."""
-    d = len(needs)
-    feature, resource = np.nonzero(needs)
-    return bit_sets(np.concatenate([np.arange(d), feature]), np.concatenate([np.arange(d), d + resource]), d, words)

@@ -1,4 +1,7 @@
-"""What a growing tree pays, once by the model or row by row: one account for every leaf."""
+"""What a growing tree pays, once by the model or row by row: one account for every leaf.
+
+Rows that pay one by one have marks of what they have paid for: one bit an item, which is a feature or a resource.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel_using
-from costframe.trees.growing import marks_kernels
-from costframe.trees.growing.marks_kernels import (
-    charge,
-    count_marks,
-    divide_account,
-    mark_rows,
-    price_leaf,
-    weigh_marks,
-    weigh_rows,
-)
+from costframe.core.jit import kernel
 from costframe.trees.growing.prices import BY_MODEL, LARGEST
 from costframe.trees.growing.room import DEPTH, WEIGHT
 
@@ -26,13 +19,94 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState
     from costframe.trees.growing.room import Room
 
-__all__ = ["begin_prices", "open_account", "pay", "split_account", "write_prices"]
+__all__ = ["begin_prices", "charge", "open_account", "pay", "price_marks", "split_account", "sum_marks", "weigh_rows"]
+
+BITS = 64
+ONE = np.uint64(1)
+LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
 
 
-_using = kernel_using(marks_kernels)
+@kernel
+def _count_marks(marks: NDArray[np.uint64], rows: NDArray[np.int32], counts: NDArray[np.float64]) -> None:
+    """Add to counts[64 w + b] the number of rows that have bit b of word w."""
+    strip = np.empty(255, np.uint64)  # of 255 rows, eight counts fit into a word, a byte each
+    for begin in range(0, rows.shape[0], 255):
+        size = min(255, rows.shape[0] - begin)
+        for w in range(marks.shape[1]):
+            for at in range(size):
+                strip[at] = marks[rows[begin + at], w]
+            for b in range(8):
+                total = np.uint64(0)
+                for at in range(size):
+                    total += (strip[at] >> np.uint64(b)) & LOWEST_OF_BYTES
+                for byte in range(8):
+                    counts[w * BITS + 8 * byte + b] += np.float64((total >> np.uint64(8 * byte)) & np.uint64(255))
 
 
-@_using
+@kernel
+def sum_marks(
+    marks: NDArray[np.uint64], rows: NDArray[np.int32], weight: NDArray[np.float64], sums: NDArray[np.float64]
+) -> None:
+    """Set sums[64 w + b] to the weight of the rows that have bit b of word w.
+
+    Parameters
+    ----------
+    marks : uint64 (n, words)
+        Of all rows.
+    rows : int32 (m,)
+    weight : float64 (n,) or (0,)
+        (0,) if one each.
+    sums : float64 (64 words,)
+        Written.
+    """
+    sums[:] = 0.0
+    if weight.shape[0] == 0:
+        _count_marks(marks, rows, sums)
+        return
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for w in range(marks.shape[1]):
+            word = marks[row, w]
+            for b in range(BITS):
+                sums[w * BITS + b] += weight[row] * np.float64((word >> np.uint64(b)) & ONE)
+
+
+@kernel
+def weigh_rows(rows: NDArray[np.int32], weight: NDArray[np.float64]) -> float:
+    """Return the weight of some rows: to the last digit what `sum_marks` finds for a bit that all have."""
+    if weight.shape[0] == 0:
+        return float(rows.shape[0])
+    total = 0.0
+    for row in rows:
+        total += weight[row]
+    return total
+
+
+@kernel
+def _price_leaf(
+    paid: NDArray[np.float64],
+    weight: float,
+    split: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    begin: NDArray[np.int64],
+    items: NDArray[np.int64],
+    reuse: float,
+    tested: NDArray[np.bool_],
+    root: float,
+    money: NDArray[np.float64],
+) -> None:
+    """Set money[f] to what a leaf of some weight pays for a split on f, which needs items[begin[f] : begin[f + 1]].
+
+    `paid` is the weight that has paid for each item; `tested` says which features were met on the way.
+    """
+    for f in range(money.shape[0]):
+        total = (split[f] + root) * weight + (0.0 if tested[f] else reuse) * paid[f]
+        for item in items[begin[f] : begin[f + 1]]:
+            total += cost[item] * (weight - paid[item])
+        money[f] = total
+
+
+@kernel
 def begin_prices(p: PriceState) -> None:
     """Set what a model pays once for each feature now: the feature or its reuse, and its unpaid resources."""
     if p.kind != BY_MODEL:
@@ -47,15 +121,10 @@ def begin_prices(p: PriceState) -> None:
         p.once[f] = total
 
 
-@_using
-def _weight(p: PriceState, rows: NDArray[np.int32]) -> float:
-    return weigh_rows(rows, p.row_weight) if p.row_weight.shape[0] > 0 else np.float64(rows.shape[0])
-
-
-@_using
+@kernel
 def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) -> None:
     """Reckon what a leaf pays for a split on each feature, as long as it is not split."""
-    weight, root = _weight(p, rows), p.root if room.place[slot, DEPTH] == 0 else 0.0
+    weight, root = weigh_rows(rows, p.row_weight), p.root if room.place[slot, DEPTH] == 0 else 0.0
     room.numbers[slot, WEIGHT] = weight
     if p.kind == BY_MODEL:
         for f in range(p.split.shape[0]):
@@ -63,36 +132,44 @@ def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) 
         return
     if p.all_known and rows.shape[0] == p.marks.shape[0]:
         room.paid[slot] = p.paid_by_all
-    elif p.row_weight.shape[0] == 0:
-        count_marks(p.marks, rows, room.paid[slot])
     else:
-        weigh_marks(p.marks, rows, p.row_weight, room.paid[slot])
-    again = np.full(p.split.shape[0], p.reuse)
-    price_leaf(room.paid[slot], weight, p.split, p.seen, p.begin, p.items, again, root, room.money[slot])
+        sum_marks(p.marks, rows, p.row_weight, room.paid[slot])
+    _price_leaf(
+        room.paid[slot], weight, p.split, p.seen, p.begin, p.items, p.reuse, room.tested[slot], root, room.money[slot]
+    )
 
 
-@_using
+@kernel
 def split_account(
     p: PriceState, room: Room, small: int, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]
 ) -> None:
-    """Reckon what two children pay, of which the larger one has its parent's slot; `rest` are the larger one's rows."""
+    """Reckon what two children pay, of which the larger one has its parent's slot; `rest` are the larger one's rows.
+
+    Marks of the smaller one are counted; the larger one's are those that are left.
+    """
     if p.kind == BY_MODEL:
         open_account(p, room, rows, small)
         open_account(p, room, rest, large)
         return
-    whole, fewer, more = room.numbers[large, WEIGHT], _weight(p, rows), _weight(p, rest)
+    paid, owed = room.paid, False
+    whole, fewer, more = room.numbers[large, WEIGHT], weigh_rows(rows, p.row_weight), weigh_rows(rest, p.row_weight)
     room.numbers[small, WEIGHT], room.numbers[large, WEIGHT] = fewer, more
-    again = np.full(p.split.shape[0], p.reuse)
-    if p.reuse != 0.0:
-        for f in range(again.shape[0]):
-            again[f] = 0.0 if room.tested[small, f] else p.reuse
-    divide_account(
-        p.marks, rows, p.row_weight, (whole, fewer, more), (small, large), p.n_items,
-        p.split, p.seen, p.begin, p.items, again, room.paid, room.money,
-    )  # fmt: skip
+    for item in range(p.n_items):
+        owed |= paid[large, item] != whole
+    if not owed:  # in neither; so this is exact however weights are rounded
+        paid[small], paid[large] = fewer, more
+    else:
+        sum_marks(p.marks, rows, p.row_weight, paid[small])
+        for item in range(p.n_items):  # what all rows have is worth their weight to the last digit
+            all_paid = paid[large, item] == whole
+            paid[large, item] = more if all_paid else paid[large, item] - paid[small, item]
+    for slot, weight in ((small, fewer), (large, more)):
+        _price_leaf(
+            paid[slot], weight, p.split, p.seen, p.begin, p.items, p.reuse, room.tested[slot], 0.0, room.money[slot]
+        )
 
 
-@_using
+@kernel
 def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -> bool:
     """Pay for the split of a leaf; True if prices of other leaves have changed by it."""
     if p.kind == BY_MODEL:
@@ -104,13 +181,18 @@ def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -
             p.resource_paid[r] |= p.needs[f, r]
         begin_prices(p)
         return changed
-    weight, items = room.numbers[slot, WEIGHT], p.items[p.begin[f] : p.begin[f + 1]]
+    weight, paid, owed, uncharged = room.numbers[slot, WEIGHT], room.paid[slot], False, 0.0
+    for item in p.items[p.begin[f] : p.begin[f + 1]]:
+        owed |= paid[item] != weight
+        uncharged += p.uncharged[item] * (weight - paid[item])
+        p.paid_by_all[item] += weight - paid[item]
+        paid[item] = weight
     p.totals[0] += room.money[slot, f]
-    uncharged = 0.0
-    for item in items:
-        uncharged += p.uncharged[item] * (weight - room.paid[slot, item])
     p.totals[0] += uncharged
-    mark_rows(p.marks, rows, p.bits[f], items, weight, room.paid[slot], p.paid_by_all)
+    if owed:
+        for row in rows:
+            for w in range(p.bits.shape[1]):
+                p.marks[row, w] |= p.bits[f, w]
     first = not p.once_paid[f] and p.true_once[f] > 0
     if first:
         p.totals[1] += p.true_once[f]
@@ -118,7 +200,39 @@ def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -
     return first
 
 
-@_using
-def write_prices(p: PriceState, room: Room, slot: int) -> None:
-    """Write what a split of a leaf on each feature costs now, in loss; there are prices."""
-    charge(room.money[slot], p.once, p.once_paid, p.tradeoff, LARGEST, room.price)
+@kernel
+def charge(
+    money: NDArray[np.float64],
+    once: NDArray[np.float64],
+    once_paid: NDArray[np.bool_],
+    tradeoff: float,
+    prices: NDArray[np.float64],
+) -> None:
+    """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most LARGEST; zero times infinity is zero."""
+    for f in range(prices.shape[0]):
+        total = money[f] if once_paid[f] else money[f] + once[f]
+        prices[f] = min(tradeoff * total, LARGEST) if total != 0 and tradeoff != 0 else 0.0
+
+
+@kernel
+def price_marks(
+    marks: NDArray[np.uint64],
+    rows: NDArray[np.int32],
+    items: NDArray[np.uint64],
+    cost: NDArray[np.float64],
+    n_features: int,
+    per_row: NDArray[np.float64],
+    new_features: NDArray[np.float64],
+) -> None:
+    """Mark items[i] in rows[i]; set what the newly marked ones cost, and how many features are among them."""
+    for i in range(rows.shape[0]):
+        total, features = 0.0, 0.0
+        for w in range(marks.shape[1]):
+            new = items[i, w] & ~marks[rows[i], w]
+            marks[rows[i], w] |= new
+            for b in range(BITS):
+                if (new >> np.uint64(b)) & ONE:
+                    total += cost[w * BITS + b]
+                    features += 1.0 if w * BITS + b < n_features else 0.0
+        per_row[i] = total
+        new_features[i] = features

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
-from costframe.core.errors import ParameterError
-
 if TYPE_CHECKING:
     from typing import Self
 
@@ -18,17 +16,7 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows
     from costframe.trees.growing.finish import GrownTree
 
-__all__ = [
-    "BY_MODEL",
-    "BY_ROW",
-    "FREE",
-    "NoPrices",
-    "OncePrices",
-    "PriceState",
-    "SplitPrices",
-    "in_loss",
-    "once_prices",
-]
+__all__ = ["NoPrices", "OncePrices", "PriceState", "SplitPrices", "in_loss", "once_prices"]
 
 FREE, BY_MODEL, BY_ROW = range(3)  # who pays
 LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
@@ -160,11 +148,6 @@ class OncePrices:
         Weights of the training rows, for `split_price`; one each if not given.
     tradeoff : float
         Multiplies all prices; may be changed between trees.
-
-    Raises
-    ------
-    ParameterError
-        If a price or weight is negative or not finite, or shapes do not fit.
     """
 
     def __init__(
@@ -180,24 +163,14 @@ class OncePrices:
         tradeoff: float = 1.0,
     ) -> None:
         self.tradeoff = tradeoff
-        self.feature_price = _prices("feature_price", feature_price)
-        self.resource_price = _prices("resource_price", resource_price)
-        n_features, n_resources = len(self.feature_price), len(self.resource_price)
-        self.needs = np.zeros((n_features, 0), bool) if needs is None else np.array(needs, bool)
-        if self.needs.shape != (n_features, n_resources):
-            raise ParameterError(f"needs: must have shape {(n_features, n_resources)}, got {self.needs.shape}")
-        self.split_price = _prices(
-            "split_price", np.full(n_features, split_price) if np.ndim(split_price) == 0 else split_price
-        )
-        if len(self.split_price) != n_features:
-            raise ParameterError(
-                f"split_price: must be a number or have shape ({n_features},), got {self.split_price.shape}"
-            )
-        self.root_price = float(_prices("root_price", [root_price])[0])
-        self.reuse_price = float(_prices("reuse_price", [reuse_price])[0])
-        self.row_weight = None if row_weight is None else _prices("row_weight", row_weight)
-        self.feature_paid = np.zeros(n_features, bool)
-        self.resource_paid = np.zeros(n_resources, bool)
+        self.feature_price = np.array(feature_price, np.float64)
+        self.resource_price = np.array(resource_price, np.float64)
+        shape = len(self.feature_price), len(self.resource_price)
+        self.needs = np.zeros(shape, np.bool_) if needs is None else np.array(needs, np.bool_)
+        self.split_price = np.array(np.broadcast_to(split_price, shape[:1]), np.float64)
+        self.root_price, self.reuse_price = float(root_price), float(reuse_price)
+        self.row_weight = np.zeros(0) if row_weight is None else np.array(row_weight, np.float64)
+        self.feature_paid, self.resource_paid = np.zeros(shape[0], np.bool_), np.zeros(shape[1], np.bool_)
 
     def fork(self) -> OncePrices:
         """Return a copy that goes its own way; between trees."""
@@ -218,16 +191,16 @@ class OncePrices:
             float(self.tradeoff),
             self.root_price,
             self.reuse_price,
-            np.empty(0) if self.row_weight is None else self.row_weight,
+            self.row_weight,
             self.split_price,
             np.empty(d),
             np.zeros(d, np.bool_),
-            self.feature_price,
-            self.feature_paid,
-            self.resource_price,
-            self.resource_paid,
-            self.needs,
-            np.zeros(d, np.bool_),
+            feature_price=self.feature_price,
+            feature_paid=self.feature_paid,
+            resource_price=self.resource_price,
+            resource_paid=self.resource_paid,
+            needs=self.needs,
+            used=np.zeros(d, np.bool_),
         )
 
     def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
@@ -259,12 +232,3 @@ def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share
         row_weight=rows.uneven_weight,
         tradeoff=tradeoff,
     )
-
-
-def _prices(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    array = np.array(values, np.float64)
-    if array.ndim != 1:
-        raise ParameterError(f"{name}: must be a vector, got shape {array.shape}")
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ParameterError(f"{name}: must be finite and not negative, got {array}")
-    return array

@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
     from costframe.trees.binning.bin_mapper import BinnedData
 
-__all__ = ["UNLIMITED", "Room", "Task", "room_for", "task_for", "widened"]
+__all__ = ["UNLIMITED", "Room", "Task", "new_room", "task_for", "widened"]
 
 UNLIMITED = 2**31
-LEAVES, CURSOR, SMALL, LARGE, WAITING, SPARE = range(6)  # of `Room.state`
-NODE, DEPTH, BEGIN, COUNT, FEATURE, HISTOGRAM, OPEN, SUMS = range(8)  # of `Room.place`
+LEAVES, CURSOR, SMALL, LARGE, WAITING = range(5)  # of `Room.state`
+NODE, DEPTH, BEGIN, COUNT, FEATURE, OPEN, SUMS = range(7)  # of `Room.place`
 LOW, HIGH, VALUE, WEIGHT = range(4)  # of `Room.numbers`
-_LEAVES = 64  # at first
+LEFT, BIN, MISSING_LEFT, BEST_SET = 0, 2, 3, 4  # of `Room.best`
+SLOT, NODE_SET = 5, 6  # of `Room.nodes`
 
 
 class Task(NamedTuple):
@@ -76,38 +77,35 @@ class Room(NamedTuple):
 
     Attributes
     ----------
-    state : int64 (6,)
-        Leaves, the next node to look at, slots of the smaller and of the larger leaf to be searched, whether the caller
-        searches them, and how many histograms are free.
-    gain, best_bin, best_missing_left, best_left, best_set
-        (leaves, d): the best split of each leaf on each feature: its gain, -inf if there is none; the highest bin that
-        goes left; whether missing values do; sums of words that go left, (2,); and for categories the set of bins, (4,)
-        words of bits.
+    state : int64 (5,)
+        Leaves, the next node to look at, slots of the smaller and of the larger leaf to be searched, and whether the
+        caller searches them.
+    gain, best : float64 (leaves, d), int64 (leaves, d, 4 or 8)
+        The best split of each leaf on each feature: its gain, -inf if there is none; two sums of words that go left,
+        the highest bin that goes left, and whether missing values do; for categories also the set of bins, as bits.
     paid, money : float64 (leaves, items), float64 (leaves, d)
         Weight of a leaf's rows that has paid for each item, and what a split on each feature costs the rows.
-    place : int64 (leaves, 9)
-        Node, depth, first row, number of rows, best feature at current prices, number of the histogram or -1, whether
-        the leaf may still be split, and its sums of words.
+    place : int64 (leaves, 8)
+        Node, depth, first row, number of rows, best feature at current prices, whether the leaf may still be split,
+        and its sums of words.
     numbers : float64 (leaves, 4)
         Least and largest output in units of gradients over hessians, worth of the best split, and weight of the rows.
     tested : bool (leaves, d) or (leaves, 0)
         Features tested on the way to a leaf, where items are priced.
-    nodes : int64 (nodes, 6)
-        The tree: feature, bin, missing left, left and right child, and slot; -1 for feature and children at leaves.
-    gained, node_set : float64 (nodes,), uint64 (nodes, 4)
-        What a split is worth, and the set of bins that go left of one by categories.
-    histogram, free : int64 (histograms, columns, bins, 1 or 2), int64 (histograms,)
-        Sums of words by bin; the last bin holds missing values. Numbers of those that are free.
+    nodes : int64 (nodes, 10)
+        The tree: feature, bin, missing left, left and right child, slot, and the set of bins that go left, as bits; -1
+        for feature and children at leaves.
+    gained : float64 (nodes,)
+        What a split is worth.
+    histogram : int64 (leaves, columns, bins, 1 or 2)
+        Sums of words by bin; the last bin holds missing values.
     rows, price, goes_left : int32 (n,), float64 (d,), bool (256,)
         Scratch.
     """
 
     state: NDArray[np.int64]
     gain: NDArray[np.float64]
-    best_bin: NDArray[np.uint8]
-    best_missing_left: NDArray[np.bool_]
-    best_left: NDArray[np.int64]
-    best_set: NDArray[np.uint64]
+    best: NDArray[np.int64]
     paid: NDArray[np.float64]
     money: NDArray[np.float64]
     place: NDArray[np.int64]
@@ -115,15 +113,13 @@ class Room(NamedTuple):
     tested: NDArray[np.bool_]
     nodes: NDArray[np.int64]
     gained: NDArray[np.float64]
-    node_set: NDArray[np.uint64]
     histogram: NDArray[np.int64]
-    free: NDArray[np.int64]
     rows: NDArray[np.int32]
     price: NDArray[np.float64]
     goes_left: NDArray[np.bool_]
 
 
-_WIDENED = Room._fields[1 : Room._fields.index("histogram")]  # with leaves
+_WIDENED = Room._fields[1 : Room._fields.index("rows")]  # with leaves
 
 
 def task_for(
@@ -131,82 +127,60 @@ def task_for(
     words: NDArray[np.int64],
     count_bits: int,
     limits: tuple[float, float, float],
-    max_leaves: int = UNLIMITED,
-    columns: NDArray[np.int64] | None = None,
+    columns: NDArray[np.int64],
+    **more: Any,
 ) -> Task:
-    """Return a task of one thread, best first, without prices and signs.
+    """Return a task of one thread, best first, without prices and signs, unless `more` says so.
 
     Parameters
     ----------
     data : BinnedData
-    words, count_bits, limits, max_leaves
-        As in `Task`; units are ones.
-    columns : int64 (k,), optional
-        Columns that may be split on; all that can be by default.
+    words, count_bits, limits, columns, more
+        As in `Task`; units are ones by default.
     """
-    mapper = data.mapper
-    searched = np.flatnonzero(data.splittable) if columns is None else columns
     return Task(
         data.bins,
         data.columns,
         words,
-        searched,
-        mapper.n_bins[searched],
-        mapper.categorical if mapper.has_categories else np.zeros(0, np.bool_),
+        columns,
+        data.mapper.n_bins[columns],
+        data.mapper.categorical if data.mapper.has_categories else np.zeros(0, np.bool_),
         np.zeros(0, np.int8),
         count_bits,
         np.ones(2),
         np.array(limits, np.float64),
         max_depth=UNLIMITED,
-        max_leaves=max_leaves,
+        max_leaves=UNLIMITED,
         breadth=False,
         price_unit=1.0,
         cells_worth_threads=2**62,
-    )
+    )._replace(**more)
 
 
-def room_for(data: BinnedData, n_words: int, n_items: int, max_leaves: int) -> Room:
-    """Return room for trees on the columns of the data, an old one if there is; it is widened as a tree grows."""
-    try:
-        return data.rooms.setdefault((n_words, n_items), []).pop()
-    except IndexError:
-        pass
-    (n, d), leaves = data.bins.shape, min(_LEAVES, max_leaves)
-    n_bins, sets = data.mapper.n_bins[data.splittable], data.mapper.has_categories
+def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
+    """Return room for trees of at most `leaves` leaves on the columns of the data; it can be widened."""
+    n, d = data.bins.shape
+    n_bins = data.mapper.n_bins[data.splittable]
     width = 1 << int(n_bins.max(initial=1)).bit_length()
     return Room(
-        np.zeros(6, np.int64),
+        np.zeros(5, np.int64),
         np.empty((leaves, d)),
-        np.empty((leaves, d), np.uint8),
-        np.empty((leaves, d), np.bool_),
-        np.empty((leaves, d, 2), np.int64),
-        np.empty((leaves, d if sets else 0, 4), np.uint64),
+        np.empty((leaves, d, 8 if data.mapper.has_categories else 4), np.int64),
         np.empty((leaves, n_items)),
         np.empty((leaves, d)),
-        np.empty((leaves, 9), np.int64),
+        np.empty((leaves, 8), np.int64),
         np.empty((leaves, 4)),
         np.empty((leaves, d if n_items else 0), np.bool_),
-        np.empty((2 * leaves, 6), np.int64),
+        np.empty((2 * leaves, 10), np.int64),
         np.empty(2 * leaves),
-        np.empty((2 * leaves, 4), np.uint64),
         np.empty((leaves, len(n_bins), width, n_words), np.int64),
-        np.arange(leaves),
         np.empty(n, np.int32),
         np.empty(d),
         np.empty(256, np.bool_),
     )
 
 
-def widened(room: Room, *, histograms: bool) -> Room:
-    """Return twice the room for histograms, or for leaves, with what it holds."""
-    if histograms:  # the new ones are free
-        count = len(room.free)
-        free = np.concatenate([room.free, np.empty_like(room.free)])
-        free[room.state[SPARE] : room.state[SPARE] + count] = np.arange(count, 2 * count)
-        room.state[SPARE] += count
-        return room._replace(histogram=_doubled(room.histogram), free=free)
-    return room._replace(**{name: _doubled(getattr(room, name)) for name in _WIDENED})
-
-
-def _doubled(values: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([values, np.empty_like(values)])
+def widened(room: Room) -> Room:
+    """Return room for twice as many leaves, with what it holds."""
+    old = ((name, getattr(room, name)) for name in _WIDENED)
+    return room._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})

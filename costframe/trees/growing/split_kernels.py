@@ -1,10 +1,11 @@
-"""The best threshold of every column, before prices.
+"""The best split of every column, before prices.
 
 Running sums first, then the scores of all thresholds without a branch, so that the compiler does several at once, then
 the best of them. A bin without rows parts a leaf as the bin before it does, and the lower of equals is chosen: so in
-leaves of few rows, only bins that have some are looked at, and the first, before which there is none.
+leaves of few rows, only bins that have some are looked at, and the first, before which there is none. Categories are
+put in order first, and are then split as numbers are.
 
-Where outputs have bounds, or an order, children are scored one pair at a time: `score_children` is the general case, of
+Where outputs have bounds, or an order, children are scored one pair at a time: `_best_bounded` is the general case, of
 which the quick loop is that without bounds.
 """
 
@@ -12,13 +13,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import score_kernels
-from costframe.trees.growing.score_kernels import score_children, score_leaf
+from costframe.trees.growing import category_kernels
+from costframe.trees.growing.category_kernels import mark_left, sort_categories
+from costframe.trees.growing.room import BEST_SET, BIN, LEFT, MISSING_LEFT
 
-__all__ = ["best_feature", "find_splits", "subtract"]
+__all__ = ["child_value", "find_splits"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
-_using = kernel_using(score_kernels)
+_using = kernel_using(category_kernels)
+
+
+@kernel
+def child_value(
+    sums: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    l2: float,
+    bounds: NDArray[np.float64],
+    n_words: int,
+) -> float:
+    """Return the best output of rows with these sums of words, between the bounds."""
+    hessian = sums[1] * units[1] if n_words == 2 else np.float64(sums[0] & ((1 << count_bits) - 1))
+    weight = hessian + l2
+    value = -((sums[0] >> count_bits) * units[0]) / weight if weight > 0 else 0.0
+    return float(min(max(value, bounds[0]), bounds[1]))
+
+
+@kernel
+def _score_leaf(gradient: float, weight: float, bounds: NDArray[np.float64]) -> float:
+    """Return twice what the best output between the bounds takes off the loss: G^2/weight unless one of them is it."""
+    if bounds[0] * weight <= -gradient <= bounds[1] * weight:
+        return gradient * gradient / weight
+    value = float(bounds[0] if -gradient < bounds[0] * weight else bounds[1])
+    return -(2.0 * gradient * value + weight * value * value)
+
+
+@kernel
+def _list_filled(histogram: NDArray[np.int64], k: int, n_bins: int, cells: NDArray[np.int64]) -> int:
+    """List the first bin of the k-th column and those that have rows, and count them."""
+    cells[0], n_cells = 0, 1
+    for cell in range(1, n_bins):
+        cells[n_cells] = cell  # always: a branch would be mispredicted
+        n_cells += int(histogram[k, cell, 0] != 0)  # a word of some rows is not zero, for it counts them
+    return n_cells
 
 
 @kernel
@@ -39,13 +76,9 @@ def _add_up(histogram: NDArray[np.int64], k: int, n_bins: int, running: NDArray[
 
 @kernel
 def _add_up_listed(
-    histogram: NDArray[np.int64], k: int, n_bins: int, cells: NDArray[np.int64], running: NDArray[np.int64]
-) -> int:
-    """List the first bin and those that have rows in `cells` (256,), write the sums up to each, and count them."""
-    cells[0], n_cells = 0, 1
-    for cell in range(1, n_bins):
-        cells[n_cells] = cell  # always: a branch would be mispredicted
-        n_cells += int(histogram[k, cell, 0] != 0)  # a word of some rows is not zero, for it counts them
+    histogram: NDArray[np.int64], k: int, cells: NDArray[np.int64], n_cells: int, running: NDArray[np.int64]
+) -> None:
+    """Do the same for some bins, in the order in which they are listed."""
     word, hessian_word = 0, 0
     for at in range(n_cells):
         word += histogram[k, cells[at], 0]
@@ -53,7 +86,6 @@ def _add_up_listed(
         if histogram.shape[2] == 2:
             hessian_word += histogram[k, cells[at], 1]
             running[1, at] = hessian_word
-    return n_cells
 
 
 @kernel
@@ -93,36 +125,6 @@ def _score(
         scores[way, cell] = g_left * g_left / a + g_right * g_right / b if enough else -1.0
 
 
-@_using
-def _best_bounded(
-    running: NDArray[np.int64],
-    n_cells: int,
-    missing: NDArray[np.int64],
-    ways: int,
-    total: NDArray[np.int64],
-    count_bits: int,
-    units: NDArray[np.float64],
-    limits: NDArray[np.float64],
-    sign: int,
-    bounds: NDArray[np.float64],
-    with_hessians: bool,
-    least: float,
-) -> tuple[float, int, int]:
-    """Find the first largest score above `least` by bin, then by way; bin -1 if there is none.
-
-    The last bin parts missing values from all others, which has no order.
-    """
-    best, at, best_way = least, -1, 0
-    for cell in range(n_cells):
-        kept = sign if cell < n_cells - 1 else 0
-        for way in range(ways):
-            word, hessian_word = running[0, cell] + way * missing[0], running[1, cell] + way * missing[1]
-            score = score_children(word, hessian_word, total, count_bits, units, limits, bounds, kept, with_hessians)
-            if score > best:
-                best, at, best_way = score, cell, way
-    return best, at, best_way
-
-
 @kernel
 def _best(
     scores: NDArray[np.float64], bits: NDArray[np.int64], n_cells: int, ways: int, least: float
@@ -143,11 +145,57 @@ def _best(
     return least, -1, 0
 
 
+@kernel
+def _best_bounded(
+    running: NDArray[np.int64],
+    n_cells: int,
+    missing: NDArray[np.int64],
+    ways: int,
+    total: NDArray[np.int64],
+    count_bits: int,
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    sign: int,
+    bounds: NDArray[np.float64],
+    with_hessians: bool,
+    least: float,
+) -> tuple[float, int, int]:
+    """Do what `_score` and `_best` do, for outputs between bounds, in the order of the sign.
+
+    The last bin parts missing values from all others, which has no order.
+    """
+    best, at, best_way = least, -1, 0
+    mask = (1 << count_bits) - 1
+    n_all = total[0] & mask
+    h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
+    for cell in range(n_cells):
+        kept = sign if cell < n_cells - 1 else 0
+        for way in range(ways):
+            word, hessian_word = running[0, cell] + way * missing[0], running[1, cell] + way * missing[1]
+            n_left = word & mask
+            g_left, g_right = (word >> count_bits) * units[0], ((total[0] - word) >> count_bits) * units[0]
+            h_left = hessian_word * units[1] if with_hessians else np.float64(n_left)
+            h_right = h_all - h_left
+            a, b = h_left + limits[0], h_right + limits[0]
+            if min(n_left, n_all - n_left) < limits[1] or min(h_left, h_right) < limits[2] or not min(a, b) > 0:
+                continue
+            if kept != 0:
+                below = min(max(-g_left / a, bounds[0]), bounds[1])
+                above = min(max(-g_right / b, bounds[0]), bounds[1])
+                if kept * (above - below) < 0:
+                    continue
+            score = _score_leaf(g_left, a, bounds) + _score_leaf(g_right, b, bounds)
+            if score > best:
+                best, at, best_way = score, cell, way
+    return best, at, best_way
+
+
 @_using
-def find_splits(
+def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
     histogram: NDArray[np.int64],
     n_bins: NDArray[np.int64],
     columns: NDArray[np.int64],
+    categorical: NDArray[np.bool_],
     total: NDArray[np.int64],
     count_bits: int,
     units: NDArray[np.float64],
@@ -155,22 +203,23 @@ def find_splits(
     signs: NDArray[np.int8],
     bounds: NDArray[np.float64],
     gain: NDArray[np.float64],
-    bin_: NDArray[np.uint8],
-    missing_left: NDArray[np.bool_],
-    left: NDArray[np.int64],
+    best: NDArray[np.int64],
 ) -> None:
     """Find the best split of one leaf on each of some columns.
 
     The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)], or that of the outputs clipped to their bounds.
-    Ties go to the lowest bin, then to missing right. Where the leaf has no missing rows, missing goes with the child of
-    the larger hessian, on a tie left.
+    Ties go to the lowest bin (of categories to the shortest prefix), then to missing right. Where the leaf has no
+    missing rows, missing goes with the child of the larger hessian, on a tie left. Categories that have no rows in the
+    leaf go the missing way.
 
     Parameters
     ----------
     histogram : int64 (k, B, 1 or 2)
-        Sums of words per bin, as `add_rows` writes them.
+        Sums of words per bin, as `fill_histogram` writes them.
     n_bins, columns : int64 (k,)
         Bins of each column besides the missing one, and its number.
+    categorical : bool (d,) or (0,)
+        Features whose bins are categories; (0,) if there are none.
     total : int64 (2,)
         Sums of words of the leaf.
     count_bits : int
@@ -183,10 +232,8 @@ def find_splits(
         1 where outputs must not fall from left to right, -1 where they must not rise; (0,) if there are no bounds.
     bounds : float64 (2,)
         Least and largest output of a child, in units of gradients over hessians; read where there are signs.
-    gain, bin_, missing_left : float64, uint8, bool (d,)
-        Written at `columns`; the gain is -inf where no split is allowed or worth anything.
-    left : int64 (d, 2)
-        Written at `columns`: sums of words that go left.
+    gain, best : float64 (d,), int64 (d, 4 or 8)
+        Written at `columns`, as in `Room`; the gain is -inf where no split is allowed or worth anything.
     """
     with_hessians, last = histogram.shape[2] == 2, histogram.shape[1] - 1
     running, nothing, missing = np.zeros((2, 256), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
@@ -199,12 +246,17 @@ def find_splits(
     bounded = signs.shape[0] > 0
     parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child passes the limits either
     if bounded and weight > 0:
-        parent = score_leaf(g_all, weight, bounds)
+        parent = _score_leaf(g_all, weight, bounds)
     for k in range(columns.shape[0]):
         column = columns[k]
-        n_cells, listed = n_bins[k], not bounded and 2 * n_all < n_bins[k]
+        named = categorical.shape[0] > 0 and categorical[column]
+        n_cells, listed = n_bins[k], named or (not bounded and 2 * n_all < n_bins[k])
         if listed:
-            n_cells = _add_up_listed(histogram, k, n_bins[k], cells, running)
+            if named:
+                n_cells = sort_categories(histogram, k, n_bins[k], count_bits, units, cells)
+            else:
+                n_cells = _list_filled(histogram, k, n_bins[k], cells)
+            _add_up_listed(histogram, k, cells, n_cells, running)
         else:
             _add_up(histogram, k, n_bins[k], running)
         some_missing = histogram[k, last, 0] != 0
@@ -213,7 +265,7 @@ def find_splits(
                 missing[word] = histogram[k, last, word]
         ways = 2 if some_missing else 1
         if bounded:
-            best, at, way = _best_bounded(
+            score, at, way = _best_bounded(
                 running, n_cells, missing, ways, total, count_bits, units, limits,
                 int(signs[column]), bounds, with_hessians, parent,
             )  # fmt: skip
@@ -221,45 +273,18 @@ def find_splits(
             _score(running, n_cells, nothing, total, count_bits, units, limits, with_hessians, 0, scores)
             if some_missing:
                 _score(running, n_cells, missing, total, count_bits, units, limits, with_hessians, 1, scores)
-            best, at, way = _best(scores, bits, n_cells, ways, parent)
-        better = 0.5 * (best - parent)
+            score, at, way = _best(scores, bits, n_cells, ways, parent)
+        better = 0.5 * (score - parent)
         if at < 0 or not better > _ROUNDING * abs(parent):
             gain[column] = -np.inf
             continue
         gain[column] = better
-        bin_[column] = cells[at] if listed else at
+        best[column, BIN] = cells[at] if listed else at
         for word in range(2):
-            left[column, word] = running[word, at] + way * missing[word]
-        n_left = left[column, 0] & ((1 << count_bits) - 1)
-        h_left = left[column, 1] * units[1] if with_hessians else np.float64(n_left)
-        missing_left[column] = way == 1 if some_missing else h_left >= h_all - h_left
-
-
-@kernel
-def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDArray[np.int64]) -> None:
-    """Turn a parent's histogram into that of its other child, in place.
-
-    Parameters
-    ----------
-    histogram, child : int64 (k, B, 1 or 2)
-        Of the parent, written, and of one child.
-    n_bins : int64 (k,)
-        Bins that are in use besides the missing one.
-    """
-    last = histogram.shape[1] - 1
-    for k in range(histogram.shape[0]):
-        for word in range(histogram.shape[2]):
-            for cell in range(n_bins[k]):
-                histogram[k, cell, word] -= child[k, cell, word]
-            histogram[k, last, word] -= child[k, last, word]
-
-
-@kernel
-def best_feature(gain: NDArray[np.float64], prices: NDArray[np.float64], unit: float) -> tuple[int, float]:
-    """Find the feature with the largest gain - price * unit, the lowest of several, and that value."""
-    best, value = 0, gain[0] - prices[0] * unit
-    for feature in range(1, gain.shape[0]):
-        worth = gain[feature] - prices[feature] * unit  # an infinite price buys nothing
-        if worth > value:
-            best, value = feature, worth
-    return best, value
+            best[column, LEFT + word] = running[word, at] + way * missing[word]
+        n_left = best[column, LEFT] & ((1 << count_bits) - 1)
+        h_left = best[column, LEFT + 1] * units[1] if with_hessians else np.float64(n_left)
+        missing_left = bool(way == 1 if some_missing else h_left >= h_all - h_left)
+        best[column, MISSING_LEFT] = missing_left
+        if named:
+            mark_left(cells, at + 1, n_cells, missing_left, best[column, BEST_SET:])

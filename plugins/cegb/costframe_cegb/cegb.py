@@ -4,51 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve
 
+from costframe.trees.annealing.annealed import Start, anneal
 from costframe.trees.boosting.boost import boost_at_prices
-from costframe.trees.boosting.grower import tree_grower
+from costframe.trees.boosting.grower import bin_rows, tree_grower
+from costframe.trees.growing.prices import once_prices
+from costframe_cegb.state import unpaid
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import TrainingData
-    from costframe.trees.boosting.boost import Ensemble
+    from costframe.trees.annealing.annealed import Annealing
+    from costframe.trees.annealing.path import AnnealedPath
     from costframe.trees.boosting.losses import Loss
-    from costframe.trees.boosting.monitor import Watcher
+    from costframe.trees.boosting.monitor import Monitor
     from costframe.trees.settings import TreeSettings
     from costframe_cegb.state import State
 
-__all__ = ["Trained", "train_cegb"]
+__all__ = ["anneal_cegb", "train_cegb"]
 
-
-@frozen
-class Trained:
-    """A trained model, and what training knows of it.
-
-    Attributes
-    ----------
-    predictor : StageTree
-    ensemble : Ensemble
-        All rounds grown.
-    n_rounds : int
-        Rounds kept.
-    believed_cost, believed_fixed : float
-        Cost of the training rows as training believes it: mean per row, and once for the batch; of all rounds grown.
-    n_grown : int
-        Rounds grown.
-    """
-
-    predictor: StageTree
-    ensemble: Ensemble
-    n_rounds: int
-    believed_cost: float
-    believed_fixed: float
-    n_grown: int
+_SMALLER = 4  # small trees have so many times fewer leaves
+_LEAST_LEAVES = 4
 
 
 def train_cegb(
-    data: TrainingData, loss: Loss, settings: TreeSettings, tradeoff: float, monitor: Watcher | None, state: State
-) -> Trained:
+    data: TrainingData, loss: Loss, settings: TreeSettings, tradeoff: float, monitor: Monitor | None, state: State
+) -> tuple[StageTree, int]:
     """Train by second-order boosting.
 
     Splitting leaf p on feature f is worth
@@ -57,20 +39,52 @@ def train_cegb(
 
     at `LazyPrices`, and a leaf's value is -G/(H+reg). The open leaf whose best split is worth most is split next, as
     long as one is worth anything. Goes on from `state`, which is changed.
+
+    Returns
+    -------
+    StageTree, int
+        The model, and its number of rounds.
     """
     rows, prices = data.train, state.prices
     prices.tradeoff = tradeoff
-    binned = state.mapper.transform(rows.X, n_threads=settings.n_threads)
     ensemble, best = boost_at_prices(
         rows,
         loss,
         settings,
-        tree_grower(rows, binned, settings),
+        tree_grower(rows, bin_rows(rows, settings, data.categorical), settings),
         prices,
         random=state.random,
         boosted=state.boosted,
         monitor=monitor,
         title="CEGB",
     )
-    predictor = ensemble.finish(data.feature_names, best)
-    return Trained(predictor, ensemble, best, prices.spent / rows.total_weight, prices.fixed, len(ensemble.rounds))
+    return ensemble.finish(data.feature_names, best), best
+
+
+def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
+    """Anneal from nothing bought to hardly any price, once with each kind of prices.
+
+    Prices paid once by the whole model (`OncePrices`) lead to few features that all rows acquire, and are better at low
+    budgets; prices paid row by row to features that only some rows acquire, and are better at high ones. Trees are of
+    the size that is better where prices do not count.
+    """
+    rows, starts, most = data.train, [], settings.max_leaves
+    binned = bin_rows(rows, settings, data.categorical)
+    for leaves in [None] if most is None else _sizes(most):
+        grow = tree_grower(rows, binned, evolve(settings, max_leaves=leaves))
+        starts.append(Start(grow, [unpaid(data), once_prices(data.prices, rows)]))
+    return anneal(
+        data,
+        loss,
+        starts,
+        asked,
+        step=settings.learning_rate,
+        random_state=settings.random_state,
+        n_threads=settings.n_threads,
+    )
+
+
+def _sizes(max_leaves: int) -> list[int]:
+    """Return the leaves of trees to grow: as many as asked for, and fewer."""
+    fewer = max(max_leaves // _SMALLER, min(_LEAST_LEAVES, max_leaves))
+    return [fewer] if fewer == max_leaves else [fewer, max_leaves]

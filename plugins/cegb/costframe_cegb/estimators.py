@@ -13,8 +13,7 @@ from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, C
 from costframe.trees.boosting.ranking import ranking_loss
 from costframe.trees.estimator import BoostedEstimator, Paper
 from costframe.trees.settings import TreeSettings, read_signs
-from costframe_cegb.annealing import anneal_cegb
-from costframe_cegb.cegb import train_cegb
+from costframe_cegb.cegb import anneal_cegb, train_cegb
 from costframe_cegb.state import State, WarmStart
 
 if TYPE_CHECKING:
@@ -56,11 +55,12 @@ class _CEGB(BoostedEstimator):
         warm, monitor = check_flag("warm_start", self.warm_start), self._monitor(data, loss, settings)
         kept: WarmStart | None = getattr(self, "_kept", None) if warm else None
         state = State.begin(data, loss, settings) if kept is None else kept.again(loss, settings, data, labels)
-        trained = train_cegb(data, loss, settings, float(self.tradeoff), monitor, state)
+        predictor, self.n_iter_ = train_cegb(data, loss, settings, float(self.tradeoff), monitor, state)
         self._kept = WarmStart.of(state, loss, settings, data, labels) if warm else None
-        self.n_iter_, self.n_grown_ = trained.n_rounds, trained.n_grown
-        self.believed_cost_, self.believed_fixed_ = trained.believed_cost, trained.believed_fixed
-        return trained.predictor
+        self.n_grown_ = len(state.boosted.ensemble.rounds)
+        self.believed_cost_ = state.prices.spent / data.train.total_weight
+        self.believed_fixed_ = state.prices.fixed
+        return predictor
 
     def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
         if self.l2_regularization is None:

@@ -12,24 +12,16 @@ from attrs import define, evolve
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.trees.boosting.boost import Boosted
-from costframe.trees.boosting.grower import bins_of
 from costframe.trees.growing.lazy_prices import LazyPrices
 
 if TYPE_CHECKING:
     from costframe.training.data import Rows, TrainingData
-    from costframe.trees.binning.bin_mapper import BinMapper
     from costframe.trees.boosting.losses import Loss
     from costframe.trees.settings import TreeSettings
 
-__all__ = ["State", "WarmStart"]
+__all__ = ["State", "WarmStart", "unpaid"]
 
-_FIXED = (
-    "learning_rate",
-    "max_bins",
-    "monotone",
-    "random_state",
-    "from_zero",
-)  # settings that made what is already there
+_FIXED = "learning_rate", "max_bins", "monotone", "random_state", "from_zero"  # settings that made what is there
 _NAMES = {"monotone": "monotone_constraints", "from_zero": "recipe"}  # the parameters that set them
 
 
@@ -39,7 +31,6 @@ class State:
 
     Attributes
     ----------
-    mapper : BinMapper
     boosted : Boosted
         Trees so far, and the training rows' scores.
     prices : LazyPrices
@@ -47,7 +38,6 @@ class State:
     random : Generator
     """
 
-    mapper: BinMapper
     boosted: Boosted
     prices: LazyPrices
     random: np.random.Generator
@@ -56,24 +46,21 @@ class State:
     def begin(cls, data: TrainingData, loss: Loss, settings: TreeSettings) -> State:
         """Begin without trees, and with nothing paid."""
         return cls(
-            bins_of(data.train, settings, data.categorical),
             Boosted.constant(data.train, loss, settings.learning_rate, from_zero=settings.from_zero),
-            _unpaid(data),
+            unpaid(data),
             np.random.default_rng(settings.random_state),
         )
 
-    def moved(self, data: TrainingData, settings: TreeSettings) -> State:
+    def moved(self, data: TrainingData) -> State:
         """Go on with other rows, which have paid for what the trees so far acquire for them."""
-        prices, ensemble, rows = _unpaid(data), self.boosted.ensemble, data.train
+        prices, ensemble, rows = unpaid(data), self.boosted.ensemble, data.train
         scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T
         everyone = np.arange(len(rows), dtype=np.int32)
         for k, table in zip(ensemble.outputs, ensemble.tables, strict=True):
             leaves = WeakLearnerBank.from_trees(table, data.feature_names).leaves(rows.X)[:, 0]
             prices.walked(table, leaves, everyone)
             scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
-        return State(
-            bins_of(data.train, settings, data.categorical), evolve(self.boosted, scores=scores), prices, self.random
-        )
+        return State(evolve(self.boosted, scores=scores), prices, self.random)
 
 
 @define(eq=False)
@@ -122,7 +109,7 @@ class WarmStart:
         """
         self._check(loss, settings, data, labels)
         state = deepcopy(self.state)
-        return state if _fingerprint(data.train) == self.rows else state.moved(data, settings)
+        return state if _fingerprint(data.train) == self.rows else state.moved(data)
 
     def _check(self, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]) -> None:
         n_rounds = len(self.state.boosted.ensemble.rounds)
@@ -167,5 +154,6 @@ def _fingerprint(rows: Rows) -> bytes:
     return digest.digest()
 
 
-def _unpaid(data: TrainingData) -> LazyPrices:
+def unpaid(data: TrainingData) -> LazyPrices:
+    """Return the prices of training rows that have paid for nothing."""
     return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from costframe.trees.annealing.annealed import Start, anneal
 from costframe.trees.boosting.boost import boost_at_prices
-from costframe.trees.boosting.grower import bins_of, tree_grower
+from costframe.trees.boosting.grower import bin_rows, tree_grower
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
@@ -56,6 +56,4 @@ def anneal_miser(
 
 
 def _grower(data: TrainingData, settings: TreeSettings) -> GrowAt:
-    rows = data.train
-    mapper = bins_of(rows, settings, data.categorical)
-    return tree_grower(rows, mapper.transform(rows.X, n_threads=settings.n_threads), settings)
+    return tree_grower(data.train, bin_rows(data.train, settings, data.categorical), settings)

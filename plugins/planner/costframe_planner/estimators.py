@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import define, field
+from attrs import define, evolve, field, fields_dict
 
-from costframe.core.checks import check_number, resolve
+from costframe.core.checks import resolve
 from costframe.core.errors import ParameterError
-from costframe.core.threads import thread_count
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe.training.progress import track_share
 from costframe.trees.annealing.anneal import check_limits
 from costframe.trees.boosting.monitor import scorer
+from costframe.trees.settings import TreeSettings
 from costframe_planner.base import Base
-from costframe_planner.path import better_plan, make_single_set, measure_path
+from costframe_planner.path import better_plan, measure_path
 from costframe_planner.planner import train_plain, train_planner
-from costframe_planner.predictor import make_planned
-from costframe_planner.problem import Problem
-from costframe_planner.settings import Settings
+from costframe_planner.predictor import make_planned, make_single
+from costframe_planner.problem import Problem, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
 
 _OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
+_USUAL = TreeSettings(l2_regularization=1.0)
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__ only
@@ -106,7 +106,7 @@ class _Planner(CostAwareEstimator):
         problem, tradeoff = self._problem(data), float(self.tradeoff)
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
-                return make_single_set(problem, data, *train_plain(problem))
+                return make_single(data, *train_plain(problem), problem.rows.weight)
             trained = train_planner(problem, progress)
             return make_planned(data, trained, tradeoff, better_plan(problem, trained, tradeoff))
 
@@ -118,24 +118,17 @@ class _Planner(CostAwareEstimator):
                     raise ParameterError(f"{name}: is of boosted trees, and has no effect with a base; leave it out")
             seed, framed = self.random_state or 0, hasattr(self, "feature_names_in_")
             base = Base.of(self.base, data, getattr(self, "classes_", None), seed, framed=framed)
-        return Problem.of(data, settings, thread_count(self.n_jobs), base)
+        return Problem.of(data, settings, base)
 
     def _settings(self) -> Settings:
-        check_number("random_state", 0 if self.random_state is None else self.random_state, whole=True)
-        check_number("verbose", self.verbose, whole=True)
-        if self.learning_rate is not None:
-            check_number("learning_rate", self.learning_rate, strict=True, high=1)
-        if self.max_leaves is not None:
-            check_number("max_leaves", self.max_leaves, low=2, whole=True)
+        given = {name: getattr(self, name) for name in fields_dict(TreeSettings) if hasattr(self, name)}
         return Settings(
             n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
             max_tries=resolve("max_tries", self.max_tries, 150, low=1, whole=True),
-            n_estimators=resolve("n_estimators", self.n_estimators, self._rounds, low=1, whole=True),
+            trees=evolve(_USUAL, n_estimators=self._rounds).replaced(n_jobs=self.n_jobs, **given),
             learning_rate=self.learning_rate,
             max_leaves=self.max_leaves,
-            min_samples_leaf=resolve("min_samples_leaf", self.min_samples_leaf, None, low=1, whole=True),
-            l2=resolve("l2_regularization", self.l2_regularization, 1.0),
-            max_bins=resolve("max_bins", self.max_bins, 255, low=2, high=255, whole=True),
+            min_samples_leaf=self.min_samples_leaf,
         )
 
 

@@ -64,7 +64,7 @@ def choose_trees(problem: Problem) -> TreeSettings:
     short = problem.rows.qid is not None or (n <= _SMALL[0] and d <= _SMALL[1])
     step = settings.learning_rate or (_STEP if short else _LONG_STEP)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
-    sizes_tried = [problem.trees(size, step, settings.n_estimators, _PATIENCE) for size in sizes]
+    sizes_tried = [problem.trees(size, step, settings.trees.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:
         return evolve(sizes_tried[0], max_leaves=settings.max_leaves)
     chosen = problem.sample(_ROWS_TO_TRY)

@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.planned import PlannedPredictor
     from costframe.training.data import Rows, TrainingData
-    from costframe.trees.boosting.many import ManyFolds
+    from costframe.trees.boosting.folds import ManyFolds
     from costframe.trees.boosting.monitor import Predicted
-    from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
     from costframe_planner.problem import Problem
 
     Score = Callable[[Predicted], float]
 
-__all__ = ["PlanPoint", "PlannedPath", "better_plan", "make_single_set", "measure_path"]
+__all__ = ["PlanPoint", "PlannedPath", "better_plan", "measure_path"]
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
@@ -108,7 +107,8 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if not -1 <= point.stop < len(self.trained.models):
             raise ParameterError(f"point: expected one of this path's, got {point!r}")
         if point.stop >= 0:
-            return make_single_set(self.problem, self.data, self.trained.models[0], self.trained.models[point.stop])
+            models, weight = self.trained.models, self.problem.rows.weight
+            return make_single(self.data, models[0], models[point.stop], weight)
         made = induce(self.problem, self.trained, point.tradeoff, whole=True) if point.induced else None
         return make_planned(self.data, self.trained, point.tradeoff, made)
 
@@ -159,13 +159,6 @@ def measure_path(
             points.append(_measure(problem, trained, _new_point(tradeoff, induced=True), score))
             progress(0.9 + 0.02 * done)
     return PlannedPath(tuple(points), trained, problem, data, scoring)
-
-
-def make_single_set(problem: Problem, data: TrainingData, nothing: SetModel, model: SetModel) -> PlannedPredictor:
-    """Return the model of one set for all rows; `nothing` is the constant."""
-    return make_single(
-        data, nothing, model, float(np.average(nothing.losses - model.losses, weights=problem.rows.weight))
-    )
 
 
 def better_plan(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFolds] | None:

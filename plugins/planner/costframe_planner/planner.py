@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.sets.alternatives import choose_alternatives
 from costframe.sets.archive import SetArchive
-from costframe.sets.spread import choose_spread
-from costframe_planner.gains import known_at, regress
+from costframe.sets.choice import choose_alternatives, choose_spread
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.boosting.folds import regress_many
+from costframe.trees.settings import TreeSettings
 from costframe_planner.models import train_models
 from costframe_planner.plans import Routes
+from costframe_planner.problem import COARSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.many import ManyFolds
+    from costframe.trees.boosting.folds import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 
@@ -28,6 +32,9 @@ __all__ = ["Trained", "induce", "train_plain", "train_planner"]
 _QUICK_ROWS = 8_000
 _FEW_ROWS = 2_000
 _FEW, _MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits, for few rows and for many
+_GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
+_STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
+_SHARE, _FEWEST = 300, 20  # a leaf has at least n / _SHARE and at least _FEWEST rows
 _JUDGED = 3  # held-out folds of quick fits on few rows; one fold for many rows
 
 
@@ -63,7 +70,7 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     sets = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
     models = _keep_distinct(problem, train_models(problem, sets))
     progress(0.8)
-    seen = [known_at(problem, model) for model in models]
+    seen = [_known_at(problem, model) for model in models]
     gains = run_parallel(
         lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads
     )
@@ -122,6 +129,22 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
         onwards = here + targets[rows, best] + price[best]
         values[k] = np.where(asked[rows, best] < 0, onwards, here)
     return found[::-1]
+
+
+def _known_at(problem: Problem, model: SetModel) -> BinnedData:
+    """Return the data known at a set: the features that its model reads, and its scores."""
+    features = problem.coarse.take_columns(np.array(model.features, np.int64))
+    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=problem.rows.weight)
+    scores = mapper.transform(model.scores)
+    return features.beside(scores)
+
+
+def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True) -> ManyFolds:
+    """Regress targets, float64 (n, T), on the data known at a set, cross-fitted on halves of the rows."""
+    fewest = max(_FEWEST, problem.n_rows // _SHARE)
+    step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
+    settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
+    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole)
 
 
 def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:

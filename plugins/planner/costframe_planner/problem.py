@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.errors import CostModelError, DataError
 from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
-from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import SquaredLoss, loss_for
-from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,15 +21,35 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import TrainingData
     from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.settings import TreeSettings
     from costframe_planner.base import Base
-    from costframe_planner.settings import Settings
 
-__all__ = ["COARSE", "Problem", "check_prices", "count_rows"]
+__all__ = ["COARSE", "Problem", "Settings"]
 
 _FOLDS = (2_000, 5), (20_000, 4)  # largest number of rows, number of folds
 _FEWEST_FOLDS = 3
 _LEAST_ROWS = (2_500, 5), (np.inf, 20)  # largest number of rows, least rows of a leaf
 COARSE = 63  # bins; a power of two with the bin of missing values
+
+
+@frozen
+class Settings:
+    """Settings of the algorithm; see `PlannerClassifier`.
+
+    Attributes
+    ----------
+    n_sets, max_tries : int
+    trees : TreeSettings
+        Of all trees, but for what depends on the data unless it is given:
+    learning_rate, max_leaves, min_samples_leaf : optional
+    """
+
+    n_sets: int
+    max_tries: int
+    trees: TreeSettings
+    learning_rate: float | None
+    max_leaves: int | None
+    min_samples_leaf: int | None
 
 
 @frozen(eq=False)
@@ -54,7 +73,6 @@ class Problem:
     paid : SetPrices
         Prices without once-prices, as in the mean cost of reports.
     settings : Settings
-    n_threads : int
     base : Base or None
         Base model to train on each set; None for boosted trees.
     """
@@ -69,35 +87,36 @@ class Problem:
     prices: SetPrices
     paid: SetPrices
     settings: Settings
-    n_threads: int
     base: Base | None = None
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; a row with a whole weight w counts w times."""
-        return count_rows(self.rows)
+        """Number of rows; a row with a whole weight w counts w times, for any scale of other weights."""
+        return int(self.rows.repeats.sum())
+
+    @property
+    def n_threads(self) -> int:
+        """Does not change the result."""
+        return self.settings.trees.n_threads
 
     @classmethod
-    def of(cls, data: TrainingData, settings: Settings, n_threads: int, base: Base | None = None) -> Problem:
+    def of(cls, data: TrainingData, settings: Settings, base: Base | None = None) -> Problem:
         """Join training and validation rows, and deal them into folds."""
-        check_prices(data.prices)
+        _check_prices(data.prices)
         check_sizes(data.train)
         if data.valid is not None:
             check_sizes(data.valid, "_val")
         rows = _join_rows(data)
-        n_rows = count_rows(rows)
+        n_rows = int(rows.repeats.sum())
         count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
 
         def binned(most: int) -> BinnedData:
-            mapper = BinMapper.fit(
-                rows.X, max_bins=most, sample_weight=rows.weight, categorical=data.categorical, n_threads=n_threads
-            )
-            return mapper.transform(rows.X, n_threads=n_threads)
+            return bin_rows(rows, evolve(settings.trees, max_bins=most), data.categorical)
 
         numbers, fold, half = deal_folds(rows, data, count)
         return cls(
             rows,
-            fine := binned(settings.max_bins),
+            fine := binned(settings.trees.max_bins),
             fine if fine.mapper.n_bins.max() <= COARSE else binned(COARSE),
             loss_for(data.n_classes),  # type: ignore[arg-type]
             fold,
@@ -106,7 +125,6 @@ class Problem:
             SetPrices.of(data.prices, n_rows),
             SetPrices.of(data.prices, np.inf),
             settings,
-            n_threads,
             base,
         )
 
@@ -121,22 +139,17 @@ class Problem:
         fewest = self.settings.min_samples_leaf
         if fewest is None:
             fewest = next(rows for most, rows in _LEAST_ROWS if self.n_rows <= most)
-        return TreeSettings(
+        return evolve(
+            self.settings.trees,
             max_leaves=max_leaves,
             min_samples_leaf=fewest,
             learning_rate=step,
-            l2_regularization=self.settings.l2,
             n_estimators=n_rounds,
             n_iter_no_change=patience,
         )
 
 
-def count_rows(rows: Rows) -> int:
-    """Return the number of rows, with whole weights as repetitions, for any scale of other weights."""
-    return int(rows.repeats.sum())
-
-
-def check_prices(prices: PriceArrays) -> None:
+def _check_prices(prices: PriceArrays) -> None:
     """Refuse prices other than those of acquisitions."""
     for word, some in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
         if some:

@@ -11,9 +11,8 @@ from costframe.sets.archive import SetArchive
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.folds import boost_folds
+from costframe.trees.boosting.folds import boost_folds, regress_many
 from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss
-from costframe.trees.boosting.many import regress_many
 from costframe.trees.settings import TreeSettings
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 

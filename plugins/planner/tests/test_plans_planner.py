@@ -9,7 +9,7 @@ from naive_planning import Problem, losses, open_loop_plan, optimal_plan
 
 import costframe as cf
 from costframe.sets.prices import SetPrices
-from costframe.trees.boosting.many import ManyFolds
+from costframe.trees.boosting.folds import ManyFolds
 from costframe_planner import planner
 from costframe_planner.plans import Routes, follow
 

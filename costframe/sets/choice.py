@@ -1,4 +1,4 @@
-"""Alternatives: feature sets that are better for different rows, which their shared features can tell apart."""
+"""Choice of a few sets of an archive: some that represent its front, and alternatives for different rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.threads import run_parallel
-from costframe.trees.boosting.many import regress_many
+from costframe.trees.boosting.folds import regress_many
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.sets.archive import FeatureSet, SetArchive
 
-__all__ = ["choose_alternatives"]
+__all__ = ["choose_alternatives", "choose_spread"]
 
 _NEAR = 0.35  # largest loss of a candidate above the front at its cost, as a share of the possible gain
 _DEAREST = 0.8  # largest cost of a candidate, as a share of the full cost
@@ -25,7 +26,35 @@ _LEAST = 0.03  # least gain of a pair, as a share of the possible gain; it must 
 _ERRORS = 3.0
 _DECIDING, _FURTHER = 2, 8  # shared sets to try with further features, and the number of these
 _MANY = 40
+_TREES = TreeSettings(max_leaves=8, learning_rate=0.2, l2_regularization=5.0, n_estimators=20)
+_LEAST_APART = 0.015  # distance of two sets of the front
+_COST_WEIGHT, _COST_FLOOR = 0.3, 2e-3
 _FREQUENTED = 0.1  # least share of rows that go to a set at some tradeoff
+
+
+def choose_spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
+    """Choose at most `count` sets: the empty set, all features, and the sets of the front farthest from one another.
+
+    The distance of two sets is their difference in loss, as a share of the possible gain, and in the logarithm of cost.
+    """
+    front = archive.front()
+    loss, cost = (np.array([getattr(each, name) for each in front]) for name in ("loss", "cost"))
+    full = archive.prices.full
+    place = np.stack(
+        [
+            (loss - loss.min()) / (loss[0] - loss.min() + 1e-300),
+            _COST_WEIGHT * np.log(cost / full + _COST_FLOOR) / np.log(1 / _COST_FLOOR) if full > 0 else 0 * cost,
+        ],
+        axis=1,
+    )
+    everything = frozenset(range(len(archive.prices.cost)))
+    kept, left = [0], list(range(1, len(front)))
+    while len(kept) < count - 1 and left:
+        far = [min(np.abs(place[one] - place[other]).sum() for other in kept) for one in left]
+        if max(far) < _LEAST_APART:
+            break
+        kept.append(left.pop(int(np.argmax(far))))
+    return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))
 
 
 def choose_alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
@@ -114,11 +143,5 @@ def _cross_fit(archive: SetArchive, features: frozenset[int], targets: NDArray[n
     chosen = archive.judged_rows
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
     rows = archive.rows.take(chosen)
-    settings = TreeSettings(
-        max_leaves=8,
-        min_samples_leaf=max(5, int(rows.repeats.sum()) // 100),
-        learning_rate=0.2,
-        l2_regularization=5.0,
-        n_estimators=20,
-    )
+    settings = evolve(_TREES, min_samples_leaf=max(5, int(rows.repeats.sum()) // 100))
     return regress_many(data, rows, targets, archive.half[chosen], settings, whole=False).predictions
