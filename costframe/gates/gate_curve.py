@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.accounts import Account
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.expensive import ModelOutputs
+    from costframe.gates.composite import ModelOutputs
 
 __all__ = ["BOTH", "CHEAP", "EXPENSIVE", "GateCurve", "OperatingPoint"]
 

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.stagewise.flow import Flow
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
+from costframe.stagewise.topology import Flow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.bank_rows import BankRows
-    from costframe.stagewise.losses import Loss
+    from costframe.stagewise.rows import BankRows, Loss
     from costframe.stagewise.soft_tree import SoftTree
     from costframe.stagewise.topology import Topology
 
@@ -155,10 +154,10 @@ class RelaxedObjective:
         """Score the rows."""
         return Outcome.of(tree, self.rows, self.loss, self.steepness)
 
-    def reach(self, flow: Flow) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    def reach(self, flow: Flow) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return d (K,) and p^l (L,) as `RelaxedCost` takes them."""
         share = self.rows.share
-        return (share @ flow.passes, None) if self.cascade else (None, share @ flow.exits)
+        return (share @ flow.passes, np.ones(1)) if self.cascade else (np.ones(len(self.l1)), share @ flow.exits)
 
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
         """Return the objective, roots floored as `RelaxedCost` has them."""
@@ -185,11 +184,11 @@ class RelaxedObjective:
         When a node moves, so do the probabilities of all nodes after it, in the loss and in the cost.
         """
         rows, flow, (reach, share) = self.rows, outcome.flow, self.reach(outcome.flow)
-        priced = self.cost.bound_gradient(tree.weights, z.groups, reach, share)
+        priced = self.cost.gradient(tree.weights, z.groups, reach, share)
         counted, losses = self._counted(flow), rows.loss_weight[:, np.newaxis] * outcome.losses
         lasso = 0.5 * (np.square(tree.weights).sum(axis=2) / z.weights + z.weights).sum(axis=1)
         value = float((counted * losses).sum() + self.l1 @ lasso)
-        value += float(priced.share.sum() if share is None else share @ priced.share)
+        value += float(share @ priced.share)
         if self.cascade:
             at_exit, on_arrival = losses, np.outer(rows.share, priced.reach)
         else:

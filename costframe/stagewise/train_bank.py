@@ -14,6 +14,7 @@ from costframe.core.tables.rows import as_rows
 from costframe.training.data import Rows
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.banks import USUAL, boost_trees
+from costframe.trees.boosting.losses import SoftmaxLoss, loss_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.learners.tree_table import TreeTable
-    from costframe.trees.boosting.losses import Loss
     from costframe.trees.settings import TreeSettings
 
 __all__ = ["train_bank"]
@@ -93,7 +93,9 @@ def train_bank(
     if engine == "xgboost":
         trees = _by_xgboost(rows, settings, loss)
     else:
-        trees = boost_trees(rows, settings, _loss(loss, rows.y))
+        softmax = loss == "softmax"
+        minimized = SoftmaxLoss(int(rows.y.max()) + 1) if softmax else loss_for(0 if loss == "squared" else 2)
+        trees = boost_trees(rows, settings, minimized)
     return WeakLearnerBank.from_trees(trees, names)
 
 
@@ -131,14 +133,6 @@ def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
         parameters["num_class"] = int(rows.y.max()) + 1
     data = xgboost.DMatrix(rows.X, rows.y, weight=rows.weight, nthread=settings.n_threads)
     return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).table
-
-
-def _loss(name: str, y: NDArray[np.float64]) -> Loss:
-    from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-
-    if name == "squared":
-        return SquaredLoss()
-    return LogisticLoss() if name == "logistic" else SoftmaxLoss(int(y.max()) + 1)
 
 
 def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:

@@ -9,17 +9,15 @@ from attrs import evolve
 from scipy.special import expit
 
 from costframe.stagewise.calibration import calibrate_exits
+from costframe.stagewise.descent import SupportObjective, descend
 from costframe.stagewise.fitting import fit_at_price, fit_ridge
-from costframe.stagewise.flow import Flow
-from costframe.stagewise.losses import Logistic, Squared
-from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.normal import NormalEquations, WeightedSums
 from costframe.stagewise.picking import pick
+from costframe.stagewise.rows import Logistic, Squared
 from costframe.stagewise.soft_tree import SoftTree
-from costframe.stagewise.supports import SupportObjective, descend
 from costframe.stagewise.thresholds import passing_threshold
-from costframe.stagewise.weighted_sums import WeightedSums
+from costframe.stagewise.topology import Flow
 from costframe.training.progress import track
-from costframe_cronus.own_order import in_own_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.stagewise.bank_rows import BankRows
     from costframe.stagewise.evaluation import Evaluation
-    from costframe_cronus.settings import CascadeSettings
+    from costframe.stagewise.rows import BankRows
+    from costframe_cronus.train import CascadeSettings
 
-__all__ = ["CHOICES", "calibrated", "emphasized", "initialize", "pick_settings", "train_by_exact_cost"]
+__all__ = ["CHOICES", "calibrated", "emphasized", "in_own_order", "initialize", "pick_settings", "train_by_exact_cost"]
 
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 
@@ -125,6 +123,27 @@ def _candidates(
         placed = _placed(held_out, one, settings.steepness)
         for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
             yield _at_supports(begin, train, held_out, settings), True
+
+
+def in_own_order(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, n_stages: int) -> SoftTree:
+    """Turn a model into a cascade: at most `n_stages` sums of the first outputs, weighted by `own`, float64 (C,).
+
+    Each sum is fitted to the target by a slope and a constant. Stages end where what is bought by then passes a k-th of
+    all, which leaves the dearest purchases to the last. No stage rejects anything yet.
+    """
+    spent = prices.one_by_one()
+    spent = np.cumsum(spent / (spent.sum() or 1.0) + 1e-3 / len(own))
+    ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
+    weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
+    scores = rows.outputs.times(weights.T)
+    w, target = rows.loss_weight, rows.target[:, 0]
+    mean = w @ scores
+    variance = w @ np.square(scores - mean)
+    slope = np.divide((w * target) @ (scores - mean), variance, out=np.zeros(len(ends)), where=variance > 0)
+    keep = slope > 0
+    keep[-1] = True
+    slope, mean, weights = np.maximum(slope, 0.0)[keep], mean[keep], weights[keep]
+    return SoftTree.chain(slope[:, np.newaxis] * weights, w @ target - slope * mean, np.full(len(weights) - 1, -np.inf))
 
 
 def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settings: CascadeSettings) -> SoftTree:

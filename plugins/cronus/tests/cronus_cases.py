@@ -8,10 +8,8 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.bank_rows import BankRows
-from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.losses import Logistic, Squared
-from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.evaluation import Evaluation, Pricing
+from costframe.stagewise.rows import BankRows, Logistic, Squared
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.training.data import Rows
 

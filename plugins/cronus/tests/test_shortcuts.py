@@ -13,15 +13,12 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise import fitting, relaxing
-from costframe.stagewise.fitting import fit_at_price
-from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import energies
-from costframe.stagewise.pruning import prune
-from costframe.stagewise.relaxing import relax
-from costframe.stagewise.weighted_sums import WeightedSums
+from costframe.stagewise import fitting, printed
+from costframe.stagewise.fitting import fit_at_price, prune
+from costframe.stagewise.normal import NormalEquations, WeightedSums
+from costframe.stagewise.printed import energies, relax
 from costframe_cronus.by_exact_cost import initialize
-from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.train import CascadeSettings
 
 seeds = st.integers(0, 10_000)
 
@@ -52,7 +49,7 @@ def test_the_relaxation_equals_its_naive_twin(seed, n_labels, n_before, l1, roun
         share**2 * energies(groups, one) for share, one in zip(d, earlier, strict=False)
     )
     found = relax(normal, groups, l1, bought, float(d[-1]), rounds=rounds)
-    twin = naive_cronus.relax(normal, groups, l1, rounds, relaxing._FLOOR, relaxing._NEGLIGIBLE, earlier, d)
+    twin = naive_cronus.relax(normal, groups, l1, rounds, printed._FLOOR, printed._NEGLIGIBLE, earlier, d)
     np.testing.assert_allclose(found, twin, rtol=1e-4, atol=1e-8)
     if not n_before:
         np.testing.assert_array_equal(found, relax(normal, groups, l1, rounds=rounds))

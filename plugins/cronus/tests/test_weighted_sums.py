@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.weighted_sums import WeightedSums
+from costframe.stagewise.normal import NormalEquations, WeightedSums
 from costframe_cronus.by_exact_cost import initialize
-from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.train import CascadeSettings
 
 
 def outputs_of(H):

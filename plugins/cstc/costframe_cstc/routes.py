@@ -8,10 +8,10 @@ import numpy as np
 from attrs import frozen
 
 from costframe.stagewise.fitting import fit_at_price
-from costframe.stagewise.losses import Logistic
 from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.rows import Logistic
 from costframe.stagewise.thresholds import best_threshold
-from costframe_cstc.node_fits import refine
+from costframe_cstc.answers import refine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.flow import Flow
     from costframe.stagewise.soft_tree import SoftTree
-    from costframe_cstc.node_fits import Fitter
+    from costframe.stagewise.topology import Flow
+    from costframe_cstc.answers import Fitter
 
 __all__ = ["move_routes"]
 

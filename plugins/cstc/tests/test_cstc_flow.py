@@ -7,8 +7,7 @@ from cstc_cases import LOSSES, differences, targets, topology
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.stagewise.flow import Flow
-from costframe.stagewise.topology import Topology
+from costframe.stagewise.topology import Flow, Topology
 
 seeds = st.integers(0, 10_000)
 
