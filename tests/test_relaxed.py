@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_relaxed import differences
 
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
@@ -39,17 +40,6 @@ def test_equals_its_naive_twin(problem, floor):
     assert relaxed.value(weights, reach, share) == pytest.approx(twin, rel=1e-12)
     twin = naive_relaxed.charged(bank, costs, weights, paths, reach, share, **more)
     assert relaxed.charged(weights, reach, share) == pytest.approx(twin, rel=1e-12)
-
-
-def differences(function, at, step=1e-6):
-    """Central differences of a function of one array."""
-    slopes = np.empty(at.shape)
-    for index in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[index] += step
-        down[index] -= step
-        slopes[index] = (function(up) - function(down)) / (2 * step)
-    return slopes
 
 
 def drawn(seed, paths=PATHS[3], n_outputs=1, floor=0.0):

@@ -1,6 +1,7 @@
-"""A gate and a cheap model over one bank, and what they become in front of an expensive model.
+"""A gate and a cheap model over one bank, put in front of an expensive model.
 
-That is a stage tree, or the expensive model of the next stage. What several models acquire is paid for once.
+They make a stage tree with it, or the expensive model of the next stage. Rows pay once for a feature that several of
+the models read.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class GatedPair:
         )
 
     def accounts(self, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> tuple[Account, Account]:
-        """Return what the cheap model and the gate do on rows; a learner that both use is computed once."""
+        """Return the accounts of the cheap model and of the gate on rows; a learner that both use is computed once."""
         cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.cheap_tree(), self.gate_tree()))
         of_both = (self.gate != 0) & (self.cheap != 0).any(axis=1)
         if of_both.any():
@@ -248,7 +249,7 @@ def mix_predictions(
 def stack(
     candidate: Candidate, expensive: ExpensiveModel, data: TrainingData, held: Rows, n_jobs: int
 ) -> ExpensiveModel:
-    """Let a candidate and what stands behind it serve as the expensive model."""
+    """Let a candidate and the expensive model behind it serve as the expensive model."""
     pair, point, rows = candidate.pair, candidate.point, data.train
     going = np.full(len(rows), point.kind == EXPENSIVE)
     if point.kind == BOTH:

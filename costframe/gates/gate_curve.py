@@ -158,7 +158,7 @@ class GateCurve:
                 yield point
 
     def goes_on(self, point: OperatingPoint) -> NDArray[np.bool_]:
-        """Tell which rows go on, bool (n,), in the order that they came in."""
+        """Return which rows go on, bool (n,), in the order that they came in."""
         going = np.empty(len(self.gate), np.bool_)
         going[self.order] = point.kind == EXPENSIVE if point.kind != BOTH else self.gate > point.threshold
         return going

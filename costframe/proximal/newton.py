@@ -33,7 +33,7 @@ class GroupNorms:
     radius : float64 (J,)
         Positive.
     scale : float64 (C,)
-        Positive: one, or what turns weights into those that are to be penalized.
+        Positive: one, or the unit of each column's weights where other units are penalized.
     """
 
     first: NDArray[np.int64]

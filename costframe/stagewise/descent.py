@@ -4,7 +4,7 @@ The first is Algorithm 1 of Cronus, which CSTC cycles by as well, and never rise
 
     sum_i sum_k w_i q_i^k loss(s_i^k, y_i) + lambda p_i^k a_ik
 
-with a_ik for what node k adds to the cost of row i if it comes there. A node may weigh everything that is evaluated up
+with a_ik for the cost that node k adds for row i if it comes there. A node may weigh everything that is evaluated up
 to it. Unlike a relaxed cost, this does not fall when weights only shrink.
 """
 
@@ -30,10 +30,10 @@ __all__ = ["Step", "SupportObjective", "cycle", "descend", "minimize_node"]
 _TURNS = 5  # of auxiliaries and node, at most, before it is the next node's turn
 _STEPS = 20  # of the minimizer in each
 _ENOUGH = 1e-5  # of the objective: less is no improvement
-_LEAST = 1e-12  # of an output's mean square: what varies less is as good as constant
+_LEAST = 1e-12  # of an output's mean square: an output that varies less is as good as constant
 _NOTHING = 1e-9  # the probability to come to a node that is taken for none
 _MOST = 1e300
-_NO_SCALE = 1e-20  # of the largest variance: what varies less is as good as constant, and gives no scale
+_NO_SCALE = 1e-20  # of the largest variance: an output that varies less gives no scale
 
 
 @frozen(eq=False)
@@ -81,7 +81,7 @@ class _Moving:
         return evolve(at, weights=weights, intercept=intercept, threshold=threshold)
 
     def slopes(self, found: Slopes) -> NDArray[np.float64]:
-        """Return derivatives by the vector, of those by what its nodes have."""
+        """Turn derivatives by weights, constants and thresholds into derivatives by the vector."""
         about = found.weights - self.mean[:, np.newaxis] * found.intercept[:, np.newaxis]
         return self.unit * self._pack(about, found.intercept, found.threshold)
 

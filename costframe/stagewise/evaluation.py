@@ -66,7 +66,7 @@ class Pricing:
 
     @property
     def spread_prices(self) -> PriceArrays:
-        """Prices of features with the row's share of what is paid once for all rows."""
+        """Prices of features, with each row's share of the prices paid once for all rows."""
         return evolve(self.prices, cost=self.prices.cost + self.prices.once / self.n_rows)
 
     @cached_property
@@ -114,7 +114,7 @@ class Evaluation:
     loss : Loss
     tradeoff : float
     half : bool (n,), optional
-        Rows apart from the others, to measure on one part what is fitted on the other.
+        Rows apart from the others: a fit to one part is measured on the other.
     reads : SampledPrices, optional
         What all of the rows read: costs are then found quickly, but comparisons and reuse are priced on average.
     """
@@ -136,7 +136,7 @@ class Evaluation:
         acquisition: str,
         n_jobs: int | None,
     ) -> Evaluation:
-        """Evaluate a bank on rows, for the squared loss of what `targets_of` makes of labels."""
+        """Evaluate a bank on rows, for the squared loss of the targets that `targets_of` makes of labels."""
         outputs = outputs_on(bank, rows.X, n_jobs)
         pricing = Pricing.of(bank, data.prices, rows, outputs, acquisition)
         share = rows.weight / rows.total_weight
@@ -155,14 +155,14 @@ class Evaluation:
         return as_counts(self.rows.weight)
 
     def losses(self, tree: SoftTree) -> NDArray[np.float64]:
-        """Return what each exit's answer would lose, with the row's weight: float64 (n, K), zero without an exit."""
+        """Return the loss of each exit's answer, times the row's weight: float64 (n, K), zero without an exit."""
         answers, found = tree.answers(tree.scores(self.rows)), np.zeros((len(self.rows.target), len(tree)))
         for node in np.flatnonzero(tree.topology.ends):
             found[:, node] = self.rows.loss_weight * self.loss.value(answers[:, node], self.rows.target)
         return found
 
     def costs(self, tree: SoftTree) -> NDArray[np.float64]:
-        """Return what each node would add to the cost of each row that came to it: float64 (n, K)."""
+        """Return the cost that each node adds for each row that comes to it: float64 (n, K)."""
         if self.reads is None:
             stages = as_stage_tree(self.pricing.bank, tree)
             prices, acquisition = self.pricing.spread_prices, self.pricing.acquisition
@@ -176,7 +176,7 @@ class Evaluation:
         return np.asarray(self.tradeoff * self.rows.share[:, np.newaxis] * self.costs(tree))
 
     def routing(self, tree: SoftTree) -> NDArray[np.float64]:
-        """Return what is compared with thresholds: float64 (n, K)."""
+        """Return the scores that nodes compare with thresholds: float64 (n, K)."""
         return tree.routing(tree.scores(self.rows))
 
     def flow(self, tree: SoftTree) -> Flow:
@@ -184,7 +184,7 @@ class Evaluation:
         return Flow.hard(tree.topology, self.routing(tree), tree.threshold)
 
     def each(self, tree: SoftTree) -> NDArray[np.float64]:
-        """Return what rows add to mean loss + lambda * mean cost: float64 (n,)."""
+        """Return the part of each row in mean loss + lambda * mean cost: float64 (n,)."""
         flow = self.flow(tree)
         return np.asarray((flow.exits * self.losses(tree) + flow.passes * self.arrival(tree)).sum(axis=1))
 
@@ -203,7 +203,7 @@ class Evaluation:
         return self.measure(tree).total
 
     def error(self, difference: NDArray[np.float64]) -> float:
-        """Return the standard error of a sum over rows of what each adds to a mean, float64 (n,)."""
+        """Return the standard error of a sum over rows of their parts in a mean, float64 (n,)."""
         counts = self.counts
         spread = float((np.square(difference) / counts).sum()) - float(difference.sum()) ** 2 / float(counts.sum())
         return float(np.sqrt(max(spread, 0.0)))

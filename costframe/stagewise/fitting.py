@@ -29,7 +29,6 @@ __all__ = [
     "forward_select",
     "groups_in_loss",
     "in_loss",
-    "nothing_pays",
     "prune",
 ]
 
@@ -42,9 +41,9 @@ _LARGEST = np.finfo(np.float64).max
 def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDArray[np.bool_]:
     """Return which outputs to keep, bool (C,): the best of supports that each hold one more than the one before.
 
-    The next output is the one that lowers loss + ridge by most beyond what it buys anew; where none is worth it, the
-    one that lowers it by most for the money. Ridge regression on a growing support is a pivoted Cholesky factorization,
-    so that all steps together cost as much as one fit.
+    The next output is the one that lowers loss + ridge by most beyond the price of its purchases; where none is worth
+    it, the one that lowers it by most for the money. Ridge regression on a growing support is a pivoted Cholesky
+    factorization, so that all steps together cost as much as one fit.
     """
     from costframe.stagewise.forward_kernels import select_forward
 
@@ -80,8 +79,8 @@ def prune(
 def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | None:
     """Return which weights to remove, by their place in the support, or None if all are worth their price.
 
-    A group costs at least as much to lose as the one of its weights that costs most to lose alone: what this leaves no
-    hope for is not looked at.
+    A group costs at least as much to lose as the one of its weights that costs most to lose alone: groups that
+    cannot be the worst by this are skipped.
     """
     member, saved = _savings(groups)
     if not len(saved):
@@ -100,7 +99,7 @@ def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | N
 
 
 def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
-    """List groups with a price that have weights, csr (g, c), and what the removal of each saves, (g,).
+    """List groups with a price that have weights, csr (g, c), and the price that the removal of each saves, (g,).
 
     That is the price of all groups that it empties.
     """
@@ -114,7 +113,7 @@ def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
 
 
 def groups_in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
-    """Turn prices into loss: lambda times each, or what is as good as infinite."""
+    """Turn prices into loss: lambda times each, at most 1e100."""
     with np.errstate(over="ignore"):
         return PricedGroups(groups.member, np.minimum(groups.price * min(tradeoff, _LARGEST), _MOST))
 
@@ -132,7 +131,7 @@ def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, r
     normal : NormalEquations
         Of C outputs.
     prices : SampledPrices
-        Of what is not yet bought.
+        Of learners that are not bought yet.
     price : float
         In units of this loss, per unit of cost.
     ridge : float
@@ -156,7 +155,7 @@ def fit_at_ridges(
     varying = np.flatnonzero(normal.varies)
     part, priced = normal.columns(varying), in_loss(prices, price).restrict(varying)
     supports: Sequence[NDArray[np.bool_]] = []
-    if not nothing_pays(part, priced, part.unit * min(ridges)):
+    if priced.offers.min(initial=np.inf) <= 0.5 * normal.target_variance:  # else zero is best
         supports = [np.ones(len(varying), np.bool_), forward_select(part, priced, part.unit * usual)]
     for ridge in ridges:
         weights = np.zeros(normal.right.shape)
@@ -164,31 +163,14 @@ def fit_at_ridges(
         yield weights
 
 
-def nothing_pays(normal: NormalEquations, prices: SampledPrices, ridge: float) -> bool:
-    """Tell whether one learner costs more than all of them together can lower loss + ridge: zero is best then.
-
-    Prices are those of an exact cost.
-    """
-    nothing = 0.5 * normal.target_variance
-    cheapest = float(prices.offers.min(initial=np.inf))
-    if cheapest <= 0 or cheapest > nothing:
-        return cheapest > 0
-    with _blas_side_by_side():
-        full = fit_ridge(normal, np.ones(len(normal.right), np.bool_), ridge)
-    return bool(cheapest > (1 + 1e-9) * (nothing - _ridged(normal, full, ridge)))
-
-
-def _ridged(normal: NormalEquations, weights: NDArray[np.float64], ridge: float) -> float:
-    return normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
-
-
 def _fit_best(
     normal: NormalEquations, prices: SampledPrices, supports: Sequence[NDArray[np.bool_]], ridge: float
 ) -> NDArray[np.float64]:
-    """Fit to each support, remove what is not worth its price, and keep what is best with exact cost."""
+    """Fit to each support, remove groups that are not worth their price, and keep the best by exact cost."""
 
     def objective(weights: NDArray[np.float64]) -> float:
-        return _ridged(normal, weights, ridge) + prices.cost(np.asarray(weights.any(axis=1)))
+        ridged = normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
+        return ridged + prices.cost(np.asarray(weights.any(axis=1)))
 
     def fit(support: NDArray[np.bool_]) -> NDArray[np.float64]:
         fitted = fit_ridge(normal, support, ridge)

@@ -1,4 +1,4 @@
-"""The relaxed objectives of a soft tree, as one function of what its nodes have: eq. 8 of Cronus and eq. 5 of CSTC.
+"""The relaxed objectives of a soft tree, as one function of its weights and thresholds: eqs. 8 (Cronus) and 5 (CSTC).
 
     sum_i w_i sum_k c_i^k loss(s_i^k, y_i)  +  sum_k rho_k |beta^k|_1  +  relaxed cost
 
@@ -79,7 +79,7 @@ class Outcome:
 
 @frozen(eq=False)
 class Slopes:
-    """Derivatives by what some nodes have: weights (k, C, M), intercepts (k, M) and thresholds (k,)."""
+    """Derivatives by the weights (k, C, M), intercepts (k, M) and thresholds (k,) of some nodes."""
 
     weights: NDArray[np.float64]
     intercept: NDArray[np.float64]
@@ -99,7 +99,7 @@ def slopes_at(
     """Differentiate sum_ik counted_ik w_i loss_ik + exits_ik at_exit_ik + p_i^k on_arrival_ik by some nodes.
 
     The first sum's derivative is that by the scores in the loss alone: `counted`, float64 (n, K), is fixed, and so are
-    the other two, float64 (n, K), which are to hold what the flow of rows changes.
+    the other two, float64 (n, K), which hold the terms that the flow of rows changes.
     """
     through = outcome.flow.by_scores(at_exit, on_arrival)[:, nodes]
     by_score = np.empty((len(rows.target), len(nodes), tree.intercept.shape[1]))

@@ -24,7 +24,7 @@ LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, an
 _ZERO = 1e-4  # of the target's deviation: a weight that moves scores by less is a zero of the optimum
 _ROUNDS = 1000
 _FLOOR = 1e-6  # least auxiliary; weights that should be zero end below it
-_NEGLIGIBLE = 1e-7  # of the labels' deviation: what moves scores by less leaves the alternation
+_NEGLIGIBLE = 1e-7  # of the labels' deviation: an output that moves scores by less leaves the alternation
 
 
 def relax(

@@ -1,6 +1,6 @@
 """The cost of stages made smooth for training: mixed norms of their weights in place of 0/1 (Cronus, CSTC).
 
-The evaluator (`costframe.core.cost`) is exact; this is what an optimizer can follow.
+The evaluator (`costframe.core.cost`) is exact; an optimizer can follow these.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class RelaxedCost:
         return np.asarray((self.groups.member @ np.square(weights).sum(axis=2).T).T)
 
     def _squares(self, weights: F8, d: F8) -> F8:
-        """Return what the roots are taken of: float64 (L, G)."""
+        """Return the squares under the roots: float64 (L, G)."""
         return np.asarray((self.paths * d**2) @ self._energies(weights))
 
     def _pull(self, z: F8, share: F8 | float) -> F8:

@@ -22,7 +22,7 @@ LEAST = 0.01  # curvature of rows that are answered surely: a step for the other
 
 
 def targets_of(y: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
-    """Return what scores are fitted to, float64 (n, M): numbers, signs of two classes, or one 0/1 column a class."""
+    """Return targets of scores, float64 (n, M): numbers, signs of two classes, or one 0/1 column a class."""
     if n_classes > 2:
         return np.asarray(np.eye(n_classes)[y])
     return np.asarray(2.0 * y - 1.0 if n_classes else y, np.float64)[:, np.newaxis]

@@ -122,11 +122,11 @@ class SoftTree:
         return rows.scores(flat, self.intercept.ravel()).reshape(-1, n_nodes, width)
 
     def routing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what is compared with thresholds, float64 (n, K), of scores (n, K, M)."""
+        """Return the scores that nodes compare with thresholds, float64 (n, K), of scores (n, K, M)."""
         return np.asarray(np.einsum("ikm,km->ik", scores, self.direction))
 
     def answers(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what nodes answer, float64 (n, K, M), of scores (n, K, M)."""
+        """Return the answers of nodes, float64 (n, K, M), of scores (n, K, M)."""
         return np.asarray(self.calibration[:, :1] * scores + self.calibration[:, 1:])
 
     def columns(self, used: NDArray[np.int64]) -> SoftTree:
@@ -145,11 +145,11 @@ class SoftTree:
         return SoftTree(topology, *(part[nodes] for part in parts))
 
     def with_answer(self, node: int, answer: WeightedSum) -> SoftTree:
-        """Replace what a node weighs, to answer."""
+        """Let a node answer by other weights."""
         return self._with_node(node, answer.weights, answer.constant, np.ones(len(answer.constant)), 0.0)
 
     def with_route(self, node: int, weights: NDArray[np.float64], threshold: float) -> SoftTree:
-        """Replace what a node weighs, (C,), to route."""
+        """Let a node route by other weights, (C,)."""
         first = np.zeros(self.intercept.shape[1])
         first[0] = 1.0
         return self._with_node(node, np.outer(weights, first), 0.0 * first, first, threshold)

@@ -146,11 +146,11 @@ class ShrinkingInverse:
 
     @property
     def lost_alone(self) -> NDArray[np.float64]:
-        """By what loss + ridge rises if one unknown goes and the others are fitted anew: float64 (s,)."""
+        """The rise of loss + ridge if one unknown goes and the others are fitted anew: float64 (s,)."""
         return np.asarray(0.5 * np.square(self.weights).sum(axis=1) / self._inverse[self._at, self._at])
 
     def lost(self, gone: NDArray[np.int64]) -> float:
-        """Tell by what it rises if several go, by their place in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
+        """Return the rise if several go, by their place in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
         if 2 * len(gone) > len(self.support):
             return self._lost_but_few(gone)
         at, part = self._at[gone], self.weights[gone]

@@ -163,7 +163,7 @@ class Flow:
         return np.asarray(self.passes * np.where(below & above, 1.0, sides))
 
     def ahead(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what a row that comes to a node is expected to pay from there on: float64 (n, K).
+        """Return the expected payment of a row that comes to a node, from there on: float64 (n, K).
 
         It pays `on_arrival` at each node that it comes to, and `at_exit` where it is answered; both are float64 (n, K).
         """
@@ -199,6 +199,6 @@ class Flow:
     def _followed(
         self, node: int, at_exit: NDArray[np.float64], ahead: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what a row pays from the children on, below and above."""
+        """Return the payments of a row from the children on, below and above."""
         below, above = (at_exit[:, node] if child < 0 else ahead[:, child] for child in self.topology.children[node])
         return below, above

@@ -1,4 +1,4 @@
-"""Banks of plain boosted trees, without prices: what Cronus and CSTC choose from."""
+"""Banks of plain boosted trees, without prices, for Cronus and CSTC to choose from."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
     n_classes = 2 if loss == "logistic" else len(present)
     if not np.array_equal(present, np.arange(n_classes)):
         expected = (
-            "0 and 1" if loss == "logistic" else f"the class codes 0 to {n_classes - 1}, as it has so many values,"
+            "0 and 1" if loss == "logistic" else f"the class codes 0 to {n_classes - 1}, one for each of its values,"
         )
         raise DataError(
             f"y: expected {expected} for loss={loss!r}, got {', '.join(f'{code:g}' for code in present[:6])}"

@@ -114,7 +114,7 @@ class GrowingPair:
         )
 
     def accounts(self) -> tuple[Account, Account]:
-        """Return what the cheap model and the gate do on the held-out rows."""
+        """Return the accounts of the cheap model and of the gate on the held-out rows."""
         return Account.of_prefix(self.cheap.running.paid), Account.of_prefix(self.gate.running.paid)
 
     def pair(self, feature_names: Sequence[str]) -> GatedPair:
@@ -233,7 +233,7 @@ class PairBoosting:
         return GatePayers(judge.data.prices, judge.rows, 1 - q, read, judge.settings.tradeoff)
 
     def _best(self, growing: GrowingPair) -> Candidate:
-        """Grow all rounds, and return the best of what is looked at on the way."""
+        """Grow all rounds, and return the best candidate on the way."""
         rounds, names, found = self.trees.n_estimators, self.judge.data.feature_names, []
         checked = {max(1, int(rounds * share)) for share in _LOOKED_AT}
         for number in range(1, rounds + 1):

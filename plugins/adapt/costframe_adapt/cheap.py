@@ -1,4 +1,4 @@
-"""The cheap model that stands alone, and what trees of it and of the gate pay.
+"""The cheap model that stands alone, and the prices of its trees and of the gate's.
 
 A cheap model is bought by the rows that it is grown for. A gate's features are paid for by all rows, save those that go
 on to a model which would have read them anyway; those that the cheap model reads cost the rows that stay nothing more.
@@ -46,7 +46,7 @@ _FOLDS = 3
 
 
 def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: float) -> SplitPrices:
-    """Return what a cheap model pays that answers these rows."""
+    """Return the prices of a cheap model's trees, for the rows that it answers."""
     if trees.by_row:
         return LazyPrices(prices, tradeoff, len(rows), rows.weight)
     return once_prices(prices, rows, tradeoff=tradeoff)
@@ -84,7 +84,7 @@ class GatePayers:
         return LazyPrices(prices, self.tradeoff, n_rows, self.rows.weight * (1 - (1 - self.stays) * anyway))
 
     def by_row_after(self, cheap: WeakLearnerBank) -> LazyPrices:
-        """Return the same where each row has what it reads on its ways through the cheap model's trees."""
+        """Return the same, where each row has the features on its ways through the cheap model's trees already."""
         found, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
         leaves = cheap.leaves(self.rows.X)
         for tree in range(len(cheap)):
@@ -92,7 +92,7 @@ class GatePayers:
         return found
 
     def once_after(self, cheap: WeakLearnerBank) -> OncePrices:
-        """Return prices paid once; what the cheap model reads is left for the rows that go on."""
+        """Return prices paid once; features of the cheap model are charged for the rows that go on only."""
         prices, going = self.prices, self.rows.weight * (1 - self.stays)
         stays = float(self.rows.weight @ self.stays)
         features = np.maximum(float(going.sum()) - going @ self.read, 0.0)
@@ -187,7 +187,7 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
     """Return scores, (n, K), of models that read what this one reads, of rows that they were not grown on."""
     data, rows, loss = judge.data, judge.rows, loss_for(judge.data.n_classes)
     read = np.diff(model.pair.bank.F.indptr) > 0
-    # Nothing splits on what is always missing.
+    # No tree splits on a column that is always missing.
     binned = judge.binned.mapper.transform(np.where(read, rows.X, np.nan), n_threads=trees.n_threads)
     fold, found = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
@@ -196,7 +196,7 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
             continue
         few = rows.take(inside) if len(inside) else rows
         prices = cheap_prices(trees, data.prices, few, judge.settings.tradeoff)
-        if not trees.by_row:  # what the model reads is bought already
+        if not trees.by_row:  # the features of the model are bought already
             prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
         rounds = evolve(trees, n_estimators=n_rounds if len(inside) else 0)
         ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)

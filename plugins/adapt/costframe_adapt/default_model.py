@@ -53,7 +53,7 @@ def boost_plainly(
     Return also the rounds: those with the least loss on held-out rows, if there are any.
     """
     loss, trees = loss_for(data.n_classes), evolve(_PLAIN, n_estimators=n_rounds, n_threads=n_threads)
-    # Nothing splits on what is always missing.
+    # No tree splits on a column that is always missing.
     read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices), np.nan, rows.X))
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
     grow = tree_grower(rows, bin_rows(read, n_threads), trees)

@@ -34,7 +34,7 @@ _HALVINGS = 200  # a double has no more
 
 @frozen(eq=False)
 class Judge:
-    """The rows that one stage is fitted to and looked at on, what stands behind it, and how it is to be trained.
+    """The rows that one stage is fitted to and judged by, the model behind it, and settings.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Judge:
         return self.data.train
 
     def behind(self, best: Candidate) -> Judge:
-        """Put a candidate in front of what is there: the next stage stands in front of both."""
+        """Put a candidate in front of the expensive model: the next stage stands in front of both."""
         return evolve(self, expensive=stack(best, self.expensive, self.data, self.held, self.settings.n_threads))
 
     def candidate(
@@ -90,7 +90,7 @@ class Judge:
     ) -> Candidate:
         """Look at a cheap model and a gate, whose scores of training rows and of held-out rows are given.
 
-        Accounts are of what both do on the held-out rows, if that is known.
+        Accounts are those of both on the held-out rows, if they are known.
         """
         settings, rows = self.settings, self.held
         if accounts is None:
@@ -124,7 +124,7 @@ class Judge:
         return below, self.expensive.train.loss + np.logaddexp(0.0, -train.gate)
 
     def _extra_cost(self, pair: GatedPair) -> NDArray[np.float64]:
-        """Return what going on costs each training row beyond what staying does, float64 (n,)."""
+        """Return the cost of going on beyond that of staying for each training row, float64 (n,)."""
         prices, expensive = self.data.prices, self.expensive.train.account
         cheap, gate = self._accounts(pair, self.rows)
         goes, stays = gate | expensive, gate | cheap
@@ -145,7 +145,7 @@ def share_out(
     Parameters
     ----------
     cheap, full : float64 (n,)
-        A and B: what it costs a row to be answered by the cheap model, and by the expensive one.
+        A and B: the price that a row pays for the answer of the cheap model, and of the expensive one.
     weight : float64 (n,)
         Of the rows in the mean.
     full_share : float or None

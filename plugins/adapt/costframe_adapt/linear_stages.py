@@ -28,7 +28,7 @@ __all__ = ["PENALTIES", "JudgedColumns", "fit_l1_stage", "fit_linear_stage", "fi
 _ROUNDS = 50
 _LIMITS = (0.3, 0.6)  # of the share, tried where the price decides it
 _ROUNDS_TRIED = 10  # of the alternation at these
-PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not what their columns cost
+PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns
 
 
 @frozen(eq=False)
@@ -68,7 +68,7 @@ class JudgedColumns:
     ) -> LinearPair:
         """Fit a pair at a limit of the share, and a penalty times the tradeoff; see `fit_linear`."""
         judge, problem = self.judge, evolve(self.problem, full_share=full_share)
-        if full_share is None:  # then what f0 costs decides the share
+        if full_share is None:  # then the cost of f0 decides the share
             account, prices = judge.expensive.train.account, judge.data.prices
             cost = account.cost(prices) + account.batch(prices) / judge.rows.total_weight
             problem = evolve(problem, loss0=problem.loss0 + judge.settings.tradeoff * cost)
@@ -76,7 +76,7 @@ class JudgedColumns:
         return fit_linear(self.H, problem, groups, starts=starts, start=start, max_rounds=max_rounds)
 
     def look_at(self, pair: LinearPair) -> Candidate:
-        """See what a gate and a cheap model are worth."""
+        """Look at a gate and a cheap model on the held-out rows."""
         return self.judge.candidate(_gated(self.bank, pair), pair.scores(self.H), pair.scores(self.held))
 
 

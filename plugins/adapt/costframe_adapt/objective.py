@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RIDGE", "LinearObjective", "Problem"]
 
-RIDGE = 1e-6  # on weights of standardized columns, and intercepts: what keeps them finite where nothing else does
+RIDGE = 1e-6  # on weights of standardized columns, and intercepts: keeps them finite where nothing else does
 
 
 @frozen(eq=False)
@@ -39,7 +39,7 @@ class Problem:
     loss0 : float64 (n,)
         -log P(y_i | x_i; f0), of the clipped probability, and the worth of f0's cost in loss where no P is given.
     full_share : float or None
-        P, the largest mean share of rows that f0 may get; None: what f0 costs decides alone.
+        P, the largest mean share of rows that f0 may get; None: the cost of f0 decides alone.
     """
 
     y: NDArray[np.int64]

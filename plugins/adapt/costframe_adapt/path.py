@@ -81,7 +81,7 @@ class _Sweep:
     def recorder(
         self, tradeoff: float, full_share: float | None, expensive: ExpensiveModel
     ) -> Callable[[Candidate], None]:
-        """Return what adds the models of one fit."""
+        """Return a function that adds the models of one fit."""
 
         def record(candidate: Candidate) -> None:
             points = [candidate.point]

@@ -1,4 +1,4 @@
-"""What an estimator's parameters ask for, and what the algorithm's numbers are where they leave it open."""
+"""The parameters of the estimator, checked, and the algorithm's own numbers where they leave it open."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
 def read_grid(
     given: Any, settings: AdaptSettings, tradeoffs: Any, full_shares: Any
 ) -> tuple[NDArray[np.float64] | None, tuple[float | None, ...]]:
-    """Check what a grid is to be made of: its tradeoffs, descending, and shares."""
+    """Check the parts of a grid: its tradeoffs, descending, and shares."""
     shares: tuple[Any, ...] = (given.full_share,)
     if full_shares is not None:
         shares = _several("full_shares", full_shares)

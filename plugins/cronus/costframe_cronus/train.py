@@ -52,7 +52,7 @@ class CascadeSettings:
     steepness : float
         gamma.
     positive_weight : float
-        w+, what the loss of a row of target 1 is multiplied by; that of target -1 by 1.
+        w+, the factor of the loss of a row of target 1; that of target -1 is 1.
     l1, l1_last : float
         rho of all stages but the last, and of the last, as printed.
     ridge : float
@@ -70,7 +70,7 @@ class CascadeSettings:
     ridge: float = USUAL_RIDGE
 
     def tradeoff_at(self, stage: int) -> float:
-        """Return lambda_k of a stage, from 0, or what is as good as infinite."""
+        """Return lambda_k of a stage, from 0, at most 1e300."""
         later = self.n_stages - 1 - stage
         inflated = min(later * log(self.inflation), log(_MOST))
         return min(self.tradeoff * exp(inflated), _MOST)
@@ -147,7 +147,7 @@ def _pick_rho(
 
 
 def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
-    """Put targets in the place of grades: 2 y / max - 1 of training grades, or the sign of what is relevant.
+    """Put targets in the place of grades: 2 y / max - 1 of training grades, or 1 for relevant rows and -1 for others.
 
     Where no row has a grade above zero, all targets are -1.
 

@@ -53,14 +53,3 @@ def problem(seed, n=25, d=4, n_stages=3, steepness=4.0):
     chain = SoftTree.chain(0.5 * rng.standard_normal((n_stages, d)), 0.3 * rng.standard_normal(n_stages),
                   0.5 * rng.standard_normal(n_stages - 1))  # fmt: skip
     return H, rows, groups, chain, steepness
-
-
-def differences(function, at, step=1e-6):
-    """Central differences of a function of one array."""
-    slopes = np.empty(at.shape)
-    for index in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[index] += step
-        down[index] -= step
-        slopes[index] = (function(up) - function(down)) / (2 * step)
-    return slopes

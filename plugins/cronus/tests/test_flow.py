@@ -4,9 +4,10 @@ import naive_flow
 import numpy as np
 import pytest
 from attrs import evolve
-from cronus_cases import COSTS, boosted, differences, evaluation_of, problem, table
+from cronus_cases import COSTS, boosted, evaluation_of, problem, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_relaxed import differences
 
 import costframe as cf
 from costframe.stagewise.descent import SupportObjective, cycle, descend

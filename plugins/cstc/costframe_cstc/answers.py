@@ -1,6 +1,6 @@
 """Answers fitted to the rows that come to a node, and subtrees that end where held-out rows do not call for them.
 
-What was bought on the way is free, and the parent's answer is what to begin with.
+Learners bought on the way are free, and a fit begins with the parent's answer.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitter", "NodeFit", "path_models", "prune", "refine", "refit"]
 
-_ROUNDS = 15  # and what rounding does to the weights stays far below what matters
+_ROUNDS = 15  # few enough that rounding does not matter
 _SHRINK = 0.5  # a node's ridge grows with the inverse of its share of the rows, to this power
-_ERRORS = 1.0  # a subtree is kept if it is worth more than so many standard errors of what it seems to be worth
+_ERRORS = 1.0  # standard errors of its worth that a subtree must be worth to be kept
 
 
 @frozen(eq=False)
@@ -88,13 +88,13 @@ class NodeFit:
     at: NDArray[np.int64]
 
     def answer(self, bought: NDArray[np.bool_], inflation: float = 1.0) -> WeightedSum:
-        """Fit an answer that may buy what is worth its price, which inflation multiplies; bool (C,) is bought."""
+        """Fit an answer that may buy learners worth their price, which inflation multiplies; bool (C,) is bought."""
         normal, ridge = self.normal, self.fitter.ridge_for(self._share)
         weights = fit_at_price(normal, self.prices.after(bought), inflation * self.price, ridge)
         return self._refined(weights, normal.intercept(weights))
 
     def free_answer(self, bought: NDArray[np.bool_]) -> WeightedSum:
-        """Fit an answer by what is bought, bool (C,)."""
+        """Fit an answer by bought learners, bool (C,)."""
         used = np.flatnonzero(bought)
         normal = NormalEquations.of(self._outputs.columns(used), *self._response)
         varying, weights = np.flatnonzero(normal.varies), np.zeros(self.prior.weights.shape)
@@ -193,7 +193,7 @@ def refine(
 
 
 def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
-    """Return for each node an answer over what is bought on the way there."""
+    """Return for each node an answer over the learners bought on the way there."""
     passes = fitter.train.flow(tree).passes > 0
     found = [fitter.constant]
     for node, parent in enumerate(tree.topology.parent.tolist()):

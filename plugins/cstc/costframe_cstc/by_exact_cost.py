@@ -35,7 +35,7 @@ _FEW = 50  # outputs
 def train_by_exact_cost(
     train: Evaluation, some: Evaluation, held_out: Evaluation, settings: CSTCSettings, *, tune: bool
 ) -> SoftTree:
-    """Grow a tree, move its routes and divide its leaves, and keep what is best on held-out rows.
+    """Grow a tree, move its routes and divide its leaves, and keep the best tree on held-out rows.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
 def pick_settings(
     settings: CSTCSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
 ) -> CSTCSettings:
-    """Pick what is free by the grown and pruned tree's loss + lambda * cost on held-out rows.
+    """Pick free settings by the grown and pruned tree's loss + lambda * cost on held-out rows.
 
     Last nodes of trees over few outputs are divided as they will be later, which takes little time there.
     """

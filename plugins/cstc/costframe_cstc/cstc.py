@@ -30,7 +30,7 @@ _CYCLES = 100
 
 
 def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSettings, steps: list[Step]) -> SoftTree:
-    """Minimize eq. 5 over the nodes of a full tree, prune it on held-out rows, and fine-tune what predicts.
+    """Minimize eq. 5 over the nodes of a full tree, prune it on held-out rows, and fine-tune the nodes that predict.
 
     The printed loss counts every level of the tree, and so its lambda is the tradeoff times their number.
     """
@@ -75,7 +75,7 @@ def prune(held_out: Evaluation, tree: SoftTree) -> SoftTree:
 def fine_tune(rows: BankRows, tree: SoftTree, steepness: float) -> SoftTree:
     """Fit every classifier that predicts anew, without cost, its zeros clamped.
 
-    One that routes as well keeps the weights it routes by: what it predicts becomes a leaf over the same learners.
+    One that routes as well keeps the weights it routes by: its prediction becomes a leaf over the same learners.
     """
     passes = _passes(rows, tree, steepness)
     for node in np.flatnonzero(tree.topology.ends)[::-1].tolist():

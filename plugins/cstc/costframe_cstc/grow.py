@@ -86,7 +86,7 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> tuple[SoftTree, list[W
 
 
 def _power(inflation: float, levels: int) -> float:
-    """Return inflation^levels, or what is as good as infinite."""
+    """Return inflation^levels, at most 1e300."""
     with np.errstate(over="ignore"):
         return float(min(np.float_power(inflation, levels), _MOST))
 

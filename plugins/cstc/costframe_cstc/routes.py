@@ -1,4 +1,4 @@
-"""Moves routes by the exact objective: what follows a node below and above tells which way each row should go."""
+"""Moves routes by the exact objective: the losses and costs below and above a node show the better way for each row."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
     prices, drawn = pricing.drawn(np.where(choice.inside, rows.share, 0.0))
     prices = prices.after(tree.bought(choice.node))
     for later in np.flatnonzero(tree.topology.paths[:, choice.node]):
-        if later != choice.node:  # what a row buys later anyway costs nothing more here
+        if later != choice.node:  # a purchase that a row makes later anyway costs nothing more here
             prices = prices.after(tree.used[later], among=choice.flow.passes[drawn, later] > 0)
     seen: set[bytes] = set()
     normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)

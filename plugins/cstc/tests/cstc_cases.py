@@ -61,17 +61,6 @@ def problem(seed, kind, width, n=8, d=3, depth=3, steepness=4.0):
     return H, objective, soft_tree(rng, tree, d, width)
 
 
-def differences(function, at, step=1e-6):
-    """Central differences of a function of one array."""
-    slopes = np.empty(at.shape)
-    for index in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[index] += step
-        down[index] -= step
-        slopes[index] = (function(up) - function(down)) / (2 * step)
-    return slopes
-
-
 def evaluation_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weight=None, loss="logistic"):
     """Measure on labels 0 and 1 as -1 and 1, or by squares on numbers."""
     rows = Rows(X, y, np.ones(len(X)) if weight is None else weight)
