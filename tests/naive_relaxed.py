@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 
 def sets_of(bank, costs, n_rows=math.inf, comparisons=None):
     """Each priced thing, with the learners that make it due."""
@@ -49,3 +51,14 @@ def charged(bank, costs, weights, paths, reach, share, **more):
                     total += p * price * reach[k]
                     break
     return total
+
+
+def differences(function, at, step=1e-6):
+    """Central differences of a function of one array."""
+    slopes = np.empty(at.shape)
+    for index in np.ndindex(at.shape):
+        up, down = at.copy(), at.copy()
+        up[index] += step
+        down[index] -= step
+        slopes[index] = (function(up) - function(down)) / (2 * step)
+    return slopes

@@ -10,17 +10,15 @@ from costframe.core.errors import CostframeError
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 
-RECIPES = {"start": {"optimize": False}, "default": {}, "paper": {"recipe": "paper"}}
+RECIPES = {"default": {}, "paper": {"recipe": "paper"}}
 KINDS = [
     *[pytest.param(CronusClassifier, {"n_stages": 3} | one, id=f"classifier-{name}") for name, one in RECIPES.items()],
     *[pytest.param(CronusRanker, {"n_stages": 3} | one, id=f"ranker-{name}") for name, one in RECIPES.items()],
-    pytest.param(CSTCClassifier, {"depth": 2} | RECIPES["start"], id="tree-start"),
     pytest.param(CSTCClassifier, {"depth": 2, "ridge": 0.1}, id="tree-default"),  # chooses inflation
     pytest.param(CSTCClassifier, {"depth": 2} | RECIPES["paper"], id="tree-paper"),
     pytest.param(CSTCClassifier, {"loss": "squared", "depth": 3, "inflation": 3.0}, id="tree-squared"),  # chooses ridge
     pytest.param(CSTCRanker, {"depth": 3, "inflation": 3.0, "ridge": 0.1}, id="tree-ranker"),
     pytest.param(CSTCRegressor, {"depth": 2, "ridge": 0.1}, id="tree-regressor-default"),
-    pytest.param(CSTCRegressor, {"depth": 2} | RECIPES["paper"], id="tree-regressor-paper"),
     pytest.param(ReweightedClassifier, {}, id="single-classifier"),
     pytest.param(ReweightedRegressor, {}, id="single-regressor"),
     pytest.param(ReweightedRegressor, {"recipe": "paper"}, id="single-regressor-paper"),

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
-from costframe.stagewise import forward
-from costframe.stagewise.forward import forward_select
+from costframe.stagewise import fitting
+from costframe.stagewise.fitting import forward_select
 from costframe.stagewise.normal import NormalEquations
 
 seeds = st.integers(0, 2**32 - 1)
@@ -58,7 +58,7 @@ def test_outputs_are_those_of_the_twin(seed, n_outputs, n_labels, n_rows, sums, 
         prices = prices.restrict(np.argsort(rng.random(n_outputs)))
     before = [one.copy() for one in (normal.gram, normal.right, prices.paid, prices.offers)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forward, "_PATIENCE", patience)
+        patch.setattr(fitting, "_PATIENCE", patience)
         found = forward_select(normal, prices, ridge)
     np.testing.assert_array_equal(found, naive_linear.forward_select(normal, prices, ridge, patience))
     for one, other in zip(before, (normal.gram, normal.right, prices.paid, prices.offers), strict=True):
@@ -102,7 +102,7 @@ def test_where_nothing_is_worth_its_price_money_goes_farthest(monkeypatch):
     prices = SampledPrices.whole(PricedGroups(member, np.array([1.8, 0.8])))
     normal = NormalEquations(np.eye(3), np.array([[1.2], [1.0], [1.0]]), np.zeros(3), np.zeros(1), 4.0)
     for patience, kept in ((1, [False] * 3), (2, [False, True, True])):
-        monkeypatch.setattr(forward, "_PATIENCE", patience)
+        monkeypatch.setattr(fitting, "_PATIENCE", patience)
         assert forward_select(normal, prices, 0.0).tolist() == kept
 
 

@@ -13,11 +13,10 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
 from costframe.stagewise.calibration import calibrate
-from costframe.stagewise.fitting import fit_at_price
+from costframe.stagewise.fitting import fit_at_price, prune
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.pruning import prune
+from costframe.stagewise.printed import relax
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.relaxing import relax
 from costframe.stagewise.systems import solve_scaled
 
 seeds = st.integers(0, 10_000)

@@ -1,26 +1,179 @@
-"""A trained gate and cheap model, and what becomes of them: a stage tree, or the expensive model of the next stage."""
+"""A gate and a cheap model over one bank, put in front of an expensive model.
+
+They make a stage tree with it, or the expensive model of the next stage. Rows pay once for a feature that several of
+the models read.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
-from costframe.core.stages.stages import apply_link, squeeze
-from costframe.gates.expensive import ExpensiveModel, ModelOutputs
+from costframe.core.cost.accounts import Account
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.cost.accounts import Account
-    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.stages.stages import Stage
     from costframe.gates.gate_curve import GateCurve, OperatingPoint
-    from costframe.gates.pair import GatedPair
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["Candidate", "Predictions", "Scores", "compose", "mix_predictions", "stack"]
+__all__ = [
+    "SURE",
+    "Candidate",
+    "ExpensiveModel",
+    "GatedPair",
+    "ModelOutputs",
+    "Predictions",
+    "Scores",
+    "compose",
+    "mix_predictions",
+    "stack",
+]
+
+STEEPNESS = 1.0  # soft routing sends a row on with the probability sigma(g) that training meant
+
+
+@frozen(eq=False)
+class GatedPair:
+    """A cheap model and a gate.
+
+    Attributes
+    ----------
+    bank : WeakLearnerBank
+        Of one output a learner.
+    cheap : float64 (T, K)
+        Weights of the scores f1.
+    cheap_intercept : float64 (K,)
+    gate : float64 (T,)
+        Weights of g.
+    gate_intercept : float
+    """
+
+    bank: WeakLearnerBank
+    cheap: NDArray[np.float64]
+    cheap_intercept: NDArray[np.float64]
+    gate: NDArray[np.float64]
+    gate_intercept: float
+
+    @classmethod
+    def of(cls, cheap: StageTree, gate: StageTree | None = None) -> GatedPair:
+        """Put models of one answer together; without a gate, one that tells no rows apart."""
+        answer = cls._only_answer(cheap)
+        if gate is None:
+            return cls(cheap.bank, answer.weights, answer.intercept, np.zeros(len(cheap.bank)), 0.0)
+        own, (n_cheap, n_gate) = cls._only_answer(gate), (len(cheap.bank), len(gate.bank))
+        return cls(
+            WeakLearnerBank.concatenate([cheap.bank, gate.bank]),
+            np.vstack([answer.weights, np.zeros((n_gate, len(answer.intercept)))]),
+            answer.intercept,
+            np.append(np.zeros(n_cheap), own.weights[:, 0]),
+            float(own.intercept[0]),
+        )
+
+    @staticmethod
+    def _only_answer(tree: StageTree) -> Answer:
+        answer = tree.stages[0]
+        assert isinstance(answer, Answer)  # noqa: S101 - boosting makes one answer
+        return answer
+
+    @property
+    def divides(self) -> bool:
+        """Whether the gate tells rows apart."""
+        return bool((self.gate != 0).any())
+
+    def cheap_tree(self) -> StageTree:
+        """Return the cheap model without a gate."""
+        answer = self._answer
+        return StageTree(
+            self.bank.restrict(answer.learners), (evolve(answer, learners=np.arange(len(answer.learners))),)
+        )
+
+    def gate_tree(self, some: NDArray[np.bool_] | None = None) -> StageTree:
+        """Return a model that answers with the gate's score, or with its part that some learners make."""
+        used = np.flatnonzero(self.gate != 0 if some is None else some)
+        return StageTree(
+            self.bank.restrict(used), (Answer(np.arange(len(used)), self.gate[used], self.gate_intercept),)
+        )
+
+    def accounts(self, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> tuple[Account, Account]:
+        """Return the accounts of the cheap model and of the gate on rows; a learner that both use is computed once."""
+        cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.cheap_tree(), self.gate_tree()))
+        of_both = (self.gate != 0) & (self.cheap != 0).any(axis=1)
+        if of_both.any():
+            cheap = evolve(cheap, shared=Account.of(self.gate_tree(of_both), costs, X, n_jobs).computed)
+        return cheap, gate
+
+    def in_front_of(self, expensive: StageTree, threshold: float) -> StageTree:
+        """Return the composite: rows whose gate is above the threshold go on to the expensive model."""
+        used = np.flatnonzero(self.gate != 0)
+        route = Route(used, self.gate[used], self.gate_intercept, threshold, STEEPNESS, 1, 2)
+        stages = (route, self._answer, *(_moved(stage, 2, len(self.bank)) for stage in expensive.stages))
+        return StageTree(WeakLearnerBank.concatenate([self.bank, expensive.bank]), stages)
+
+    @property
+    def _answer(self) -> Answer:
+        used = np.flatnonzero((self.cheap != 0).any(axis=1))
+        link = "sigmoid" if self.cheap.shape[1] == 1 else "softmax"
+        return Answer(used, self.cheap[used], self.cheap_intercept, link)
+
+
+def _moved(stage: Stage, n_stages: int, n_learners: int) -> Stage:
+    """Return a stage as it reads behind n stages, over a bank that begins with other learners."""
+    moved = evolve(stage, learners=stage.learners + n_learners)
+    if isinstance(moved, Route):
+        return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)
+    return moved
+
+
+SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to [SURE, 1 - SURE], as the authors do
+
+
+@frozen(eq=False)
+class ModelOutputs:
+    """A model on some rows.
+
+    Attributes
+    ----------
+    proba : float64 (n,) of class 1, or (n, M)
+    loss : float64 (n,)
+        -log P(y_i | x_i), of the probability clipped to [SURE, 1 - SURE].
+    account : Account
+    """
+
+    proba: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    account: Account
+
+    @classmethod
+    def of(cls, proba: NDArray[np.float64], y: NDArray[np.int64], account: Account) -> ModelOutputs:
+        """Look up the labels' probabilities."""
+        of_label = np.where(y == 1, proba, 1 - proba) if proba.ndim == 1 else proba[np.arange(len(y)), y]
+        return cls(proba, np.asarray(-np.log(np.clip(of_label, SURE, 1 - SURE))), account)
+
+
+@frozen(eq=False)
+class ExpensiveModel:
+    """The expensive model, or a composite that serves as one.
+
+    Attributes
+    ----------
+    tree : StageTree
+        Of the data's features; gives the probability of class 1, or those of more classes.
+    train, held : ModelOutputs
+        On training rows, where probabilities are out of fold if they can be; and on held-out rows.
+    """
+
+    tree: StageTree
+    train: ModelOutputs
+    held: ModelOutputs
 
 
 @frozen(eq=False)
@@ -35,6 +188,11 @@ class Scores:
 
     cheap: NDArray[np.float64]
     gate: NDArray[np.float64]
+
+    @classmethod
+    def without_gate(cls, cheap: NDArray[np.float64]) -> Scores:
+        """Take scores of a cheap model, (n,) or (n, K), beside a gate of zero."""
+        return cls(cheap.reshape(len(cheap), -1), np.zeros(len(cheap)))
 
 
 @frozen(eq=False)
@@ -90,7 +248,7 @@ def mix_predictions(
 def stack(
     candidate: Candidate, expensive: ExpensiveModel, data: TrainingData, held: Rows, n_jobs: int
 ) -> ExpensiveModel:
-    """Let a candidate and what stands behind it serve as the expensive model."""
+    """Let a candidate and the expensive model behind it serve as the expensive model."""
     pair, point, rows = candidate.pair, candidate.point, data.train
     going = np.full(len(rows), point.kind == EXPENSIVE)
     if point.kind == BOTH:

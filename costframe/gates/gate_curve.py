@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.accounts import Account
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.expensive import ModelOutputs
+    from costframe.gates.composite import ModelOutputs
 
 __all__ = ["BOTH", "CHEAP", "EXPENSIVE", "GateCurve", "OperatingPoint"]
 
@@ -158,7 +158,7 @@ class GateCurve:
                 yield point
 
     def goes_on(self, point: OperatingPoint) -> NDArray[np.bool_]:
-        """Tell which rows go on, bool (n,), in the order that they came in."""
+        """Return which rows go on, bool (n,), in the order that they came in."""
         going = np.empty(len(self.gate), np.bool_)
         going[self.order] = point.kind == EXPENSIVE if point.kind != BOTH else self.gate > point.threshold
         return going

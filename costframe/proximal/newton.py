@@ -10,14 +10,70 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.proximal.group_norms import GroupNorms
+    from costframe.core.cost.groups import PricedGroups
 
     F8 = NDArray[np.float64]
 
-__all__ = ["ROUGH", "TIGHT", "TURN", "Effort", "SmoothObjective", "minimize", "penalty_of", "scores_of"]
+__all__ = ["ROUGH", "TIGHT", "TURN", "Effort", "GroupNorms", "SmoothObjective", "minimize", "penalty_of", "scores_of"]
 
 _LEAST = 1e-4  # of the foreseen decrease that a step must bring
 _SHORTEST = 2.0**-30
+
+
+@frozen(eq=False)
+class GroupNorms:
+    """sum_j radius_j * sqrt(sum of squares of (weight / scale) over all outputs and the columns of group j).
+
+    Attributes
+    ----------
+    first : int64 (J + 1,)
+    member : int64 (entries,)
+        The columns of group j, ascending, from first[j] on. Groups differ, and smaller ones come first: with one scale
+        and nested groups, a single pass from the leaves to the root is then exact.
+    radius : float64 (J,)
+        Positive.
+    scale : float64 (C,)
+        Positive: one, or the unit of each column's weights where other units are penalized.
+    """
+
+    first: NDArray[np.int64]
+    member: NDArray[np.int64]
+    radius: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def of_groups(cls, groups: PricedGroups, columns: NDArray[np.int64], scale: NDArray[np.float64]) -> GroupNorms:
+        """Keep some columns, in the given order, and add up the prices of groups that hold the same ones."""
+        prices: dict[tuple[int, ...], float] = {}
+        member = groups.restrict(columns).member
+        for g, price in enumerate(groups.price.tolist()):
+            held = tuple(sorted(member.indices[member.indptr[g] : member.indptr[g + 1]].tolist()))
+            if held and price > 0:
+                prices[held] = prices.get(held, 0.0) + price
+        order = sorted(prices, key=lambda held: (len(held), held))
+        return cls(
+            np.cumsum([0, *map(len, order)]),
+            np.array([column for held in order for column in held], np.int64),
+            np.array([prices[held] for held in order], np.float64),
+            scale,
+        )
+
+    @classmethod
+    def none(cls, n_columns: int) -> GroupNorms:
+        """Charge nothing for the weights of some columns."""
+        return cls(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(n_columns))
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no column is in two groups."""
+        return len(np.unique(self.member)) == len(self.member)
+
+    def value(self, weights: NDArray[np.float64]) -> float:
+        """Return the penalty of weights (M, C)."""
+        if not len(self.radius):
+            return 0.0
+        squares = np.square(weights / self.scale).sum(axis=0)[self.member]
+        return float(self.radius @ np.sqrt(np.add.reduceat(squares, self.first[:-1])))
 
 
 class SmoothObjective(Protocol):

@@ -1,1 +1,1 @@
-"""Weights for the learners of a bank, by least squares and price: what stages over a bank are made of."""
+"""Trees of stages over a bank: weights for its learners by least squares and price."""

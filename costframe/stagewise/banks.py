@@ -39,7 +39,7 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
     bank : None, "boosted", "columns", WeakLearnerBank, StageTree or fitted estimator
     data : TrainingData
     settings : mapping
-        How to train one; what is not None would have no effect on another bank.
+        How to train one; a setting that is not None is refused for another bank.
     tradeoff : float
         What trees are to pay by, for the engine "priced".
 
@@ -187,7 +187,7 @@ def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray
 
 
 def _dominates(prices: PriceArrays, one: int, other: int) -> bool:
-    """Tell whether no price of a feature is above another's, and it needs nothing that the other does not."""
+    """Check that no price of a feature is above another's, and that it needs nothing that the other does not."""
     amounts = (prices.cost, prices.once, prices.split)
     return all(price[one] <= price[other] for price in amounts) and bool(
         (prices.needs[one] <= prices.needs[other]).all()

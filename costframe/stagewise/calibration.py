@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
-from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
-from costframe.stagewise.losses import Squared
-from costframe.stagewise.systems import scipy_blas_alone
+from costframe.stagewise.rows import Squared
+from costframe.stagewise.systems import minimize_smooth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,10 +53,7 @@ def calibrate(
 
     start = np.concatenate([[1.0], np.zeros(n_classes)])
     bounds = [(0.0, None)] + [(None, None)] * n_classes
-    precision = {"gtol": 1e-9, "ftol": 1e-14}
-    options: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": precision}
-    with scipy_blas_alone():
-        found = minimize(loss, start, **options).x
+    found = minimize_smooth(loss, start, {"gtol": 1e-9, "ftol": 1e-14}, bounds=bounds).x
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
 
 

@@ -1,23 +1,28 @@
-"""What estimators over a bank have in common: where the bank comes from, and settings."""
+"""Estimators over a bank: their common settings, and the task that these make."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
+from costframe.stagewise.evaluation import Evaluation
+from costframe.stagewise.printed import as_log_odds
+from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.estimator import CostAwareEstimator
 from costframe.trees.binning.scaling import check_sizes
 
 if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.training.data import TrainingData
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.stagewise.soft_tree import SoftTree
+    from costframe.training.data import Rows, TrainingData
 
-__all__ = ["OverBank"]
+__all__ = ["BankTask", "OverBank"]
 
 _OF_BANK = (
     "engine",
@@ -31,6 +36,45 @@ _OF_BANK = (
     "random_state",
 )
 _RECIPES = (None, "paper")
+
+
+@frozen(eq=False)
+class BankTask:
+    """A model to train over a bank.
+
+    Attributes
+    ----------
+    data : TrainingData
+    bank : WeakLearnerBank
+    tradeoff : float
+    as_printed : bool
+        Whether to train what the paper prints and nothing more.
+    acquisition : {"path", "learner"}
+    n_jobs : int or None
+    verbose : int
+    """
+
+    data: TrainingData
+    bank: WeakLearnerBank
+    tradeoff: float
+    as_printed: bool
+    acquisition: str = "path"
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    def on(self, rows: Rows, learners: WeakLearnerBank | None = None) -> Evaluation:
+        """Evaluate the bank, or another one, on rows."""
+        bank = self.bank if learners is None else learners
+        return Evaluation.of(self.data, rows, bank, self.tradeoff, self.acquisition, self.n_jobs)
+
+    @property
+    def link(self) -> str:
+        """How answers become predictions."""
+        return {0: "identity", 2: "sigmoid"}.get(self.data.n_classes, "softmax")
+
+    def finish_printed(self, tree: SoftTree, steepness: float = 1.0) -> StageTree:
+        """Return the stage tree of a tree fitted to numbers, or to -1 and 1, whose answers are then log odds."""
+        return as_stage_tree(self.bank, as_log_odds(tree) if self.data.n_classes else tree, self.link, steepness)
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -74,20 +118,20 @@ class OverBank(CostAwareEstimator):
         if getattr(self, name) is not None:
             raise ParameterError(f"{name}: has no effect with {reason}")
 
-    def _acquisition(self) -> str:
-        """Check how prices are paid; the paper's are paid by the learner."""
-        if self.acquisition is None:
-            return "learner" if self.recipe == "paper" else "path"
-        check_acquisition(self.acquisition)
-        return str(self.acquisition)
-
-    def _bank(self, data: TrainingData) -> WeakLearnerBank:
+    def _task(self, data: TrainingData) -> BankTask:
         """Check settings that all have, and find the bank."""
+        as_printed, acquisition = self._as_printed, "path"
+        if self.acquisition is not None:
+            check_acquisition(self.acquisition)
+            acquisition = str(self.acquisition)
+        elif as_printed:  # the paper's prices are paid by the learner
+            acquisition = "learner"
         check_sizes(data.train)
         if data.valid is not None:
             check_sizes(data.valid, "_val")
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
-        check_number("verbose", self.verbose, whole=True)
-        settings = {name: getattr(self, name) for name in _OF_BANK}
-        return find_bank(self.bank, data, settings, float(self.tradeoff))
+        verbose = check_number("verbose", self.verbose, whole=True)
+        tradeoff, settings = float(self.tradeoff), {name: getattr(self, name) for name in _OF_BANK}
+        bank = find_bank(self.bank, data, settings, tradeoff)
+        return BankTask(data, bank, tradeoff, as_printed, acquisition, self.n_jobs, verbose)

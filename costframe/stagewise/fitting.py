@@ -2,35 +2,118 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
+from scipy import sparse
 
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.threads import run_parallel, thread_count
-from costframe.stagewise.forward import forward_select
-from costframe.stagewise.pruning import prune
-from costframe.stagewise.systems import blas_side_by_side
+from costframe.stagewise.systems import ShrinkingInverse, blas_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from costframe.core.cost.sampled_prices import SampledPrices
     from costframe.stagewise.normal import NormalEquations
 
-__all__ = ["USUAL_RIDGE", "fit_at_price", "fit_at_ridges", "fit_ridge", "groups_in_loss", "in_loss", "nothing_pays"]
+__all__ = [
+    "USUAL_RIDGE",
+    "fit_at_price",
+    "fit_at_ridges",
+    "fit_ridge",
+    "forward_select",
+    "groups_in_loss",
+    "in_loss",
+    "prune",
+]
 
+_PATIENCE = 50  # learners added without finding anything better
 USUAL_RIDGE = 1e-2
-
 _MOST = 1e100  # prices in units of loss; more makes no difference, and its products are no doubles
 _LARGEST = np.finfo(np.float64).max
 
 
+def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDArray[np.bool_]:
+    """Return which outputs to keep, bool (C,): the best of supports that each hold one more than the one before.
+
+    The next output is the one that lowers loss + ridge by most beyond the price of its purchases; where none is worth
+    it, the one that lowers it by most for the money. Ridge regression on a growing support is a pivoted Cholesky
+    factorization, so that all steps together cost as much as one fit.
+    """
+    from costframe.stagewise.forward_kernels import select_forward
+
+    member, support = prices.groups.member, np.zeros(len(normal.right), np.bool_)
+    select_forward(
+        np.ascontiguousarray(normal.gram), np.array(normal.right, order="C"), ridge,
+        member.indptr.astype(np.int64), member.indices.astype(np.int64), prices.groups.price,
+        prices.reads, prices.paid.copy(), prices.mass, prices.offers.copy(), _PATIENCE, support,
+    )  # fmt: skip
+    return support
+
+
+def prune(
+    normal: NormalEquations, groups: PricedGroups, weights: NDArray[np.float64], ridge: float
+) -> NDArray[np.float64]:
+    """Remove groups while loss + ridge + price falls; weights (C, M) are a ridge fit to their support."""
+    support = np.flatnonzero(weights.any(axis=1))
+    if not len(support):
+        return weights
+    fit = ShrinkingInverse(normal.gram, normal.right, support, ridge)
+    while len(fit.support):
+        gone = _worst(fit, groups.restrict(fit.support))
+        if gone is None:
+            break
+        fit.remove(gone)
+    if len(fit.support) == len(support):
+        return weights
+    found = np.zeros_like(weights)
+    found[fit.support] = normal.columns(fit.support).solve(np.full(len(fit.support), ridge))
+    return found
+
+
+def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | None:
+    """Return which weights to remove, by their place in the support, or None if all are worth their price.
+
+    A group costs at least as much to lose as the one of its weights that costs most to lose alone: groups that
+    cannot be the worst by this are skipped.
+    """
+    member, saved = _savings(groups)
+    if not len(saved):
+        return None
+    at_least = np.maximum.reduceat(fit.lost_alone[member.indices], member.indptr[:-1])
+    hope = saved - at_least
+    best, gone = 0.0, None
+    for group in np.argsort(-hope, kind="stable"):
+        if hope[group] <= best:
+            break
+        inside = member.indices[member.indptr[group] : member.indptr[group + 1]]
+        worth = float(saved[group]) - (fit.lost(inside) if len(inside) > 1 else float(at_least[group]))
+        if worth > best:
+            best, gone = worth, inside
+    return gone
+
+
+def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
+    """List groups with a price that have weights, csr (g, c), and the price that the removal of each saves, (g,).
+
+    That is the price of all groups that it empties.
+    """
+    size = np.diff(groups.member.indptr)
+    some = np.flatnonzero((groups.price > 0) & (size > 0))
+    member: Any = groups.member[some]
+    shared = sparse.coo_array(member @ member.T)
+    emptied = shared.data == size[some][shared.row]
+    saved = np.bincount(shared.col[emptied], weights=groups.price[some][shared.row[emptied]], minlength=len(some))
+    return member, np.asarray(saved, np.float64)
+
+
 def groups_in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
-    """Turn prices into loss: lambda times each, or what is as good as infinite."""
+    """Turn prices into loss: lambda times each, at most 1e100."""
     with np.errstate(over="ignore"):
         return PricedGroups(groups.member, np.minimum(groups.price * min(tradeoff, _LARGEST), _MOST))
 
@@ -48,7 +131,7 @@ def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, r
     normal : NormalEquations
         Of C outputs.
     prices : SampledPrices
-        Of what is not yet bought.
+        Of learners that are not bought yet.
     price : float
         In units of this loss, per unit of cost.
     ridge : float
@@ -72,7 +155,7 @@ def fit_at_ridges(
     varying = np.flatnonzero(normal.varies)
     part, priced = normal.columns(varying), in_loss(prices, price).restrict(varying)
     supports: Sequence[NDArray[np.bool_]] = []
-    if not nothing_pays(part, priced, part.unit * min(ridges)):
+    if priced.offers.min(initial=np.inf) <= 0.5 * normal.target_variance:  # else zero is best
         supports = [np.ones(len(varying), np.bool_), forward_select(part, priced, part.unit * usual)]
     for ridge in ridges:
         weights = np.zeros(normal.right.shape)
@@ -80,37 +163,20 @@ def fit_at_ridges(
         yield weights
 
 
-def nothing_pays(normal: NormalEquations, prices: SampledPrices, ridge: float) -> bool:
-    """Tell whether one learner costs more than all of them together can lower loss + ridge: zero is best then.
-
-    Prices are those of an exact cost.
-    """
-    nothing = 0.5 * normal.target_variance
-    cheapest = float(prices.offers.min(initial=np.inf))
-    if cheapest <= 0 or cheapest > nothing:
-        return cheapest > 0
-    with blas_side_by_side():
-        full = fit_ridge(normal, np.ones(len(normal.right), np.bool_), ridge)
-    return bool(cheapest > (1 + 1e-9) * (nothing - _ridged(normal, full, ridge)))
-
-
-def _ridged(normal: NormalEquations, weights: NDArray[np.float64], ridge: float) -> float:
-    return normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
-
-
 def _fit_best(
     normal: NormalEquations, prices: SampledPrices, supports: Sequence[NDArray[np.bool_]], ridge: float
 ) -> NDArray[np.float64]:
-    """Fit to each support, remove what is not worth its price, and keep what is best with exact cost."""
+    """Fit to each support, remove groups that are not worth their price, and keep the best by exact cost."""
 
     def objective(weights: NDArray[np.float64]) -> float:
-        return _ridged(normal, weights, ridge) + prices.cost(np.asarray(weights.any(axis=1)))
+        ridged = normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
+        return ridged + prices.cost(np.asarray(weights.any(axis=1)))
 
     def fit(support: NDArray[np.bool_]) -> NDArray[np.float64]:
         fitted = fit_ridge(normal, support, ridge)
         return fitted if support.all() else prune(normal, prices.priced(support), fitted, ridge)
 
-    with blas_side_by_side():
+    with _blas_side_by_side():
         candidates = run_parallel(fit, supports, thread_count())
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
@@ -120,3 +186,12 @@ def fit_ridge(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) ->
     weights, support = np.zeros(normal.right.shape), np.flatnonzero(kept)
     weights[support] = normal.columns(support).solve(np.full(len(support), ridge))
     return weights
+
+
+def _blas_side_by_side() -> AbstractContextManager[Any]:
+    """Let BLAS use a third of the threads, at least one, as up to three systems are solved side by side.
+
+    The threads of a Cholesky factorization wait for each other so often that on a busy machine two take up to twenty
+    times as long as one; solutions in threads of their own do not wait.
+    """
+    return blas_threads(max(1, thread_count() // 3))

@@ -142,7 +142,7 @@ def select_forward(
     gram: F8, right: F8, ridge: float, first: I8, output: I8, price: F8, reads: U8, paid: U8, mass: F8, offers: F8,
     patience: int, support: B1,
 ) -> None:  # fmt: skip
-    """Set support; `right`, `paid` and `offers` are used up. See `costframe.stagewise.forward.forward_select`.
+    """Set support; `right`, `paid` and `offers` are used up. See `costframe.stagewise.fitting.forward_select`.
 
     `first` and `output` are the member matrix of the groups, `offers` what each output costs at the beginning.
     """

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.stagewise.systems import blas_together, solve_scaled
+from costframe.core.threads import thread_count
+from costframe.stagewise.systems import blas_for, solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class NormalEquations:
         w = weight / weight.sum()
         mean, target_mean = outputs.mean(w), w @ y
         y = y - target_mean
-        with blas_together(int(np.count_nonzero(w)), len(mean)):
+        with blas_for(int(np.count_nonzero(w)), len(mean), small=None, large=thread_count()):
             gram, right = outputs.centered(mean).products(w, y)
         return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
 
@@ -62,7 +63,7 @@ class NormalEquations:
 
     @property
     def unit(self) -> float:
-        """The outputs' median variance, of those that vary: what a ridge is in units of."""
+        """The unit of a ridge: the median variance of the outputs that vary."""
         return float(np.median(np.diag(self.gram)[self.varies])) if self.varies.any() else 0.0
 
     def columns(self, chosen: NDArray[np.int64]) -> NormalEquations:

@@ -1,4 +1,4 @@
-"""The relaxed objectives of a soft tree, as one function of what its nodes have: eq. 8 of Cronus and eq. 5 of CSTC.
+"""The relaxed objectives of a soft tree, as one function of its weights and thresholds: eqs. 8 (Cronus) and 5 (CSTC).
 
     sum_i w_i sum_k c_i^k loss(s_i^k, y_i)  +  sum_k rho_k |beta^k|_1  +  relaxed cost
 
@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.stagewise.flow import Flow
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
+from costframe.stagewise.topology import Flow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.bank_rows import BankRows
-    from costframe.stagewise.losses import Loss
+    from costframe.stagewise.rows import BankRows, Loss
     from costframe.stagewise.soft_tree import SoftTree
     from costframe.stagewise.topology import Topology
 
@@ -80,7 +79,7 @@ class Outcome:
 
 @frozen(eq=False)
 class Slopes:
-    """Derivatives by what some nodes have: weights (k, C, M), intercepts (k, M) and thresholds (k,)."""
+    """Derivatives by the weights (k, C, M), intercepts (k, M) and thresholds (k,) of some nodes."""
 
     weights: NDArray[np.float64]
     intercept: NDArray[np.float64]
@@ -100,7 +99,7 @@ def slopes_at(
     """Differentiate sum_ik counted_ik w_i loss_ik + exits_ik at_exit_ik + p_i^k on_arrival_ik by some nodes.
 
     The first sum's derivative is that by the scores in the loss alone: `counted`, float64 (n, K), is fixed, and so are
-    the other two, float64 (n, K), which are to hold what the flow of rows changes.
+    the other two, float64 (n, K), which hold the terms that the flow of rows changes.
     """
     through = outcome.flow.by_scores(at_exit, on_arrival)[:, nodes]
     by_score = np.empty((len(rows.target), len(nodes), tree.intercept.shape[1]))
@@ -155,10 +154,10 @@ class RelaxedObjective:
         """Score the rows."""
         return Outcome.of(tree, self.rows, self.loss, self.steepness)
 
-    def reach(self, flow: Flow) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    def reach(self, flow: Flow) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return d (K,) and p^l (L,) as `RelaxedCost` takes them."""
         share = self.rows.share
-        return (share @ flow.passes, None) if self.cascade else (None, share @ flow.exits)
+        return (share @ flow.passes, np.ones(1)) if self.cascade else (np.ones(len(self.l1)), share @ flow.exits)
 
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
         """Return the objective, roots floored as `RelaxedCost` has them."""
@@ -185,11 +184,11 @@ class RelaxedObjective:
         When a node moves, so do the probabilities of all nodes after it, in the loss and in the cost.
         """
         rows, flow, (reach, share) = self.rows, outcome.flow, self.reach(outcome.flow)
-        priced = self.cost.bound_gradient(tree.weights, z.groups, reach, share)
+        priced = self.cost.gradient(tree.weights, z.groups, reach, share)
         counted, losses = self._counted(flow), rows.loss_weight[:, np.newaxis] * outcome.losses
         lasso = 0.5 * (np.square(tree.weights).sum(axis=2) / z.weights + z.weights).sum(axis=1)
         value = float((counted * losses).sum() + self.l1 @ lasso)
-        value += float(priced.share.sum() if share is None else share @ priced.share)
+        value += float(share @ priced.share)
         if self.cascade:
             at_exit, on_arrival = losses, np.outer(rows.share, priced.reach)
         else:

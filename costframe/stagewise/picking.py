@@ -1,4 +1,4 @@
-"""Settings picked by what they lead to on held-out rows."""
+"""Settings picked by the results that they lead to on held-out rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pick(
     ----------
     settings : attrs class, hashable
     grid, starts : mapping of names to ascending numbers
-        What may be set, and what to begin with.
+        Values that may be set, and values to begin with.
     total : callable
         What is minimized; it is called once for each settings.
     turns : int

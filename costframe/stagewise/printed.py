@@ -1,4 +1,4 @@
-"""What the printed trainings of Cronus and CSTC share: a stage's convex start, and exact zeros."""
+"""The printed trainings of Cronus and CSTC: a stage's convex start by eqs. 11, 13 and 14 of Cronus, and exact zeros."""
 
 from __future__ import annotations
 
@@ -8,19 +8,72 @@ import numpy as np
 from attrs import evolve
 
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.relaxing import relax
+from costframe.stagewise.relaxed import auxiliary
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
+from costframe.stagewise.systems import solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.bank_rows import BankRows
+    from costframe.stagewise.rows import BankRows
 
-__all__ = ["LOG_ODDS", "as_log_odds", "drop_zeros", "energies", "relaxed_fit"]
+__all__ = ["LOG_ODDS", "as_log_odds", "drop_zeros", "energies", "relax", "relaxed_fit"]
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
 _ZERO = 1e-4  # of the target's deviation: a weight that moves scores by less is a zero of the optimum
+_ROUNDS = 1000
+_FLOOR = 1e-6  # least auxiliary; weights that should be zero end below it
+_NEGLIGIBLE = 1e-7  # of the labels' deviation: an output that moves scores by less leaves the alternation
+
+
+def relax(
+    normal: NormalEquations,
+    groups: PricedGroups,
+    l1: float = 0.0,
+    bought: NDArray[np.float64] | None = None,
+    reach: float = 1.0,
+    *,
+    rounds: int = _ROUNDS,
+    floor: float = _FLOOR,
+) -> NDArray[np.float64]:
+    """Minimize loss + rho |B|_1 + sum_g price_g sqrt(bought_g + d^2 sum_c G_gc |B_c|^2) from weights of one, (C, M).
+
+    That is eq. 7, and for a last stage eq. 8 or eq. 5 of CSTC.
+
+    Parameters
+    ----------
+    normal : NormalEquations
+        Of the rows that reach the stage.
+    groups : PricedGroups
+        In units of this loss.
+    l1 : float
+        rho, in the same units.
+    bought : float64 (G,), optional
+        What the stages before contribute under the roots, a of eq. 12; nothing by default.
+    reach : float
+        d_k of this stage.
+    """
+    before = np.zeros(len(groups.price)) if bought is None else bought
+    gram, right, places = normal.gram, normal.right, np.arange(len(normal.right))
+    now, deviation, unit = np.ones_like(right), normal.deviation, np.sqrt(normal.target_variance)
+    squares, live = np.square(now).sum(axis=1), np.ones(len(now), np.bool_)
+    weighed = groups.member @ squares
+    for _ in range(rounds):
+        if not live.all():
+            left = np.flatnonzero(live)
+            gram, right, places = gram[np.ix_(left, left)], right[left], places[left]
+            now, squares, deviation, groups = now[left], squares[left], deviation[left], groups.restrict(left)
+        pull = groups.price / auxiliary(before + reach**2 * weighed, floor)
+        after = solve_scaled(gram, right, reach**2 * (pull @ groups.member) + l1 / auxiliary(squares, floor))
+        moved = np.sqrt(np.square(after - now).sum(axis=1)) * deviation
+        now, squares = after, np.square(after).sum(axis=1)
+        weighed, live = groups.member @ squares, np.sqrt(squares) * deviation > _NEGLIGIBLE * unit
+        if not live.any() or moved.max() <= floor * unit:
+            break
+    weights = np.zeros_like(normal.right)
+    weights[places] = now
+    return weights
 
 
 def relaxed_fit(

@@ -1,7 +1,7 @@
 """The one trained form: a tree of nodes that each weigh the outputs of a bank, and route or answer by the sum.
 
 A single answer is one node, Cronus a chain, CSTC a binary tree. Routing is soft in training and hard in use (`Flow`);
-`as_stage_tree` makes the predictor.
+`as_stage_tree` makes the predictor: a route for each node that has a child, an answer for each exit.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer, Route
 from costframe.stagewise.topology import Topology
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.learners.outputs import BankOutputs
-    from costframe.stagewise.bank_rows import BankRows
+    from costframe.core.stages.stages import Stage
+    from costframe.stagewise.rows import BankRows
 
-__all__ = ["SoftTree", "WeightedSum"]
+__all__ = ["SoftTree", "WeightedSum", "as_stage_tree", "stage_numbers"]
 
 
 @frozen(eq=False)
@@ -84,6 +88,13 @@ class SoftTree:
         )
 
     @classmethod
+    def of_zeros(cls, topology: Topology, n_outputs: int, width: int) -> SoftTree:
+        """Make nodes that weigh nothing yet."""
+        n_nodes = len(topology)
+        nothing, ones = np.zeros((n_nodes, width)), np.ones((n_nodes, width))
+        return cls(topology, np.zeros((n_nodes, n_outputs, width)), nothing, ones, np.zeros(n_nodes))
+
+    @classmethod
     def single(cls, answer: WeightedSum) -> SoftTree:
         """Make a single node."""
         ones = np.ones((1, len(answer.constant)))
@@ -111,11 +122,11 @@ class SoftTree:
         return rows.scores(flat, self.intercept.ravel()).reshape(-1, n_nodes, width)
 
     def routing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what is compared with thresholds, float64 (n, K), of scores (n, K, M)."""
+        """Return the scores that nodes compare with thresholds, float64 (n, K), of scores (n, K, M)."""
         return np.asarray(np.einsum("ikm,km->ik", scores, self.direction))
 
     def answers(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what nodes answer, float64 (n, K, M), of scores (n, K, M)."""
+        """Return the answers of nodes, float64 (n, K, M), of scores (n, K, M)."""
         return np.asarray(self.calibration[:, :1] * scores + self.calibration[:, 1:])
 
     def columns(self, used: NDArray[np.int64]) -> SoftTree:
@@ -134,11 +145,11 @@ class SoftTree:
         return SoftTree(topology, *(part[nodes] for part in parts))
 
     def with_answer(self, node: int, answer: WeightedSum) -> SoftTree:
-        """Replace what a node weighs, to answer."""
+        """Let a node answer by other weights."""
         return self._with_node(node, answer.weights, answer.constant, np.ones(len(answer.constant)), 0.0)
 
     def with_route(self, node: int, weights: NDArray[np.float64], threshold: float) -> SoftTree:
-        """Replace what a node weighs, (C,), to route."""
+        """Let a node route by other weights, (C,)."""
         first = np.zeros(self.intercept.shape[1])
         first[0] = 1.0
         return self._with_node(node, np.outer(weights, first), 0.0 * first, first, threshold)
@@ -193,3 +204,62 @@ class SoftTree:
         tree = self.take(*self.topology.ending_at(node))  # all rows leave there
         tree.threshold[node] = 0.0
         return tree.without_idle_routes()
+
+
+def stage_numbers(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the stages of the nodes, int64 (K,), and those below and above each, int64 (K, 2), level by level.
+
+    An exit of a node that routes is a stage of its own.
+    """
+    node_stage, followers = np.zeros(len(topology), np.int64), np.full((len(topology), 2), -1)
+    waiting, count = [0], 1
+    for node in waiting:  # grows
+        for side, child in enumerate(topology.children[node].tolist() if topology.routes[node] else ()):
+            followers[node, side] = count
+            if child >= 0:
+                node_stage[child] = count
+                waiting.append(child)
+            count += 1
+    return node_stage, followers
+
+
+def as_stage_tree(
+    bank: WeakLearnerBank,
+    tree: SoftTree,
+    link: str = "identity",
+    steepness: float = 1.0,
+) -> StageTree:
+    """Make stages; learners without a weight are left out of the bank.
+
+    With the link "ranked" the exits rank in the order of their nodes.
+    """
+    owner = np.repeat(np.arange(len(bank)), bank.widths)
+    used = np.unique(owner[tree.used.any(axis=0)])
+    node_stage, followers = stage_numbers(tree.topology)
+    stages: dict[int, Stage] = {}
+
+    def weighed(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        learners = np.unique(owner[weights.any(axis=1)])
+        return np.searchsorted(used, learners), weights[np.isin(owner, learners)]
+
+    def answer(node: int, level: int) -> Answer:
+        slope, constants = tree.calibration[node, 0], tree.calibration[node, 1:]
+        learners, weights = weighed(tree.weights[node])
+        level = level if link == "ranked" else 0
+        return Answer(learners, slope * weights, slope * tree.intercept[node] + constants, link, level)
+
+    for node, (below, above) in enumerate(followers.tolist()):
+        level = int((~tree.topology.routes[:node] | tree.topology.ends[:node]).sum())
+        if not tree.topology.routes[node]:
+            stages[int(node_stage[node])] = answer(node, level)
+            continue
+        learners, weights = weighed((tree.weights[node] @ tree.direction[node])[:, np.newaxis])
+        intercept = float(tree.intercept[node] @ tree.direction[node])
+        threshold = float(tree.threshold[node])
+        stages[int(node_stage[node])] = Route(
+            learners, weights[:, 0], [intercept], threshold, steepness, below=below, above=above
+        )
+        for stage, child in zip((below, above), tree.topology.children[node], strict=True):
+            if child < 0:
+                stages[stage] = answer(node, level)
+    return StageTree(bank.restrict(used), [stages[number] for number in range(len(stages))])

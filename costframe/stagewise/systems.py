@@ -1,4 +1,4 @@
-"""Symmetric positive systems that lose unknowns: solved in place, and inverses from which unknowns are taken."""
+"""Symmetric positive systems, inverses from which unknowns are taken, smooth minimization; and the threads of BLAS."""
 
 from __future__ import annotations
 
@@ -10,31 +10,21 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
 from costframe.core.learners.outputs import mirror
-from costframe.core.threads import thread_count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from typing import Any
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "ShrinkingInverse",
-    "ShrinkingSystem",
-    "blas_alone",
-    "blas_for",
-    "blas_side_by_side",
-    "blas_together",
-    "invert",
-    "scipy_blas_alone",
-    "solve_scaled",
-]
+__all__ = ["ShrinkingInverse", "blas_for", "blas_threads", "invert", "minimize_smooth", "solve_scaled"]
 
 _ADDED = (1e-12, 1e-9, 1e-6)  # to unit diagonals: the first that makes the matrix positive in spite of rounding
-_WORTH_COPYING = 0.9  # of a system's unknowns are left, or fewer: a copy without the others costs less than they do
 _WORTH_INVERTING = 0.7
 _LARGE = 3e8  # multiplications
 
@@ -44,36 +34,22 @@ def _pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def blas_side_by_side() -> AbstractContextManager[Any]:
-    """Let BLAS use a third of the threads, at least one, as up to three systems are solved side by side.
+def blas_threads(count: int | None) -> AbstractContextManager[Any]:
+    """Let BLAS use a number of threads; None leaves it as it is."""
+    if count is None:
+        return nullcontext()
+    context: AbstractContextManager[Any] = _pools().limit(limits=count, user_api="blas")
+    return context
 
-    The threads of a Cholesky factorization wait for each other so often that on a busy machine two take up to twenty
-    times as long as one; solutions in threads of their own do not wait.
+
+def blas_for(
+    n_rows: int, n_outputs: int, *, small: int | None = 1, large: int | None = None
+) -> AbstractContextManager[Any]:
+    """Let BLAS use threads by the size of a Gram matrix.
+
+    Where it is small, two would wait on a busy machine longer than they work.
     """
-    context: AbstractContextManager[Any] = _pools().limit(limits=max(1, thread_count() // 3), user_api="blas")
-    return context
-
-
-def blas_for(n_rows: int, n_outputs: int) -> AbstractContextManager[Any]:
-    """Let BLAS use one thread where a Gram matrix is small: on a busy machine two would wait longer than they work."""
-    small = n_rows * n_outputs**2 < _LARGE
-    context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas") if small else nullcontext()
-    return context
-
-
-def blas_alone() -> AbstractContextManager[Any]:
-    """Let BLAS use one thread, where most products are small and threads would wait longer than they work."""
-    context: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas")
-    return context
-
-
-def blas_together(n_rows: int, n_outputs: int) -> AbstractContextManager[Any]:
-    """Let BLAS use all threads for a Gram matrix, if that is large."""
-    large = n_rows * n_outputs**2 >= _LARGE
-    context: AbstractContextManager[Any] = (
-        _pools().limit(limits=thread_count(), user_api="blas") if large else nullcontext()
-    )
-    return context
+    return blas_threads(small if n_rows * n_outputs**2 < _LARGE else large)
 
 
 @cache
@@ -83,21 +59,23 @@ def _pools_of_scipy() -> ThreadpoolController:
     return _pools().select(filepath=own) if own else _pools()
 
 
-def scipy_blas_alone() -> AbstractContextManager[Any]:
-    """Let SciPy's BLAS use one thread.
+def minimize_smooth(
+    value: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
+    begin: NDArray[np.float64],
+    options: dict[str, Any],
+    **more: Any,
+) -> Any:
+    """Minimize by L-BFGS a function that returns its value and its derivatives; SciPy's BLAS uses one thread.
 
-    Its minimizer solves small systems at each step, whose threads would wait for each other for milliseconds.
+    The minimizer solves small systems at each step, whose threads would wait for each other for milliseconds.
     """
-    context: AbstractContextManager[Any] = _pools_of_scipy().limit(limits=1, user_api="blas")
-    return context
+    asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options} | more
+    with _pools_of_scipy().limit(limits=1, user_api="blas"):
+        return minimize(value, begin, **asked)
 
 
 def solve_scaled(
-    matrix: NDArray[np.float64],
-    right: NDArray[np.float64],
-    penalty: NDArray[np.float64] | None = None,
-    live: NDArray[np.bool_] | None = None,
-    buffer: NDArray[np.float64] | None = None,
+    matrix: NDArray[np.float64], right: NDArray[np.float64], penalty: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Solve a symmetric positive system whose diagonal may hold numbers of very different sizes.
 
@@ -106,14 +84,10 @@ def solve_scaled(
     matrix, right : float64 (C, C), float64 (C, M)
     penalty : float64 (C,), optional
         Added to the diagonal.
-    live : bool (C,), optional
-        Unknowns to solve for; the others are zero. By default all.
-    buffer : float64 (C, C), optional
-        What to work in; it is overwritten. The matrix itself is not.
     """
     if not len(matrix):
         return np.zeros_like(right)
-    factor, unit = _factor(matrix, penalty, live, buffer)
+    factor, unit = _factor(matrix, penalty)
     found, _ = dpotrs(factor, unit[:, np.newaxis] * right, lower=1, overwrite_b=1)
     return np.ascontiguousarray(unit[:, np.newaxis] * found)
 
@@ -122,7 +96,7 @@ def invert(matrix: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
     """Invert a symmetric positive matrix plus a ridge."""
     if not len(matrix):
         return matrix.copy()
-    factor, unit = _factor(matrix, np.full(len(matrix), ridge), None, None)
+    factor, unit = _factor(matrix, np.full(len(matrix), ridge))
     inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
     mirror(inverse.T)
     inverse *= unit
@@ -131,57 +105,18 @@ def invert(matrix: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
 
 
 def _factor(
-    matrix: NDArray[np.float64],
-    penalty: NDArray[np.float64] | None,
-    live: NDArray[np.bool_] | None,
-    buffer: NDArray[np.float64] | None,
+    matrix: NDArray[np.float64], penalty: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower Cholesky factor of the matrix scaled to a unit diagonal, and the scale (C,)."""
-    diagonal = matrix.diagonal() if penalty is None else matrix.diagonal() + penalty
-    unit = 1.0 / np.sqrt(diagonal if live is None else np.where(live, diagonal, np.inf))
+    unit = 1.0 / np.sqrt(matrix.diagonal() if penalty is None else matrix.diagonal() + penalty)
     for added in _ADDED:
-        scaled = np.multiply(matrix, unit, out=buffer, order="C")
+        scaled = np.multiply(matrix, unit, order="C")
         scaled *= unit[:, np.newaxis]
         scaled[np.diag_indices(len(scaled))] = 1.0 + added
         factor, failed = dpotrf(scaled.T, lower=1, clean=0, overwrite_a=1)  # its transpose, as it is symmetric
         if not failed:
             return factor, unit
     raise LinAlgError(f"a matrix of {len(matrix)} unknowns is not positive")
-
-
-class ShrinkingSystem:
-    """Systems (S + diag p) b = r for ever new p and ever fewer unknowns.
-
-    Unknowns that are gone stay in the matrix, with zeros, until enough of them have come together.
-
-    Attributes
-    ----------
-    places : int64 (c,)
-        Unknowns that are in the matrix, of C at first.
-    live : bool (c,)
-        Which of these are not gone.
-    """
-
-    def __init__(self, matrix: NDArray[np.float64], right: NDArray[np.float64]) -> None:
-        self._matrix, self._right = matrix, right
-        self._buffer = np.empty(matrix.shape)
-        self.places, self.live = np.arange(len(matrix)), np.ones(len(matrix), np.bool_)
-
-    def solve(self, penalty: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return b for p (c,): float64 (c, M), zero for what is gone."""
-        n = len(self.places)
-        buffer = self._buffer.reshape(-1)[: n * n].reshape(n, n)
-        return solve_scaled(self._matrix, self._right, penalty, self.live, buffer)
-
-    def keep(self, live: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Let unknowns go, bool (c,); return which are left in the matrix, or None if all are."""
-        self.live = self.live & live
-        if self.live.sum() > _WORTH_COPYING * len(self.places):
-            return None
-        left, places = self.live, np.flatnonzero(self.live)
-        self._matrix, self._right = self._matrix[np.ix_(places, places)], self._right[places]
-        self.places, self.live = self.places[places], np.ones(len(places), np.bool_)
-        return left
 
 
 class ShrinkingInverse:
@@ -211,11 +146,11 @@ class ShrinkingInverse:
 
     @property
     def lost_alone(self) -> NDArray[np.float64]:
-        """By what loss + ridge rises if one unknown goes and the others are fitted anew: float64 (s,)."""
+        """The rise of loss + ridge if one unknown goes and the others are fitted anew: float64 (s,)."""
         return np.asarray(0.5 * np.square(self.weights).sum(axis=1) / self._inverse[self._at, self._at])
 
     def lost(self, gone: NDArray[np.int64]) -> float:
-        """Tell by what it rises if several go, by their place in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
+        """Return the rise if several go, by their place in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
         if 2 * len(gone) > len(self.support):
             return self._lost_but_few(gone)
         at, part = self._at[gone], self.weights[gone]

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from costframe.stagewise.flow import Flow
+from costframe.stagewise.topology import Flow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.stagewise.topology import Topology
 
-__all__ = ["best_cut", "best_threshold", "best_thresholds", "halving_cut", "halving_threshold", "passing_threshold"]
+__all__ = ["best_threshold", "best_thresholds", "halving_threshold", "passing_threshold"]
 
 _NEARLY = 1e-15
 _EVEN = 1e-9  # sums of weights differ by rounding; the first of two as good is taken
@@ -61,46 +61,35 @@ def best_thresholds(
 
 
 def best_threshold(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
-    """Return the threshold such that the rows that are not above it have the least sum of `more`, float64 (n,)."""
-    order = np.argsort(scores, kind="stable")
-    theta = float(np.nextafter(now, np.inf)) if np.isfinite(now) and (scores == now).any() else now
-    found = best_cut(scores[order], more[order], theta)
-    return now if found == theta else _just_below(found, scores)
+    """Return the threshold such that the rows that are not above it have the least sum of `more`, float64 (n,).
 
-
-def best_cut(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
-    """Return theta such that the rows with scores below it have the least sum of `more`.
-
-    Scores, float64 (n,), ascend. The theta there is, `now`, stays if it is as good. It is half-way between two scores,
-    or infinite where all rows are on one side.
+    The threshold there is, `now`, stays if it is as good. Another one is half-way between two scores, (n,), or infinite
+    where all rows are on one side.
     """
-    sums = np.concatenate([[0.0], np.cumsum(more)])
-    possible = np.concatenate([[True], np.diff(scores) > 0, [True]]) if len(scores) else np.array([True])
+    order = np.argsort(scores, kind="stable")
+    ascending, sums = scores[order], np.concatenate([[0.0], np.cumsum(more[order])])
+    possible = np.concatenate([[True], np.diff(ascending) > 0, [True]]) if len(scores) else np.array([True])
     sums = np.where(possible, sums, np.inf)
     at = int(sums.argmin())
-    if sums[at] >= sums[np.searchsorted(scores, now)] - _NEARLY:
+    if sums[at] >= sums[np.searchsorted(ascending, now, side="right")] - _NEARLY:
         return now
     if at in {0, len(scores)}:
         return -np.inf if at == 0 else np.inf
-    return _between(scores, at)
-
-
-def halving_cut(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return theta half-way between the two adjacent scores that come nearest to halving the rows' weight.
-
-    Scores, float64 (n,), ascend, and differ if by more than rounding; it is infinite if all are equal.
-    """
-    places = 1 + np.flatnonzero(np.diff(scores) > _ROUNDING * np.abs(scores).max())
-    if not len(places):
-        return np.inf
-    off = np.abs(np.cumsum(weight)[places - 1] / weight.sum() - 0.5)
-    return _between(scores, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
+    return _between(ascending, at)
 
 
 def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the threshold above which about half of the rows' weight is; infinite if all scores, (n,), are equal."""
+    """Return the threshold half-way between the two adjacent scores that come nearest to halving the rows' weight.
+
+    Scores, (n,), differ if by more than rounding; it is infinite if all are equal.
+    """
     order = np.argsort(scores, kind="stable")
-    return _just_below(halving_cut(scores[order], weight[order]), scores)
+    ascending, sums = scores[order], np.cumsum(weight[order])
+    places = 1 + np.flatnonzero(np.diff(ascending) > _ROUNDING * np.abs(ascending).max())
+    if not len(places):
+        return np.inf
+    off = np.abs(sums[places - 1] / weight[order].sum() - 0.5)
+    return _between(ascending, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
 
 
 def passing_threshold(
@@ -116,11 +105,6 @@ def passing_threshold(
     return float(brentq(missing, scores.min() - margin, scores.max() + margin, xtol=1e-13))
 
 
-def _just_below(theta: float, scores: NDArray[np.float64]) -> float:
-    """Return the threshold above which the same scores are that are not below theta."""
-    return float(np.nextafter(theta, -np.inf)) if np.isfinite(theta) and (scores == theta).any() else theta
-
-
-def _between(scores: NDArray[np.float64], at: int) -> float:
-    middle = scores[at - 1] + 0.5 * (scores[at] - scores[at - 1])
-    return float(middle if middle > scores[at - 1] else scores[at])
+def _between(ascending: NDArray[np.float64], at: int) -> float:
+    middle = ascending[at - 1] + 0.5 * (ascending[at] - ascending[at - 1])
+    return float(middle if middle < ascending[at] else ascending[at - 1])

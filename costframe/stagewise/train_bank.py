@@ -1,4 +1,4 @@
-"""Banks of plain boosted trees, without prices: what Cronus and CSTC choose from."""
+"""Banks of plain boosted trees, without prices, for Cronus and CSTC to choose from."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from costframe.core.tables.rows import as_rows, check_target, check_weights
 from costframe.training.data import Rows
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.banks import USUAL, boost_trees
+from costframe.trees.boosting.losses import SoftmaxLoss, loss_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.learners.tree_table import TreeTable
-    from costframe.trees.boosting.losses import Loss
     from costframe.trees.settings import TreeSettings
 
 __all__ = ["train_bank"]
@@ -92,7 +92,9 @@ def train_bank(
     if engine == "xgboost":
         trees = _by_xgboost(rows, settings, loss)
     else:
-        trees = boost_trees(rows, settings, _loss(loss, rows.y))
+        softmax = loss == "softmax"
+        minimized = SoftmaxLoss(int(rows.y.max()) + 1) if softmax else loss_for(0 if loss == "squared" else 2)
+        trees = boost_trees(rows, settings, minimized)
     return WeakLearnerBank.from_trees(trees, names)
 
 
@@ -132,14 +134,6 @@ def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
     return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).bank.trees
 
 
-def _loss(name: str, y: NDArray[np.float64]) -> Loss:
-    from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-
-    if name == "squared":
-        return SquaredLoss()
-    return LogisticLoss() if name == "logistic" else SoftmaxLoss(int(y.max()) + 1)
-
-
 def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
     """Numbers as they are; class codes as int64."""
     if loss == "squared":
@@ -150,7 +144,7 @@ def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
     n_classes = 2 if loss == "logistic" else len(present)
     if not np.array_equal(present, np.arange(n_classes)):
         expected = (
-            "0 and 1" if loss == "logistic" else f"the class codes 0 to {n_classes - 1}, as it has so many values,"
+            "0 and 1" if loss == "logistic" else f"the class codes 0 to {n_classes - 1}, one for each of its values,"
         )
         raise DataError(
             f"y: expected {expected} for loss={loss!r}, got {', '.join(f'{code:g}' for code in present[:6])}"

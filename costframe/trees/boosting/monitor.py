@@ -81,6 +81,11 @@ class Running:
         return self._cost.mean
 
     @property
+    def paid(self) -> PrefixCost:
+        """What each row has acquired and computed."""
+        return self._cost
+
+    @property
     def predictions(self) -> NDArray[np.float64]:
         """float64 (rows,) or (rows, K)."""
         return squeeze(apply_link(self._link, self.scores))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from attrs import evolve
+
 from costframe.stagewise.banks import dominated_duplicates
 from costframe.training.data import split_off
-from costframe.trees.boosting.boost import boost
+from costframe.trees.boosting.boost import boost_at_prices
+from costframe.trees.boosting.grower import bin_rows, tree_grower
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor
 from costframe.trees.growing.prices import NoPrices
-from costframe_adapt.boosted.growers import tree_grower
-from costframe_adapt.prepared import bin_rows
-from costframe_adapt.settings import TreeSettings
+from costframe_adapt.settings import PAID_BY_ROW
 
 if TYPE_CHECKING:
     from costframe.adoption.fitted_model import FittedModel, GivenModel
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["boost_plainly", "fit_default"]
 
-TREES = TreeSettings("cegb", 300, 0.1, None, 31, 20, 1.0)
+_PLAIN = evolve(PAID_BY_ROW, n_estimators=300, learning_rate=0.1)
 _PATIENCE = 30
 
 
@@ -38,26 +40,16 @@ def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> Fitted
 
 
 def boost_plainly(
-    rows: Rows, data: TrainingData, n_threads: int, held: Rows | None = None, n_rounds: int = TREES.n_estimators
+    rows: Rows, data: TrainingData, n_threads: int, held: Rows | None = None, n_rounds: int = _PLAIN.n_estimators
 ) -> tuple[StageTree, int]:
     """Boost trees of 31 leaves as if all were free; a copy of a column at a higher price is not read.
 
-    Returns
-    -------
-    StageTree, int
-        The model, and its rounds: those with the least loss on held-out rows, if there are any.
+    Return also the rounds: those with the least loss on held-out rows, if there are any.
     """
-    loss, prices = loss_for(data.n_classes), NoPrices()
-    read = ~dominated_duplicates(rows.X, data.prices)
-    grow = tree_grower(bin_rows(rows, n_threads), rows, TREES, n_threads, features=read)
+    loss, trees = loss_for(data.n_classes), evolve(_PLAIN, n_estimators=n_rounds, n_threads=n_threads)
+    # No tree splits on a column that is always missing.
+    read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices), np.nan, rows.X))
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
-    ensemble, best = boost(
-        rows,
-        loss,
-        lambda gradients, hessians: grow(gradients, hessians, prices),
-        n_rounds=n_rounds,
-        step=TREES.learning_rate,
-        monitor=monitor,
-        n_threads=n_threads,
-    )
+    grow = tree_grower(rows, bin_rows(read, trees), trees)
+    ensemble, best = boost_at_prices(rows, loss, trees, grow, NoPrices(), monitor=monitor)
     return ensemble.finish(data.feature_names, best), best

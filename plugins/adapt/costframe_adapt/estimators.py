@@ -17,11 +17,11 @@ from costframe.core.tables.rows import check_weights
 from costframe.training.estimator import CostAwareClassifier
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.monitor import scorer
+from costframe_adapt.adapt import train_adapt, train_without_gate
 from costframe_adapt.default_model import fit_default
-from costframe_adapt.path import Grid, sweep_grid, usual_tradeoffs
-from costframe_adapt.prepared import Prepared
+from costframe_adapt.judge import Judge
+from costframe_adapt.path import sweep_grid, usual_tradeoffs
 from costframe_adapt.settings import read_grid, read_settings
-from costframe_adapt.training import train_adapt, train_without_gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -135,9 +135,8 @@ class AdaptClassifier(CostAwareClassifier):
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
-        settings, proba = self._settings(data), self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
-        prepared = None if settings.full_share == 0 else self._prepare(data, settings, proba)
-        self._keep(self._fit(data, settings, prepared), data.costs, data.train)
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
+        self._keep(self._train(data, proba), data.costs, data.train)
         return self
 
     def decision_function(
@@ -198,46 +197,44 @@ class AdaptClassifier(CostAwareClassifier):
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
+        path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
+        self.n_iter_, self.objective_ = 0, np.zeros(0)
+        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
+        return path
+
+    def _sweep(
+        self, data: TrainingData, proba: NDArray[np.float64] | None, tradeoffs: Any, full_shares: Any, scoring: Any,
+        progress: Callable[[float], None] | None,
+    ) -> DeferredPath[AdaptPoint]:  # fmt: skip
         settings = self._settings(data, grid=True)
         levels, shares = read_grid(self, settings, tradeoffs, full_shares)
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
         score = scorer(scoring)
-        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
-        prepared = self._prepare(data, settings, proba)
-        levels = usual_tradeoffs(prepared) if levels is None else levels
-        path = sweep_grid(prepared, settings, Grid(levels, shares, score, progress))
-        self.n_iter_, self.objective_ = 0, np.zeros(0)
-        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
-        return path
+        judge = Judge.of(data, self._find(data, settings, proba), settings)
+        return sweep_grid(judge, usual_tradeoffs(judge) if levels is None else levels, shares, score, progress)
 
-    def _train(self, data: TrainingData) -> StageTree:
+    def _train(self, data: TrainingData, proba: NDArray[np.float64] | None = None) -> StageTree:
         settings = self._settings(data)
-        prepared = None if settings.full_share == 0 else self._prepare(data, settings, None)
-        return self._fit(data, settings, prepared)
-
-    def _fit(self, data: TrainingData, settings: AdaptSettings, prepared: Prepared | None) -> StageTree:
-        if prepared is None:
+        if settings.full_share == 0:
             self.expensive_, self.n_iter_, self.objective_ = None, 0, np.zeros(0)
             self.__dict__.pop("expensive_predictor_", None)  # an earlier fit's
             return train_without_gate(data, settings)
-        tree, objective = train_adapt(prepared, settings)
+        tree, objective = train_adapt(Judge.of(data, self._find(data, settings, proba), settings))
         self.n_iter_, self.objective_ = len(objective), np.array(objective)
         return tree
 
-    def _prepare(self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None) -> Prepared:
-        """Find the expensive model, and its probabilities of all rows."""
-        fitted = self._find(data, settings, proba)
-        self.expensive_ = fitted.model
-        self.expensive_predictor_ = fitted.tree.with_costs(data.costs)
-        return Prepared.of(data, fitted, settings.n_threads, hold_out=not settings.paper)
-
     def _find(self, data: TrainingData, settings: AdaptSettings, proba: NDArray[np.float64] | None) -> FittedModel:
+        """Find the expensive model, and its probabilities of all rows."""
         model, wanted = self.expensive if isinstance(self.expensive, tuple) else (self.expensive, None)
         seed = check_number("random_state", self.random_state, whole=True)
         columns = GivenColumns.choose(data.feature_names, wanted, "expensive")
         given = GivenModel(model, columns, proba, self.classes_, seed, hasattr(self, "feature_names_in_"))
-        return fit_default(given, data, settings.n_threads) if model is None else given.fit(data)
+        fitted = fit_default(given, data, settings.n_threads) if model is None else given.fit(data)
+        self.expensive_ = fitted.model
+        self.expensive_predictor_ = fitted.tree.with_costs(data.costs)
+        return fitted
 
     def _settings(self, data: TrainingData, *, grid: bool = False) -> AdaptSettings:
         check_sizes(data.train)

@@ -1,72 +1,96 @@
-"""What a gate and a cheap model are worth in front of an expensive one: on held-out rows, and for the next shares q."""
+"""The worth of a gate and a cheap model in front of an expensive one: on held-out rows, and for the next shares q."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
+from scipy.special import expit
 
-from costframe.gates.composite import Candidate, Scores
+from costframe.core.cost.accounts import Account
+from costframe.gates.composite import SURE, Candidate, ExpensiveModel, ModelOutputs, Scores, stack
 from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
-from costframe_adapt.problem import cheap_losses
-from costframe_adapt.shares import share_out
+from costframe.training.data import held_out
+from costframe.trees.boosting.grower import bin_rows
+from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from costframe.core.cost.accounts import Account
-    from costframe.gates.expensive import ExpensiveModel
-    from costframe.gates.pair import GatedPair
+    from costframe.adoption.fitted_model import FittedModel
+    from costframe.gates.composite import GatedPair
     from costframe.training.data import Rows, TrainingData
-    from costframe_adapt.prepared import Prepared
+    from costframe.trees.binning.bin_mapper import BinnedData
     from costframe_adapt.settings import AdaptSettings
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "cheap_losses", "share_out"]
+
+_FARTHEST = 2.0**11  # where the search for b ends: far beyond any difference of losses
+_HALVINGS = 200  # a double has no more
 
 
 @frozen(eq=False)
 class Judge:
-    """What one stage is fitted to, and how it is looked at.
+    """The rows that one stage is fitted to and judged by, the model behind it, and settings.
 
     Attributes
     ----------
-    prepared : Prepared
+    data : TrainingData
+        Without the held-out rows.
+    held : Rows
+        Held out, or those of validation.
     expensive : ExpensiveModel
-        What stands behind the gate.
+        Behind the gate.
+    binned : BinnedData
+        The training rows.
     settings : AdaptSettings
     record : callable, optional
         Called with every candidate.
     """
 
-    prepared: Prepared
+    data: TrainingData
+    held: Rows
     expensive: ExpensiveModel
+    binned: BinnedData
     settings: AdaptSettings
     record: Callable[[Candidate], None] | None = None
 
-    @property
-    def data(self) -> TrainingData:
-        """Without the held-out rows."""
-        return self.prepared.data
+    @classmethod
+    def of(cls, data: TrainingData, fitted: FittedModel, settings: AdaptSettings) -> Judge:
+        """Hold out rows if there are no validation rows; as the paper prints it, training rows have to do instead."""
+        tree, proba = fitted.tree, fitted.proba
+        rows, held, held_proba = data.train, data.valid, fitted.proba_val
+        if held is None or held_proba is None:
+            out = None if settings.paper else held_out(data)
+            out = np.ones(len(rows), np.bool_) if out is None else out
+            held, held_proba = rows.take(out), proba[out]
+            if not out.all():
+                rows, proba = rows.take(~out), proba[~out]
+
+        def on(part: Rows, values: NDArray[np.float64]) -> ModelOutputs:
+            return ModelOutputs.of(values, part.y, Account.of(tree, data.costs, part.X, settings.n_threads))
+
+        expensive = ExpensiveModel(tree, on(rows, proba), on(held, held_proba))
+        return cls(evolve(data, train=rows), held, expensive, bin_rows(rows, settings.binning), settings)
 
     @property
     def rows(self) -> Rows:
         """Training rows."""
-        return self.prepared.data.train
+        return self.data.train
 
-    @property
-    def held(self) -> Rows:
-        """Held-out rows."""
-        return self.prepared.held
+    def behind(self, best: Candidate) -> Judge:
+        """Put a candidate in front of the expensive model: the next stage stands in front of both."""
+        return evolve(self, expensive=stack(best, self.expensive, self.data, self.held, self.settings.n_threads))
 
     def candidate(
         self, pair: GatedPair, train: Scores, held: Scores, accounts: tuple[Account, Account] | None = None
     ) -> Candidate:
         """Look at a cheap model and a gate, whose scores of training rows and of held-out rows are given.
 
-        Accounts are of what both do on the held-out rows, if that is known.
+        Accounts are those of both on the held-out rows, if they are known.
         """
         settings, rows = self.settings, self.held
         if accounts is None:
@@ -74,7 +98,8 @@ class Judge:
         cheap_loss = cheap_losses(held.cheap, rows.y)
         curve = GateCurve.of(held.gate, cheap_loss, self.expensive.held, accounts, rows.weight, self.data.prices)
         if settings.paper:
-            point = curve.at(0.0) if pair.divides else curve.without_gate(_all_one_way(pair))
+            one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP
+            point = curve.at(0.0) if pair.divides else curve.without_gate(one_way)
         else:
             point = curve.best(settings.tradeoff, settings.full_share)
         found = Candidate(pair, train, held, accounts, curve, point)
@@ -91,7 +116,7 @@ class Judge:
         below, above = self.losses(train)
         if self.settings.full_share is None and self.settings.tradeoff:
             above = above + self.settings.tradeoff * self._extra_cost(pair)
-        return share_out(below, above, self.rows.weight, self.settings.full_share).q
+        return share_out(below, above, self.rows.weight, self.settings.full_share)
 
     def losses(self, train: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the paper's A and B of the training rows: float64 (n,) each."""
@@ -99,7 +124,7 @@ class Judge:
         return below, self.expensive.train.loss + np.logaddexp(0.0, -train.gate)
 
     def _extra_cost(self, pair: GatedPair) -> NDArray[np.float64]:
-        """Return what going on costs each training row beyond what staying does, float64 (n,)."""
+        """Return the cost of going on beyond that of staying for each training row, float64 (n,)."""
         prices, expensive = self.data.prices, self.expensive.train.account
         cheap, gate = self._accounts(pair, self.rows)
         goes, stays = gate | expensive, gate | cheap
@@ -107,9 +132,54 @@ class Judge:
         return goes.cost(prices) - stays.cost(prices) + batch
 
     def _accounts(self, pair: GatedPair, rows: Rows) -> tuple[Account, Account]:
-        return pair.accounts(self.data.costs, rows.X, self.prepared.n_threads)
+        return pair.accounts(self.data.costs, rows.X, self.settings.n_threads)
 
 
-def _all_one_way(pair: GatedPair) -> str:
-    """Return the model that gets all rows where the gate is a constant."""
-    return EXPENSIVE if pair.gate_intercept > 0 else CHEAP
+def share_out(
+    cheap: NDArray[np.float64], full: NDArray[np.float64], weight: NDArray[np.float64], full_share: float | None
+) -> NDArray[np.float64]:
+    """Minimize mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] over q, with mean q <= P.
+
+    q_i = 1 / (1 + exp(B_i - A_i + b)) with the smallest b >= 0 that meets the constraint, found by bisection.
+
+    Parameters
+    ----------
+    cheap, full : float64 (n,)
+        A and B: the price that a row pays for the answer of the cheap model, and of the expensive one.
+    weight : float64 (n,)
+        Of the rows in the mean.
+    full_share : float or None
+        P in [0, 1]; None for no constraint.
+
+    Returns
+    -------
+    float64 (n,)
+        q, in [SURE, 1 - SURE]; zeros if the expensive model may get nothing.
+    """
+    if full_share == 0:
+        return np.zeros(len(cheap))
+    odds = cheap - full
+
+    def q_at(shift: float) -> NDArray[np.float64]:
+        return np.clip(expit(odds - shift), SURE, 1 - SURE)
+
+    share = weight / weight.sum()
+    if full_share is None or float(share @ q_at(0.0)) <= full_share:
+        return q_at(0.0)
+    low, high = 0.0, 1.0
+    while float(share @ q_at(high)) > full_share and high < _FARTHEST:
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if float(share @ q_at(middle)) > full_share else (low, middle)
+    q = q_at(high)
+    mean = float(share @ q)
+    return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet one below SURE
+
+
+def cheap_losses(scores: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return log(1 + exp(-y f1)), or the cross-entropy of more classes: float64 (n,) for scores (n, K)."""
+    loss: LogisticLoss | SoftmaxLoss = LogisticLoss() if scores.shape[1] == 1 else SoftmaxLoss(scores.shape[1])
+    return loss.each(y, scores)

@@ -9,29 +9,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.gates.composite import Predictions, compose, mix_predictions, stack
+from costframe.gates.composite import GatedPair, Predictions, compose, mix_predictions
 from costframe.gates.gate_curve import CHEAP, OperatingPoint
-from costframe.gates.pair import GatedPair
 from costframe.training.model_path import PathCollector
 from costframe.training.progress import track
-from costframe_adapt.boosted.annealed import anneal_cheap
-from costframe_adapt.judge import Judge
-from costframe_adapt.training import WarmStart, fit_stage
+from costframe_adapt.adapt import WarmStart, fit_stage
+from costframe_adapt.cheap import anneal_cheap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.gates.composite import Candidate
-    from costframe.gates.expensive import ExpensiveModel
+    from costframe.gates.composite import Candidate, ExpensiveModel
     from costframe.training.model_path import DeferredPath
     from costframe.trees.annealing.path import AnnealedPath
     from costframe.trees.boosting.monitor import Predicted
-    from costframe_adapt.prepared import Prepared
-    from costframe_adapt.settings import AdaptSettings, TreeSettings
+    from costframe_adapt.judge import Judge
+    from costframe_adapt.settings import AdaptSettings, AdaptTrees
 
-__all__ = ["AdaptPoint", "Grid", "sweep_grid", "usual_tradeoffs"]
+__all__ = ["AdaptPoint", "sweep_grid", "usual_tradeoffs"]
 
 _LEVELS = 12
 _AFRESH = 3  # every third fit of linear models has all starts: those nearby may all be in one basin
@@ -64,53 +61,31 @@ class AdaptPoint:
     score: float
 
 
-@frozen(eq=False)
-class Grid:
-    """What a sweep is asked for.
-
-    Attributes
-    ----------
-    tradeoffs : float64 (levels,)
-        Descending.
-    full_shares : tuple of float or None
-    score : callable, optional
-        Of held-out rows and predictions; minus their loss by default.
-    progress : callable, optional
-        Called with the share that is done, from 0 to 1.
-    """
-
-    tradeoffs: NDArray[np.float64]
-    full_shares: tuple[float | None, ...]
-    score: Callable[[Predicted], float] | None = None
-    progress: Callable[[float], None] | None = None
-
-
 @define(eq=False)
 class _Sweep:
     """A grid under way; models that others dominate both by score and by loss are let go."""
 
-    prepared: Prepared
-    settings: AdaptSettings
-    grid: Grid
+    judge: Judge
+    score: Callable[[Predicted], float] | None
     models: PathCollector[AdaptPoint] = field(factory=PathCollector)
 
     def begin(self) -> None:
         """Add the expensive model alone."""
-        expensive, held = self.prepared.expensive, self.prepared.held
+        expensive, held = self.judge.expensive, self.judge.held
         weight = held.weight / held.weight.sum()
-        cost = float(weight @ expensive.held.account.cost(self.prepared.data.prices))
+        cost = float(weight @ expensive.held.account.cost(self.judge.data.prices))
         loss = float(weight @ expensive.held.loss)
         point = AdaptPoint(0.0, None, 0, loss, cost, self._score(expensive.held.proba, loss))
-        self.models.add(point, partial(expensive.tree.with_costs, self.prepared.data.costs))
+        self.models.add(point, partial(expensive.tree.with_costs, self.judge.data.costs))
 
     def recorder(
         self, tradeoff: float, full_share: float | None, expensive: ExpensiveModel
     ) -> Callable[[Candidate], None]:
-        """Return what adds the models of one fit."""
+        """Return a function that adds the models of one fit."""
 
         def record(candidate: Candidate) -> None:
             points = [candidate.point]
-            if not self.settings.paper:
+            if not self.judge.settings.paper:
                 points = list(candidate.curve.points(candidate.point, tradeoff, full_share))
             for point in points:
                 going = candidate.curve.goes_on(point)
@@ -121,39 +96,58 @@ class _Sweep:
 
         return record
 
-    def anneal(self, trees: TreeSettings) -> AnnealedPath:
+    def anneal(self, trees: AdaptTrees, tradeoffs: list[float]) -> AnnealedPath:
         """Anneal cheap models of all tradeoffs, and add the best of them."""
-        path = anneal_cheap(self.prepared, trees, self.grid.score)
-        wanted = [*path.frontier(), *(path.at(tradeoff) for tradeoff in self.grid.tradeoffs.tolist())]
+        path = anneal_cheap(self.judge, trees, self.score)
+        wanted = [*path.frontier(), *(path.at(tradeoff) for tradeoff in tradeoffs)]
         for one in dict.fromkeys(wanted):
-            pair = GatedPair.without_gate(path.branches[one.branch].finish(path.feature_names, one.n_rounds))
+            pair = GatedPair.of(path.branches[one.branch].finish(path.feature_names, one.n_rounds))
             point = OperatingPoint(CHEAP, np.inf, one.loss, one.cost, 0.0)
             found = AdaptPoint(one.tradeoff, 0.0, len(pair.bank), one.loss, one.cost, one.score)
-            self.models.add(found, partial(compose, pair, point, self.prepared.expensive.tree))
+            self.models.add(found, partial(compose, pair, point, self.judge.expensive.tree))
         return path
 
-    def fit(self, settings: AdaptSettings, trees: TreeSettings | None, warm: WarmStart) -> WarmStart:
+    def fit(self, settings: AdaptSettings, trees: AdaptTrees | None, warm: WarmStart) -> WarmStart:
         """Fit all stages at one tradeoff, and return where the first ended."""
-        prepared, expensive, ended = self.prepared, self.prepared.expensive, warm
+        judge, ended = evolve(self.judge, settings=settings), warm
         for number in range(settings.n_stages):
-            record = self.recorder(settings.tradeoff, settings.full_share, expensive)
-            stage = fit_stage(Judge(self.prepared, expensive, settings, record), trees, None if number else warm)
-            ended = ended if number else stage.warm
+            record = self.recorder(settings.tradeoff, settings.full_share, judge.expensive)
+            best, _, nearby = fit_stage(evolve(judge, record=record), trees, None if number else warm)
+            ended = ended if number else nearby
             if number + 1 < settings.n_stages:
-                expensive = stack(stage.best, expensive, prepared.data, prepared.held, prepared.n_threads)
+                judge = judge.behind(best)
         self.models.drop_dominated()
         return ended
 
     def _score(self, predictions: NDArray[np.float64], loss: float) -> float:
-        return -loss if self.grid.score is None else self.grid.score(Predictions(self.prepared.held, predictions))
+        return -loss if self.score is None else self.score(Predictions(self.judge.held, predictions))
 
 
-def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> DeferredPath[AdaptPoint]:
-    """Fit at each share with each kind of trees down the tradeoffs, each fit from where the one before ended."""
-    sweep = _Sweep(prepared, evolve(settings, verbose=0), grid)
+def sweep_grid(
+    judge: Judge,
+    tradeoffs: NDArray[np.float64],
+    full_shares: Sequence[float | None],
+    score: Callable[[Predicted], float] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> DeferredPath[AdaptPoint]:
+    """Fit at each share with each kind of trees down the tradeoffs, each fit from where the one before ended.
+
+    Parameters
+    ----------
+    judge : Judge
+        Of the rows, and with settings for all but the tradeoff and the share.
+    tradeoffs : float64 (levels,)
+        Descending.
+    full_shares : sequence of float or None
+    score : callable, optional
+        Of held-out rows and predictions; minus their loss by default.
+    progress : callable, optional
+        Called with the share that is done, from 0 to 1.
+    """
+    sweep, levels, settings = _Sweep(judge, score), tradeoffs.tolist(), judge.settings
     sweep.begin()
-    cheap = {} if settings.paper else {trees: sweep.anneal(trees) for trees in settings.trees}
-    fits = list(product(grid.full_shares, settings.trees or (None,), enumerate(grid.tradeoffs.tolist())))
+    cheap = {} if settings.paper else {trees: sweep.anneal(trees, levels) for trees in settings.trees}
+    fits = list(product(full_shares, settings.trees or (None,), enumerate(levels)))
     warm = WarmStart()
     for done, (share, trees, (level, tradeoff)) in enumerate(track(fits, "Adapt", verbose=settings.verbose), 1):
         if level == 0 or (trees is None and level % _AFRESH == 0):
@@ -161,19 +155,19 @@ def sweep_grid(prepared: Prepared, settings: AdaptSettings, grid: Grid) -> Defer
         if trees in cheap:
             best = cheap[trees].at(tradeoff)
             warm = evolve(warm, cheap=cheap[trees].branches[best.branch].prefix(best.n_rounds))
-        warm = sweep.fit(evolve(sweep.settings, tradeoff=tradeoff, full_share=share), trees, warm)
-        if grid.progress is not None:
-            grid.progress(done / len(fits))
-    return sweep.models.path(prepared.data.costs)
+        warm = sweep.fit(evolve(settings, tradeoff=tradeoff, full_share=share, verbose=0), trees, warm)
+        if progress is not None:
+            progress(done / len(fits))
+    return sweep.models.path(judge.data.costs)
 
 
-def usual_tradeoffs(prepared: Prepared, levels: int = _LEVELS) -> NDArray[np.float64]:
+def usual_tradeoffs(judge: Judge, levels: int = _LEVELS) -> NDArray[np.float64]:
     """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
 
     They begin where the cheapest feature that is not free is hardly worth its price.
     """
-    held, expensive, prices = prepared.held, prepared.expensive.held, prepared.data.prices
-    share = np.bincount(held.y, held.weight, prepared.data.n_classes) / held.weight.sum()
+    held, expensive, prices = judge.held, judge.expensive.held, judge.data.prices
+    share = np.bincount(held.y, held.weight, judge.data.n_classes) / held.weight.sum()
     share = share[share > 0]
     cost = float(np.average(expensive.account.cost(prices), weights=held.weight))
     loss = float(-share @ np.log(share))

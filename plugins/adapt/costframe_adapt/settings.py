@@ -1,4 +1,4 @@
-"""What an estimator's parameters ask for, and what the algorithm's numbers are where they leave it open."""
+"""The parameters of the estimator, checked, and the algorithm's own numbers where they leave it open."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from costframe.core.checks import check_number, resolve
 from costframe.core.errors import ParameterError
 from costframe.core.threads import thread_count
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,68 +19,68 @@ if TYPE_CHECKING:
 
     from costframe.training.data import TrainingData
 
-__all__ = ["AdaptSettings", "TreeSettings", "read_grid", "read_settings"]
+__all__ = ["PAID_BY_ROW", "AdaptSettings", "AdaptTrees", "read_grid", "read_settings"]
 
-VARIANTS = ("gbrt", "lin", "l1")
-RECIPES = ("paper",)
 _PAPER_SHARES = (0.2, 0.4, 0.6, 0.8)  # of a grid where none is given
 
 
-@frozen
-class TreeSettings:
-    """How the trees of the cheap model and of the gate are grown.
+@frozen(kw_only=True)
+class AdaptTrees(TreeSettings):
+    """How the trees of the cheap model and of the gate are grown, and who pays for them.
 
     Attributes
     ----------
-    kind : {"cegb", "coupled", "miser"}
-        Second-order trees, best-first, at prices paid row by row, or once by the model; or first-order ones,
-        breadth-first, at prices paid once by the model.
+    by_row : bool
+        Prices are paid row by row; else once by the model.
     """
 
-    kind: str
-    n_estimators: int
-    learning_rate: float
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_leaf: int
-    l2_regularization: float
+    by_row: bool = False
 
 
-_USUAL = (
-    TreeSettings("cegb", 200, 0.2, None, 31, 20, 1.0),
-    TreeSettings("coupled", 200, 0.2, None, 31, 20, 1.0),
+PAID_BY_ROW = AdaptTrees(
+    n_estimators=200,
+    learning_rate=0.2,
+    max_leaves=31,
+    min_samples_leaf=20,
+    min_hessian_leaf=1e-3,
+    l2_regularization=1.0,
+    by_row=True,
 )
-_MISER = (TreeSettings("miser", 300, 0.3, 3, None, 10, 0.0),)  # Greedy Miser's own, where there is no gate
-_PAPER = (TreeSettings("miser", 100, 1.0, 3, None, 1, 0.0),)
+_USUAL = (PAID_BY_ROW, evolve(PAID_BY_ROW, by_row=False))
+# Greedy Miser's own, where there is no gate.
+_MISER = AdaptTrees(
+    n_estimators=300, learning_rate=0.3, growth="breadth", newton=False, max_depth=3, min_samples_leaf=10
+)
+_PAPER = evolve(_MISER, n_estimators=100, learning_rate=1.0, min_samples_leaf=1)
 
 
 @frozen
 class AdaptSettings:
-    """What a fit is asked for; see `AdaptClassifier`.
+    """The parameters of `AdaptClassifier`, checked.
 
     Attributes
     ----------
-    tradeoff : float
     full_share : float or None
         P; None lets the price of the expensive model decide.
-    variant : {"gbrt", "lin", "l1"}
     paper : bool
         Whether to train what the paper prints and nothing more.
-    trees : tuple of TreeSettings
+    trees : tuple of AdaptTrees
         All are tried; none for linear models.
-    n_stages : int
-    n_threads : int
-    verbose : int
     """
 
     tradeoff: float
     full_share: float | None
     variant: str
     paper: bool
-    trees: tuple[TreeSettings, ...]
+    trees: tuple[AdaptTrees, ...]
     n_stages: int
     n_threads: int
     verbose: int
+
+    @property
+    def binning(self) -> TreeSettings:
+        """The bins that all trees share."""
+        return evolve(PAID_BY_ROW, n_threads=self.n_threads)
 
 
 def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> AdaptSettings:
@@ -90,8 +91,8 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
     ParameterError
         If one is out of its range, or would have no effect.
     """
-    variant = "gbrt" if given.variant is None else _one_of("variant", given.variant, VARIANTS)
-    paper = given.recipe is not None and _one_of("recipe", given.recipe, RECIPES) == "paper"
+    variant = "gbrt" if given.variant is None else _one_of("variant", given.variant, ("gbrt", "lin", "l1"))
+    paper = given.recipe is not None and _one_of("recipe", given.recipe, ("paper",)) == "paper"
     full_share = resolve("full_share", given.full_share, None, high=1)
     if variant != "gbrt" and given.n_estimators is not None:
         raise ParameterError(f"n_estimators: has no effect on variant={variant!r}")
@@ -116,7 +117,7 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
 def read_grid(
     given: Any, settings: AdaptSettings, tradeoffs: Any, full_shares: Any
 ) -> tuple[NDArray[np.float64] | None, tuple[float | None, ...]]:
-    """Check what a grid is to be made of: its tradeoffs, descending, and shares."""
+    """Check the parts of a grid: its tradeoffs, descending, and shares."""
     shares: tuple[Any, ...] = (given.full_share,)
     if full_shares is not None:
         shares = _several("full_shares", full_shares)
@@ -148,16 +149,13 @@ def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
     return str(value)
 
 
-def _trees(given: Any, data: TrainingData, *, paper: bool) -> tuple[TreeSettings, ...]:
+def _trees(given: Any, data: TrainingData, *, paper: bool) -> tuple[AdaptTrees, ...]:
     """Return how trees are grown: as printed, as Greedy Miser's where there is no gate, or as is tried."""
-    found = []
-    for trees in _PAPER if paper else _MISER if given.full_share == 0 else _USUAL:
-        rounds = resolve("n_estimators", given.n_estimators, trees.n_estimators, low=1, whole=True)
-        leaf = trees.min_samples_leaf
+    usual = (_PAPER,) if paper else (_MISER,) if given.full_share == 0 else _USUAL
+    for leaf in {trees.min_samples_leaf for trees in usual}:
         if data.train.total_weight < 2 * leaf <= len(data.train):
             raise ParameterError(
                 f"sample_weight: two leaves of {leaf} rows need a total of {2 * leaf}, got "
                 f"{data.train.total_weight:g}; a weight of one is one row"
             )
-        found.append(evolve(trees, n_estimators=rounds))
-    return tuple(found)
+    return tuple(trees.replaced(n_estimators=given.n_estimators, n_jobs=given.n_jobs) for trees in usual)

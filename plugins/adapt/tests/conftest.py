@@ -3,8 +3,7 @@
 import pytest
 
 from costframe.adoption import fitted_model
-from costframe_adapt.boosted import boosting
-from costframe_adapt.linear import fitting
+from costframe_adapt import boosting, linear_stages
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +11,7 @@ def few_rounds():
     """Alternate for a few rounds, and ask models in two folds, where it does not matter how good the models are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boosting, "_ROUNDS", 2)
-        patch.setattr(fitting, "_ROUNDS", 6)
-        patch.setattr(fitting, "_ROUNDS_TRIED", 3)
+        patch.setattr(linear_stages, "_ROUNDS", 6)
+        patch.setattr(linear_stages, "_ROUNDS_TRIED", 3)
         patch.setattr(fitted_model, "FOLDS", 2)
         yield

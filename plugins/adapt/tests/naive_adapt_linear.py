@@ -1,5 +1,7 @@
 """Linear models of Adapt in the obvious way: sums over rows, splitting methods of many steps, smoothed norms."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -38,19 +40,26 @@ def loss(scores, label):
     return float(np.log(np.exp(scores - scores.max()).sum()) + scores.max() - scores[label])
 
 
-def bound(H, problem, groups, full_price, model, *, spread, ridge=1e-6):
+def parts(model):
+    """Return the weights of a gate, (C,), and a cheap model, (C, K), and their constants."""
+    (gate, *cheap), (constant, *constants) = model.weights[:, :-1], model.weights[:, -1]
+    return SimpleNamespace(
+        gate=gate, gate_intercept=constant, cheap=np.stack(cheap, axis=1), cheap_intercept=np.array(constants)
+    )
+
+
+def bound(H, problem, groups, model, *, spread, ridge=1e-6):
     """Return J of a model: row by row."""
-    total = 0.0
+    total, own = 0.0, parts(model)
     for i, q in enumerate(model.q):
-        gate = H[i] @ model.gate + model.gate_intercept
-        cheap = loss(H[i] @ model.cheap + model.cheap_intercept, problem.y[i])
-        full = problem.loss0[i] + full_price[i]
-        row = (1 - q) * cheap + q * full + q * np.log(q) + (1 - q) * np.log(1 - q)
+        gate = H[i] @ own.gate + own.gate_intercept
+        cheap = loss(H[i] @ own.cheap + own.cheap_intercept, problem.y[i])
+        row = (1 - q) * cheap + q * problem.loss0[i] + q * np.log(q) + (1 - q) * np.log(1 - q)
         row += (1 - q) * np.log1p(np.exp(gate)) + q * np.log1p(np.exp(-gate))
         total += problem.weight[i] * row
-    weights = np.column_stack([model.gate, model.cheap]).T
+    weights = np.column_stack([own.gate, own.cheap]).T
     share = problem.weight / problem.weight.sum()
-    centers = np.append(model.gate_intercept, model.cheap_intercept) + weights @ (share @ H)
+    centers = np.append(own.gate_intercept, own.cheap_intercept) + weights @ (share @ H)
     squares = ((weights * spread) ** 2).sum() + (centers**2).sum()
     return total / len(H) + norms(weights, groups) + ridge / 2 * squares
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.cost.accounts import Account, PrefixCost
-from costframe.gates.expensive import ModelOutputs
+from costframe.gates.composite import GatedPair, ModelOutputs
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, GateCurve, OperatingPoint
-from costframe.gates.pair import GatedPair
 from costframe.testing import CountingSource
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe_adapt import AdaptClassifier
+from costframe_adapt.judge import Judge
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -244,16 +244,13 @@ STAGED = ({"n_stages": 2}, LINEAR | PAPER | {"n_stages": 3})
 @pytest.mark.parametrize("kind", ["cegb", "logistic"])
 def test_the_objective_is_that_of_the_model_on_the_rows_held_out(kind, settings, monkeypatch):
     """With prices of all kinds: what was chosen by is what the chosen model loses and costs."""
-    from costframe_adapt import training
+    seen, behind = [], Judge.behind
 
-    seen = []
-    stack = training.stack
+    def noted(judge, best):
+        seen.append((best, judge.held))
+        return behind(judge, best)
 
-    def noted(best, *more):
-        seen.append((best, more[2]))
-        return stack(best, *more)
-
-    monkeypatch.setattr(training, "stack", noted)
+    monkeypatch.setattr(Judge, "behind", noted)
     model = fitted(kind, EVERY_PRICE, **settings)
     assert len(seen) == settings.get("n_stages", 1)
     assert settings.get("n_stages", 1) == 1 or len(model.predictor_.stages) > 3

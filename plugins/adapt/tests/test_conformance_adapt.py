@@ -12,7 +12,6 @@ pytestmark = pytest.mark.usefixtures("few_rounds")
 
 QUICK = {"n_estimators": 8}
 LINEAR = {"variant": "lin", "n_estimators": None}
-PAPER = QUICK | {"recipe": "paper", "full_share": 0.5}
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +30,7 @@ def test_laws_of_linear_models(check):
 
 
 @parametrize_with_checks(
-    [AdaptClassifier(**QUICK), AdaptClassifier(variant="lin"), AdaptClassifier(**PAPER)],
+    [AdaptClassifier(**QUICK), AdaptClassifier(variant="lin")],
     expected_failed_checks=lambda _estimator: {
         "check_sample_weight_equivalence_on_dense_data": "its 15 rows are too few for probabilities out of fold"
     },

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from adapt_groups import priced
+from naive_adapt_linear import parts
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -10,9 +11,9 @@ from sklearn.svm import SVC
 
 import costframe as cf
 from costframe_adapt import AdaptClassifier
-from costframe_adapt.linear.l1_baseline import fit_where_wrong
-from costframe_adapt.linear.models import fit_linear, refit
-from costframe_adapt.problem import Problem
+from costframe_adapt.linear import fit_linear, refit
+from costframe_adapt.linear_stages import fit_where_wrong
+from costframe_adapt.objective import Problem
 
 EQUAL = (0.25, 0.25, 0.25, 0.25)
 
@@ -65,7 +66,7 @@ def problem_of(y, n_classes, weight):
 def chosen(H, problem, price):
     """Fit logistic regression with a penalty of these prices, and again on its columns."""
     groups = priced([((c,), price) for c in range(H.shape[1])], H.shape[1])
-    model = fit_linear(H, problem, groups, np.zeros(len(H)))
+    model = fit_linear(H, problem, groups)
     return refit(H, problem, model)
 
 
@@ -76,7 +77,7 @@ def test_columns_are_those_of_l1_logistic_regression():
     kept = peer.fit(H, y, sample_weight=weight).coef_[0] != 0
     model = chosen(H, problem_of(y, 2, weight), price)
     assert 0 < kept.sum() < 5
-    assert ((model.cheap[:, 0] != 0) == kept).all()
+    assert ((parts(model).cheap[:, 0] != 0) == kept).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -85,15 +86,15 @@ def test_the_gate_is_logistic_regression_of_where_the_cheap_model_is_wrong(n_cla
     problem = problem_of(y, n_classes, weight)
     cheap = chosen(H, problem, 0.05)
     model = fit_where_wrong(H, problem, cheap)
-    used = np.flatnonzero((cheap.cheap != 0).any(axis=1))
+    used = np.flatnonzero((parts(cheap).cheap != 0).any(axis=1))
     assert 0 < len(used) < 5
-    assert set(np.flatnonzero(model.gate)) == set(used)
+    assert set(np.flatnonzero(parts(model).gate)) == set(used)
     peers = LogisticRegression(C=1e4, tol=1e-8).fit(H[:, used], y, sample_weight=weight)
     wrong = peers.predict(H[:, used]) != y
     gate = LogisticRegression(C=1e4, tol=1e-8).fit(H[:, used], wrong, sample_weight=weight)
-    assert model.gate[used] == pytest.approx(gate.coef_[0], abs=0.02)
-    assert model.gate_intercept == pytest.approx(gate.intercept_[0], abs=0.02)
-    assert (model.cheap == cheap.cheap).all()
+    assert parts(model).gate[used] == pytest.approx(gate.coef_[0], abs=0.02)
+    assert parts(model).gate_intercept == pytest.approx(gate.intercept_[0], abs=0.02)
+    assert (parts(model).cheap == parts(cheap).cheap).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -104,9 +105,8 @@ def test_a_row_of_weight_two_is_two_rows(n_classes):
     often = problem_of(y[rows], n_classes, np.ones(len(rows)))
     one = fit_where_wrong(H, once, chosen(H, once, 0.05))
     other = fit_where_wrong(H[rows], often, chosen(H[rows], often, 0.05))
-    assert one.gate == pytest.approx(other.gate, abs=1e-6)
-    assert one.gate.any()
-    assert one.cheap == pytest.approx(other.cheap, abs=1e-6)
+    assert one.weights == pytest.approx(other.weights, abs=1e-6)
+    assert parts(one).gate.any()
 
 
 @pytest.mark.parametrize("flip", [False, True])
@@ -115,8 +115,8 @@ def test_without_rows_of_both_kinds_there_is_no_gate(flip):
     y = (H[:, 0] > 0).astype(np.int64)
     cheap = chosen(H, problem_of(y, 2, np.ones(100)), 1e-3)
     gated = fit_where_wrong(H, problem_of(1 - y if flip else y, 2, np.ones(100)), cheap)
-    assert not gated.gate.any()
-    assert gated.gate_intercept == 0
+    assert not parts(gated).gate.any()
+    assert parts(gated).gate_intercept == 0
 
 
 def test_what_nothing_tells_apart_goes_one_way():
@@ -150,5 +150,5 @@ def test_alone_it_is_not_shrunk():
     model = AdaptClassifier(None, 0.05, variant="l1", full_share=0).fit(H, y, sample_weight=weight)
     answer = model.predictor_.stages[0]
     assert answer.weights[:, 0] == pytest.approx(
-        chosen(H, problem_of(y, 2, weight), 0.05).cheap[model.predictor_.bank.F.indices, 0], rel=1e-6
+        parts(chosen(H, problem_of(y, 2, weight), 0.05)).cheap[model.predictor_.bank.F.indices, 0], rel=1e-6
     )

@@ -6,7 +6,7 @@ from adapt_groups import priced, some_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.proximal.group_norms import GroupNorms
+from costframe.proximal.newton import GroupNorms
 from costframe.proximal.proximal_kernels import PASSES, minimize_quadratic, shrink
 
 SEEDS = st.integers(0, 2**32 - 1)

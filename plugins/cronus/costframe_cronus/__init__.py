@@ -23,7 +23,7 @@ def costframe_algorithms() -> list[Algorithm]:
     return [
         Algorithm(
             name="cronus",
-            summary="A cascade over any bank: early stages look at little, and reject what is surely not wanted.",
+            summary="A cascade over any bank: early stages look at little, and reject rows that are surely not wanted.",
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012",
             classifier=CronusClassifier,
             ranker=CronusRanker,

@@ -9,17 +9,15 @@ from attrs import evolve
 from scipy.special import expit
 
 from costframe.stagewise.calibration import calibrate_exits
+from costframe.stagewise.descent import SupportObjective, descend
 from costframe.stagewise.fitting import fit_at_price, fit_ridge
-from costframe.stagewise.flow import Flow
-from costframe.stagewise.losses import Logistic, Squared
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.picking import pick
+from costframe.stagewise.rows import Logistic, Squared
 from costframe.stagewise.soft_tree import SoftTree
-from costframe.stagewise.supports import SupportObjective, descend
 from costframe.stagewise.thresholds import passing_threshold
-from costframe.stagewise.weighted_sums import WeightedSums
+from costframe.stagewise.topology import Flow
 from costframe.training.progress import track
-from costframe_cronus.own_order import in_own_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -27,16 +25,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.stagewise.bank_rows import BankRows
     from costframe.stagewise.evaluation import Evaluation
-    from costframe_cronus.settings import CascadeSettings
+    from costframe.stagewise.rows import BankRows
+    from costframe_cronus.train import CascadeSettings
 
-__all__ = ["CHOICES", "calibrated", "emphasized", "initialize", "pick_settings", "train_by_exact_cost"]
+__all__ = ["CHOICES", "calibrated", "emphasized", "in_own_order", "initialize", "pick_settings", "train_by_exact_cost"]
 
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 
 _STEEPNESS = 50.0
-_ROUNDS = 40  # and what rounding does to the weights stays far below what matters
+_NOBODY = 1e-9  # of the mean: rows that hardly come to a stage cost no time there
+_ROUNDS = 40  # few enough that rounding does not matter
 
 
 def train_by_exact_cost(
@@ -89,21 +88,22 @@ def initialize(
     outputs, share, loss_weight = rows.outputs, rows.share, rows.loss_weight
     passes, bought = np.ones(len(share)), np.zeros(outputs.shape[1], np.bool_)
     weights, intercepts, thresholds = [], [], []
-    sums, prices = WeightedSums.of(outputs, rows.target, loss_weight), price_at(share)
+    normal, prices = NormalEquations.of(outputs, rows.target, loss_weight), price_at(share)
     for k in track(range(settings.n_stages), "Cronus", verbose=verbose):
         last = k == settings.n_stages - 1
         reach, here = float(share @ passes), float((loss_weight * passes).sum())
         price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the rows that are left
-        fitted = fit_at_price(sums.normal, prices.after(bought), price, settings.ridge)
+        fitted = fit_at_price(normal, prices.after(bought), price, settings.ridge)
         if last or fitted.any():
             weights.append(fitted[:, 0])
-            intercepts.append(float(sums.normal.intercept(fitted)[0]))
+            intercepts.append(float(normal.intercept(fitted)[0]))
         if not last and fitted.any():
             scores = rows.scores(fitted, np.array(intercepts[-1:]))[:, 0]
             thresholds.append(passing_threshold(scores, share * passes, 1 - settings.rejected, settings.steepness))
             passes = passes * expit(settings.steepness * (scores - thresholds[-1]))
             bought |= weights[-1] != 0
-            sums, prices = sums.left(loss_weight * passes), price_at(share * passes)
+            come = np.where(passes > _NOBODY * float(loss_weight @ passes), passes, 0.0)
+            normal, prices = NormalEquations.of(outputs, rows.target, loss_weight * come), price_at(share * passes)
     return SoftTree.chain(np.array(weights), np.array(intercepts), np.array(thresholds))
 
 
@@ -114,7 +114,7 @@ def _candidates(
     held_out: Evaluation,
     settings: CascadeSettings,
 ) -> Iterator[tuple[SoftTree, bool]]:
-    """Yield what to choose from, and whether its thresholds are to be placed."""
+    """Yield trees to choose from, and whether their thresholds are to be placed."""
     yield initialize(train.rows, train.pricing.at, evolve(settings, n_stages=1)), False
     starts = [start]
     if own is not None:
@@ -127,8 +127,29 @@ def _candidates(
             yield _at_supports(begin, train, held_out, settings), True
 
 
+def in_own_order(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, n_stages: int) -> SoftTree:
+    """Turn a model into a cascade: at most `n_stages` sums of the first outputs, weighted by `own`, float64 (C,).
+
+    Each sum is fitted to the target by a slope and a constant. Stages end where what is bought by then passes a k-th of
+    all, which leaves the dearest purchases to the last. No stage rejects anything yet.
+    """
+    spent = prices.one_by_one()
+    spent = np.cumsum(spent / (spent.sum() or 1.0) + 1e-3 / len(own))
+    ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
+    weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
+    scores = rows.outputs.times(weights.T)
+    w, target = rows.loss_weight, rows.target[:, 0]
+    mean = w @ scores
+    variance = w @ np.square(scores - mean)
+    slope = np.divide((w * target) @ (scores - mean), variance, out=np.zeros(len(ends)), where=variance > 0)
+    keep = slope > 0
+    keep[-1] = True
+    slope, mean, weights = np.maximum(slope, 0.0)[keep], mean[keep], weights[keep]
+    return SoftTree.chain(slope[:, np.newaxis] * weights, w @ target - slope * mean, np.full(len(weights) - 1, -np.inf))
+
+
 def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settings: CascadeSettings) -> SoftTree:
-    """Move all weights and thresholds together, each stage weighing what is evaluated up to it."""
+    """Move all weights and thresholds together, each stage weighing the learners that are evaluated up to it."""
     used = np.flatnonzero(tree.used.any(axis=0))
     if not len(used):
         return tree
@@ -176,7 +197,7 @@ def emphasized(rows: BankRows, positive_weight: float) -> BankRows:
 def pick_settings(
     settings: CascadeSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
 ) -> CascadeSettings:
-    """Pick what is free by the start, its thresholds placed.
+    """Pick free settings by the start, its thresholds placed.
 
     The steepness is 50 for scores that deviate by one, as labels do: it is divided by the deviation of the scores of a
     single stage that knows no prices.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from costframe.stagewise.cycle import cycle
+from costframe.stagewise.descent import cycle
 from costframe.stagewise.fitting import groups_in_loss
 from costframe.stagewise.objective import RelaxedObjective
 from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.bank_rows import BankRows
-    from costframe.stagewise.cycle import Step
-    from costframe.stagewise.losses import Loss
-    from costframe_cronus.settings import CascadeSettings
+    from costframe.stagewise.descent import Step
+    from costframe.stagewise.rows import BankRows, Loss
+    from costframe_cronus.train import CascadeSettings
 
 __all__ = ["PAPER_CHOICES", "finish", "initialize", "optimize"]
 

@@ -17,13 +17,11 @@ from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe_cronus.by_exact_cost import CHOICES
 from costframe_cronus.cronus import PAPER_CHOICES
-from costframe_cronus.grades import with_targets
-from costframe_cronus.settings import CascadeSettings
-from costframe_cronus.train import train_cronus
+from costframe_cronus.train import CascadeSettings, train_cronus, with_targets
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.cycle import Step
+    from costframe.stagewise.descent import Step
     from costframe.training.data import TrainingData
 
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
@@ -33,16 +31,10 @@ class _Reweighted(OverBank):
     """Trains the single stage."""
 
     def _train(self, data: TrainingData) -> StageTree:
-        more: dict[str, Any] = {
-            "ridge": resolve("ridge", self.ridge, None, strict=True),
-            "l1": resolve("l1", self.l1, 0.0),
-            "as_printed": self._as_printed,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-        }
-        acquisition, bank = self._acquisition(), self._bank(data)
-        with blas_for(len(data.train), int(bank.widths.sum())):
-            return train_reweighted(data, bank, float(self.tradeoff), acquisition, **more)
+        ridge, l1 = resolve("ridge", self.ridge, None, strict=True), resolve("l1", self.l1, 0.0)
+        task = self._task(data)
+        with blas_for(len(data.train), int(task.bank.widths.sum())):
+            return train_reweighted(task, ridge, l1)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -117,7 +109,6 @@ class _Cascade(OverBank):
     _printed_only = ("l1", "l1_last")
 
     def _train(self, data: TrainingData) -> StageTree:
-        as_printed = self._as_printed
         settings = CascadeSettings(
             tradeoff=float(self.tradeoff),
             n_stages=resolve("n_stages", self.n_stages, 10, low=1, whole=True),
@@ -129,17 +120,14 @@ class _Cascade(OverBank):
             l1_last=resolve("l1_last", self.l1_last, 0.0),
             ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
         )
-        optimize, acquisition = self.optimize is None or check_flag("optimize", self.optimize), self._acquisition()
+        optimize = self.optimize is None or check_flag("optimize", self.optimize)
         data, held_out = split_off(data)
-        bank = self._bank(data)
-        own = None if as_printed else ensemble_weights(self.bank, bank)
+        task = self._task(data)
+        own = None if task.as_printed else ensemble_weights(self.bank, task.bank)
         free = [name for name in ("steepness", *CHOICES, *PAPER_CHOICES) if getattr(self, name) is None]
         steps: list[Step] = []
-        with blas_for(len(data.train), int(bank.widths.sum())):
-            tree = train_cronus(
-                data, held_out, bank, own, settings, free, as_printed=as_printed, optimize=optimize,
-                acquisition=acquisition, n_jobs=self.n_jobs, verbose=self.verbose, steps=steps,
-            )  # fmt: skip
+        with blas_for(len(data.train), int(task.bank.widths.sum())):
+            tree = train_cronus(task, held_out, own, settings, free, steps, optimize=optimize)
         self.steps_: tuple[Step, ...] = tuple(steps)
         return tree
 

@@ -1,17 +1,18 @@
-"""From a bank and rows to a cascade as a stage tree, by either recipe."""
+"""From a bank and rows to a cascade as a stage tree, by either recipe; its settings, and targets of grades."""
 
 from __future__ import annotations
 
+from math import exp, log
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
-from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.losses import Logistic
+from costframe.core.errors import ParameterError
+from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.picking import MOST_LEARNERS, pick
-from costframe.stagewise.printed import as_log_odds
-from costframe.stagewise.stages import as_stage_tree
+from costframe.stagewise.rows import Logistic
+from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
 from costframe_cronus import cronus
 from costframe_cronus.by_exact_cost import calibrated, emphasized, initialize, pick_settings, train_by_exact_cost
@@ -23,72 +24,107 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.cycle import Step
+    from costframe.stagewise.descent import Step
+    from costframe.stagewise.estimator import BankTask
+    from costframe.stagewise.evaluation import Evaluation
     from costframe.training.data import Rows, TrainingData
-    from costframe_cronus.settings import CascadeSettings
 
-__all__ = ["train_cronus"]
+__all__ = ["CascadeSettings", "train_cronus", "with_targets"]
 
+_MOST = 1e300  # of lambda: products with zero stay zero
 _MOST_ROWS = 20_000  # that settings are picked by
 
 
+@frozen
+class CascadeSettings:
+    """Numbers of the algorithm.
+
+    Attributes
+    ----------
+    tradeoff : float
+        lambda.
+    n_stages : int
+        K.
+    rejected : float
+        epsilon, the share of a stage's rows that it rejects at first.
+    inflation : float
+        delta: stage k is started with lambda delta^(K-k), as it is not really the last.
+    steepness : float
+        gamma.
+    positive_weight : float
+        w+, the factor of the loss of a row of target 1; that of target -1 is 1.
+    l1, l1_last : float
+        rho of all stages but the last, and of the last, as printed.
+    ridge : float
+        By exact cost, in units of the outputs' median variance.
+    """
+
+    tradeoff: float
+    n_stages: int = 10
+    rejected: float = 0.15
+    inflation: float = 1.3
+    steepness: float = 50.0
+    positive_weight: float = 3.5
+    l1: float = 0.0
+    l1_last: float = 0.0
+    ridge: float = USUAL_RIDGE
+
+    def tradeoff_at(self, stage: int) -> float:
+        """Return lambda_k of a stage, from 0, at most 1e300."""
+        later = self.n_stages - 1 - stage
+        inflated = min(later * log(self.inflation), log(_MOST))
+        return min(self.tradeoff * exp(inflated), _MOST)
+
+
 def train_cronus(
-    data: TrainingData,
+    task: BankTask,
     held_out: Rows,
-    bank: WeakLearnerBank,
     own: NDArray[np.float64] | None,
     settings: CascadeSettings,
     free: Collection[str],
-    *,
-    as_printed: bool,
-    optimize: bool,
-    acquisition: str,
-    n_jobs: int | None,
-    verbose: int,
     steps: list[Step],
+    *,
+    optimize: bool = True,
 ) -> StageTree:
     """Train a cascade for two classes, or for targets from -1 to 1, whose answers rank.
 
     Parameters
     ----------
-    data : TrainingData
+    task : BankTask
     held_out : Rows
         To calibrate and choose by.
-    bank : WeakLearnerBank
     own : float64 (C,), optional
         Weights of a model whose bank this is.
     settings : CascadeSettings
     free : collection of str
         Which of them are to be picked.
-    as_printed : bool
-        Whether to train as the paper prints it.
-    optimize : bool
-        Whether anything follows the start of the cascade.
     steps : list of Step
         Accepted steps of Algorithm 1 are appended.
+    optimize : bool
+        Whether anything follows the start of the cascade.
     """
+    data, bank, verbose = task.data, task.bank, task.verbose
 
-    def on(rows: Rows, learners: WeakLearnerBank = bank, *, fitting: bool) -> Evaluation:
-        found = Evaluation.of(data, rows, learners, settings.tradeoff, acquisition, n_jobs)
-        if data.n_classes and not fitting and not as_printed:
-            return evolve(found, loss=Logistic(), half=halves(rows, data))
-        found = evolve(found, rows=emphasized(found.rows, settings.positive_weight))
-        return found if fitting else evolve(found, half=halves(rows, data))
+    def fitting(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
+        found = task.on(rows, learners)
+        return evolve(found, rows=emphasized(found.rows, settings.positive_weight))
+
+    def choosing(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
+        if data.n_classes and not task.as_printed:
+            return evolve(task.on(rows, learners), loss=Logistic(), half=halves(rows, data))
+        return evolve(fitting(rows, learners), half=halves(rows, data))
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = on(data.train.subsample(_MOST_ROWS), few, fitting=True)
-    chosen_by = on(held_out.subsample(_MOST_ROWS), few, fitting=False)
-    train = on(data.train, fitting=True)
-    if as_printed:
+    sample, chosen_by = fitting(data.train.subsample(_MOST_ROWS), few), choosing(held_out.subsample(_MOST_ROWS), few)
+    train = fitting(data.train)
+    if task.as_printed:
         settings = _pick_rho(settings, free, sample, chosen_by, verbose)
         tree = cronus.initialize(train.rows, train.pricing.groups, settings)
         if optimize:
             tree = cronus.optimize(train.rows, train.loss, train.pricing.groups, tree, settings, steps)
-        tree = cronus.finish(tree, train.rows)
-        link = "sigmoid" if data.n_classes else "identity"
-        return as_stage_tree(bank, as_log_odds(tree) if data.n_classes else tree, link, settings.steepness)
+        return task.finish_printed(cronus.finish(tree, train.rows), settings.steepness)
     settings = pick_settings(settings, free, sample, chosen_by, verbose)
-    chosen_by = on(held_out, fitting=False)
+    chosen_by = choosing(held_out)
     if optimize:
         tree = train_by_exact_cost(train, chosen_by, own, settings, verbose)
     else:
@@ -108,3 +144,39 @@ def _pick_rho(
 
     grid = {name: values for name, values in cronus.PAPER_CHOICES.items() if name in free}
     return pick(settings, grid, {name: values[:1] for name, values in grid.items()}, total, 1, "Cronus: rho", verbose)
+
+
+def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
+    """Put targets in the place of grades: 2 y / max - 1 of training grades, or 1 for relevant rows and -1 for others.
+
+    Where no row has a grade above zero, all targets are -1.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Labels are grades >= 0.
+    relevant : float or None
+        Least grade that counts as relevant; None keeps degrees.
+
+    Raises
+    ------
+    ParameterError
+        If `relevant` does not divide the training rows.
+    """
+    least, most = float(data.train.y.min()), float(data.train.y.max())
+    if relevant is not None and not least < relevant <= most:
+        raise ParameterError(
+            f"relevant: expected a grade that some rows reach and some do not, they are from {least:g} to {most:g}, "
+            f"got {relevant:g}"
+        )
+
+    def turned(rows: Rows) -> Rows:
+        return evolve(rows, y=_targets(rows.y, most, relevant))
+
+    return evolve(data, train=turned(data.train), valid=None if data.valid is None else turned(data.valid))
+
+
+def _targets(grades: NDArray[np.float64], most: float, relevant: float | None) -> NDArray[np.float64]:
+    if relevant is not None:
+        return np.where(grades >= relevant, 1.0, -1.0)
+    return 2.0 * (grades / most if most > 0 else np.zeros_like(grades)) - 1.0

@@ -8,10 +8,8 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.bank_rows import BankRows
-from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.losses import Logistic, Squared
-from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.evaluation import Evaluation, Pricing
+from costframe.stagewise.rows import BankRows, Logistic, Squared
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.training.data import Rows
 
@@ -55,14 +53,3 @@ def problem(seed, n=25, d=4, n_stages=3, steepness=4.0):
     chain = SoftTree.chain(0.5 * rng.standard_normal((n_stages, d)), 0.3 * rng.standard_normal(n_stages),
                   0.5 * rng.standard_normal(n_stages - 1))  # fmt: skip
     return H, rows, groups, chain, steepness
-
-
-def differences(function, at, step=1e-6):
-    """Central differences of a function of one array."""
-    slopes = np.empty(at.shape)
-    for index in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[index] += step
-        down[index] -= step
-        slopes[index] = (function(up) - function(down)) / (2 * step)
-    return slopes

@@ -7,11 +7,10 @@ from scipy.optimize import minimize
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.bank_rows import BankRows
-from costframe.stagewise.losses import Squared
+from costframe.stagewise.rows import BankRows, Squared
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRegressor
 from costframe_cronus import cronus as printed
-from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.train import CascadeSettings
 
 NAMES = tuple("abcde")
 COSTS = cf.CostModel.from_dict({"features": dict(zip(NAMES, (0.5, 1.0, 2.0, 2.0, 4.0), strict=True)), "learner": 0.1})

@@ -14,17 +14,15 @@ from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.errors import CostframeError
 from costframe.core.learners.outputs import BankOutputs
 from costframe.stagewise.fitting import fit_at_price
-from costframe.stagewise.flow import Flow
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import energies
+from costframe.stagewise.printed import energies, relax
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.relaxing import relax
-from costframe.stagewise.stages import as_stage_tree
+from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.stagewise.thresholds import passing_threshold
-from costframe.stagewise.topology import Topology
+from costframe.stagewise.topology import Flow, Topology
 from costframe_cronus import CronusClassifier
 from costframe_cronus.by_exact_cost import initialize
-from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.train import CascadeSettings
 
 
 @pytest.fixture(scope="module")

@@ -4,20 +4,18 @@ import naive_flow
 import numpy as np
 import pytest
 from attrs import evolve
-from cronus_cases import COSTS, boosted, differences, evaluation_of, problem, table
+from cronus_cases import COSTS, boosted, evaluation_of, problem, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_relaxed import differences
 
 import costframe as cf
-from costframe.stagewise.cycle import cycle
-from costframe.stagewise.flow import Flow
-from costframe.stagewise.losses import Squared
+from costframe.stagewise.descent import SupportObjective, cycle, descend
 from costframe.stagewise.objective import Auxiliaries, RelaxedObjective
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.soft_tree import SoftTree
-from costframe.stagewise.stages import as_stage_tree
-from costframe.stagewise.supports import SupportObjective, descend
-from costframe.stagewise.topology import Topology
+from costframe.stagewise.rows import Squared
+from costframe.stagewise.soft_tree import SoftTree, as_stage_tree
+from costframe.stagewise.topology import Flow, Topology
 
 seeds = st.integers(0, 10_000)
 stages = st.integers(1, 4)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.stagewise.soft_tree import SoftTree
-from costframe.stagewise.stages import as_stage_tree
+from costframe.stagewise.soft_tree import SoftTree, as_stage_tree
 from costframe.stagewise.thresholds import best_thresholds
 from costframe.stagewise.topology import Topology
 

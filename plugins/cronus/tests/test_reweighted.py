@@ -72,7 +72,7 @@ def test_the_cost_is_the_evaluators(cancer, bank):
     report, prices = model.cost(X[test], acquisition="learner"), costs.select(costs.names)
     comparisons = BankOutputs.of(model.bank_, X[test]).comparisons(model.bank_, prices.split, np.ones(len(test)))
     groups = PricedGroups.of_bank(model.bank_, prices, comparisons=comparisons)
-    assert report.mean == pytest.approx(RelaxedCost(groups).charged(np.ones((1, len(model.bank_)))))
+    assert report.mean == pytest.approx(RelaxedCost(groups).charged(np.ones((1, len(model.bank_), 1))))
     used = [costs.names[f] for f in np.flatnonzero(np.diff(model.bank_.F.indptr))]
     assert len(used) > 2
     paid = sum(report.by_feature.values()) + sum(report.by_resource.values())

@@ -1,4 +1,4 @@
-"""What saves time changes nothing: the relaxation, the skipped stages, and banks that are hard to solve for."""
+"""What saves time changes nothing: the relaxation and the skipped stages; and banks that are hard to solve for."""
 
 import naive_cronus
 import naive_linear
@@ -13,15 +13,12 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise import fitting, relaxing
-from costframe.stagewise.fitting import fit_at_price
+from costframe.stagewise import printed
+from costframe.stagewise.fitting import fit_at_price, prune
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import energies
-from costframe.stagewise.pruning import prune
-from costframe.stagewise.relaxing import relax
-from costframe.stagewise.weighted_sums import WeightedSums
+from costframe.stagewise.printed import energies, relax
 from costframe_cronus.by_exact_cost import initialize
-from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.train import CascadeSettings
 
 seeds = st.integers(0, 10_000)
 
@@ -52,7 +49,7 @@ def test_the_relaxation_equals_its_naive_twin(seed, n_labels, n_before, l1, roun
         share**2 * energies(groups, one) for share, one in zip(d, earlier, strict=False)
     )
     found = relax(normal, groups, l1, bought, float(d[-1]), rounds=rounds)
-    twin = naive_cronus.relax(normal, groups, l1, rounds, relaxing._FLOOR, relaxing._NEGLIGIBLE, earlier, d)
+    twin = naive_cronus.relax(normal, groups, l1, rounds, printed._FLOOR, printed._NEGLIGIBLE, earlier, d)
     np.testing.assert_allclose(found, twin, rtol=1e-4, atol=1e-8)
     if not n_before:
         np.testing.assert_array_equal(found, relax(normal, groups, l1, rounds=rounds))
@@ -68,55 +65,14 @@ def test_pruning_of_groups_that_overlap_equals_its_naive_twin(seed, n_labels):
     np.testing.assert_allclose(found, twin, rtol=1e-7, atol=1e-11)
 
 
-@settings(max_examples=40)
-@given(seeds, st.sampled_from([1e-3, 0.05, 0.3, 1.0, 3.0, 1e3]))
-def test_where_nothing_pays_the_fit_would_be_zero_anyway(seed, tradeoff):
-    X, y, w, groups = drawn(seed, d=6, prices=(0.1, 0.2))
-    normal, prices = NormalEquations.of(outputs_of(X), y, w), SampledPrices.whole(groups)
-    found = [fit_at_price(normal, prices, tradeoff, ridge) for ridge in (1e-3, 1e-1)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "nothing_pays", lambda *_: False)
-        patient = [fit_at_price(normal, prices, tradeoff, ridge) for ridge in (1e-3, 1e-1)]
-    np.testing.assert_array_equal(found, patient)
-
-
-@settings(max_examples=15)
-@given(seeds, st.sampled_from([0.02, 0.1, 0.3]))
-def test_stages_where_nothing_pays_are_no_others(seed, tradeoff):
-    X, y, w, groups = drawn(seed, d=6, prices=(0.1, 0.2))
-    outputs, chosen = outputs_of(X), CascadeSettings(tradeoff, n_stages=4)
-    found = initialize(bank_rows(outputs, y[:, 0], w), whole(groups), chosen)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "nothing_pays", lambda *_: False)
-        patient = initialize(bank_rows(outputs, y[:, 0], w), whole(groups), chosen)
-    np.testing.assert_array_equal(found.weights, patient.weights)
-    np.testing.assert_array_equal(found.threshold, patient.threshold)
-
-
-def test_it_may_pay_or_not():
-    X, y, w, groups = drawn(0, d=6, prices=(0.1, 0.2))
-    normal = NormalEquations.of(outputs_of(X), y, w)
-    verdicts = [
-        fitting.nothing_pays(normal, SampledPrices.whole(groups.times(factor)), 1e-2)
-        for factor in np.geomspace(1e-3, 1e3, 13)
-    ]
-    assert sorted(verdicts) == verdicts
-    assert 2 < sum(verdicts) < 11
-    assert not fitting.nothing_pays(normal, SampledPrices.whole(groups.times(0.0)), 1e-2)
-    assert not verdicts[np.flatnonzero(verdicts)[0] - 1]
-    share = 0.5 * normal.target_variance  # what nothing at all loses; all learners together gain less than that
-    dear = PricedGroups(groups.member, np.full(len(groups.price), 0.999 * share))
-    assert fitting.nothing_pays(normal, SampledPrices.whole(dear), 1e-2)
-
-
-def test_sums_change_only_where_a_stage_rejects(monkeypatch):
+def test_sums_are_taken_only_where_a_stage_rejects(monkeypatch):
     X, y, w, groups = drawn(0, prices=(0.1,))
-    taken, left = [], WeightedSums.left
-    monkeypatch.setattr(WeightedSums, "left", lambda self, weight: taken.append(1) or left(self, weight))
+    taken, of = [], NormalEquations.of
+    monkeypatch.setattr(NormalEquations, "of", lambda *given: taken.append(1) or of(*given))
     rows = bank_rows(outputs_of(X), y[:, 0], w)
     cascade = initialize(rows, whole(groups), CascadeSettings(1e-4, n_stages=5, inflation=30.0))
     assert len(cascade.weights) in {2, 3, 4}  # the first stages were too dear
-    assert len(taken) == len(cascade.weights) - 1
+    assert len(taken) == len(cascade.weights)
 
 
 BANKS = {

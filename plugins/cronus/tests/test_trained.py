@@ -8,16 +8,16 @@ from cronus_cases import COSTS, EVERY_PRICE, NAMES, boosted, evaluation_of, tabl
 
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
+from costframe.stagewise import estimator
 from costframe.stagewise.banks import ensemble_weights
-from costframe.stagewise.flow import Flow
 from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.topology import Flow
 from costframe.testing import CountingSource
 from costframe.training.data import Rows, TrainingData
 from costframe_cronus import ReweightedClassifier, by_exact_cost
 from costframe_cronus import train as training
-from costframe_cronus.by_exact_cost import calibrated
-from costframe_cronus.own_order import in_own_order
-from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.by_exact_cost import calibrated, in_own_order
+from costframe_cronus.train import CascadeSettings
 
 RECIPES = ("start", "default", "paper")
 
@@ -32,14 +32,13 @@ def train(bank, recipe, *, costs=COSTS, own=None, seed=1, n=400, classes=True, *
     data = TrainingData(parts[0], parts[1], costs, costs.select(NAMES), 2 if classes else 0)
     chains = []
     with pytest.MonkeyPatch.context() as patch:
-        make, steps = training.as_stage_tree, []
-        patch.setattr(
-            training, "as_stage_tree", lambda bank, chain, *rest: chains.append(chain) or make(bank, chain, *rest)
-        )
-        tree = training.train_cronus(
-            data, parts[1], bank, own, chosen, (), as_printed=recipe == "paper", optimize=recipe != "start",
-            acquisition="learner" if recipe == "paper" else "path", n_jobs=None, verbose=0, steps=steps,
-        )  # fmt: skip
+        make, printed = training.as_stage_tree, recipe == "paper"
+        for module in (training, estimator):
+            patch.setattr(
+                module, "as_stage_tree", lambda bank, chain, *rest: chains.append(chain) or make(bank, chain, *rest)
+            )
+        task = estimator.BankTask(data, bank, chosen.tradeoff, printed, "learner" if printed else "path")
+        tree = training.train_cronus(task, parts[1], own, chosen, (), [], optimize=recipe != "start")
     return tree, chains[-1], parts
 
 

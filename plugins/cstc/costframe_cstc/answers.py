@@ -1,25 +1,199 @@
-"""Answers fitted anew, from the root down, to the rows that come; subtrees that held-out rows do not call for end."""
+"""Answers fitted to the rows that come to a node, and subtrees that end where held-out rows do not call for them.
+
+Learners bought on the way are free, and a fit begins with the parent's answer.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
+
+from costframe.stagewise.fitting import fit_at_price
+from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.rows import Squared
+from costframe.stagewise.soft_tree import WeightedSum
+from costframe.stagewise.systems import minimize_smooth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.sampled_prices import SampledPrices
+    from costframe.core.learners.outputs import BankOutputs
     from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.soft_tree import SoftTree, WeightedSum
-    from costframe_cstc.node_fits import Fitter
+    from costframe.stagewise.rows import Loss
+    from costframe.stagewise.soft_tree import SoftTree
 
-__all__ = ["path_models", "prune", "refit"]
+__all__ = ["Fitter", "NodeFit", "path_models", "prune", "refine", "refit"]
 
-_ERRORS = 1.0  # a subtree is kept if it is worth more than so many standard errors of what it seems to be worth
+_ROUNDS = 15  # few enough that rounding does not matter
+_SHRINK = 0.5  # a node's ridge grows with the inverse of its share of the rows, to this power
+_ERRORS = 1.0  # standard errors of its worth that a subtree must be worth to be kept
+
+
+@frozen(eq=False)
+class Fitter:
+    """Fits to training rows.
+
+    Attributes
+    ----------
+    train : Evaluation
+        Of these rows.
+    ridge : float
+        In units of the outputs' median variance, for all rows.
+    """
+
+    train: Evaluation
+    ridge: float
+
+    def ridge_for(self, share: float) -> float:
+        """Return the ridge of a node that a share of the rows comes to: few rows say less."""
+        return float(self.ridge * share**-_SHRINK)
+
+    @cached_property
+    def constant(self) -> WeightedSum:
+        """The best constant."""
+        rows, loss = self.train.rows, self.train.loss
+        width = rows.target.shape[1]
+        nothing = np.zeros((0, width)), np.zeros(width)
+        H, offset = np.zeros((len(rows.target), 0)), np.zeros(rows.target.shape)
+        _, constant = refine(loss, H, rows.target, rows.loss_weight, offset, nothing, 0.0)
+        return WeightedSum(np.zeros((rows.outputs.shape[1], width)), constant)
+
+    def at(self, prior: WeightedSum, inside: NDArray[np.bool_]) -> NodeFit:
+        """Begin with the prior at a node that the rows inside, (n,), come to."""
+        return NodeFit(self, prior, np.flatnonzero(inside))
+
+
+@frozen(eq=False)
+class NodeFit:
+    """Fits to the rows that come to a node, beginning with a prior.
+
+    A step from the prior fits its weighted squares to the step that Newton's method would take in the scores. Where the
+    loss is no square, it is then minimized over the same learners.
+
+    Attributes
+    ----------
+    fitter : Fitter
+    prior : WeightedSum
+    at : int64 (rows,)
+    """
+
+    fitter: Fitter
+    prior: WeightedSum
+    at: NDArray[np.int64]
+
+    def answer(self, bought: NDArray[np.bool_], inflation: float = 1.0) -> WeightedSum:
+        """Fit an answer that may buy learners worth their price, which inflation multiplies; bool (C,) is bought."""
+        normal, ridge = self.normal, self.fitter.ridge_for(self._share)
+        weights = fit_at_price(normal, self.prices.after(bought), inflation * self.price, ridge)
+        return self._refined(weights, normal.intercept(weights))
+
+    def free_answer(self, bought: NDArray[np.bool_]) -> WeightedSum:
+        """Fit an answer by bought learners, bool (C,)."""
+        used = np.flatnonzero(bought)
+        normal = NormalEquations.of(self._outputs.columns(used), *self._response)
+        varying, weights = np.flatnonzero(normal.varies), np.zeros(self.prior.weights.shape)
+        ridge = self.fitter.ridge_for(self._share) * normal.unit
+        weights[used[varying]] = normal.columns(varying).solve(np.full(len(varying), ridge))
+        return self._refined(weights, normal.intercept(weights[used]))
+
+    @cached_property
+    def _outputs(self) -> BankOutputs:
+        return self.fitter.train.rows.outputs.rows(self.at)
+
+    @cached_property
+    def _share(self) -> float:
+        return float(self.fitter.train.rows.share[self.at].sum())
+
+    @cached_property
+    def _offset(self) -> NDArray[np.float64]:
+        return self.prior.scores(self._outputs)
+
+    @cached_property
+    def _response(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The step in the scores, (rows, M), and how much each row's counts, (rows,)."""
+        rows, loss = self.fitter.train.rows, self.fitter.train.loss
+        h = loss.curvature(self._offset)
+        return -loss.slope(self._offset, rows.target[self.at]) / h[:, np.newaxis], rows.loss_weight[self.at] * h
+
+    @property
+    def _weight(self) -> float:
+        return float(self._response[1].sum())
+
+    @property
+    def price(self) -> float:
+        """Loss, in units of that of `normal`, per unit of cost."""
+        return self.fitter.train.tradeoff * self._share / self._weight
+
+    @cached_property
+    def normal(self) -> NormalEquations:
+        """Of the step from the prior."""
+        return NormalEquations.of(self._outputs, *self._response)
+
+    @cached_property
+    def prices(self) -> SampledPrices:
+        """Of all learners, for the rows that come to the node."""
+        share = np.zeros(len(self.fitter.train.rows.share))
+        share[self.at] = self.fitter.train.rows.share[self.at]
+        return self.fitter.train.pricing.drawn(share)[0]
+
+    def _refined(self, weights: NDArray[np.float64], constant: NDArray[np.float64]) -> WeightedSum:
+        """Add a step to the prior."""
+        rows, loss, prior = self.fitter.train.rows, self.fitter.train.loss, self.prior
+        if not isinstance(loss, Squared):
+            used, weight = np.flatnonzero(weights.any(axis=1)), rows.loss_weight[self.at]
+            share = weight / weight.sum()
+            H = self._outputs.columns(used).block(slice(0, len(self.at)))
+            unit = float(np.median(share @ np.square(H) - np.square(share @ H))) if len(used) else 0.0
+            ridge = self.fitter.ridge_for(self._share) * max(unit, 0.0) * self._weight / float(weight.sum())
+            start = weights[used], constant
+            found, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
+            weights = np.zeros(weights.shape)
+            weights[used] = found
+        return WeightedSum(prior.weights + weights, prior.constant + constant)
+
+
+def refine(
+    loss: Loss,
+    H: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    start: tuple[NDArray[np.float64], NDArray[np.float64]],
+    penalty: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Minimize sum_i w_i loss(offset_i + c + D'h_i) / sum_i w_i + penalty / 2 |D|^2: weights (U, M), constants (M,)."""
+    share, width = weight / weight.sum(), target.shape[1]
+    mean = share @ H
+    centered = H - mean
+    unit = np.sqrt(share @ np.square(centered))
+    unit = 1.0 / np.where(unit > 0, unit, 1.0)
+
+    def unpack(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        free = x.reshape(-1, width)
+        return unit[:, np.newaxis] * free[:-1], free[-1]
+
+    def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights, constant = unpack(x)
+        scores = offset + centered @ weights + constant
+        slope = share[:, np.newaxis] * loss.slope(scores, target)
+        total = float(share @ loss.value(scores, target)) + 0.5 * penalty * float(np.square(weights).sum())
+        by_weight = unit[:, np.newaxis] * (centered.T @ slope + penalty * weights)
+        return total, np.vstack([by_weight, slope.sum(axis=0)]).ravel()
+
+    begin = np.vstack([start[0] / unit[:, np.newaxis], start[1] + mean @ start[0]]).ravel()
+    found = minimize_smooth(value, begin, {"maxiter": _ROUNDS})
+    weights, constant = unpack(found.x if found.fun <= value(begin)[0] else begin)
+    return weights, constant - mean @ weights
 
 
 def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
-    """Return for each node an answer over what is bought on the way there."""
+    """Return for each node an answer over the learners bought on the way there."""
     passes = fitter.train.flow(tree).passes > 0
     found = [fitter.constant]
     for node, parent in enumerate(tree.topology.parent.tolist()):

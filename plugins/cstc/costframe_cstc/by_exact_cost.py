@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from costframe.stagewise.calibration import calibrate_tree
-from costframe.stagewise.losses import Squared
 from costframe.stagewise.picking import climb, pick
-from costframe_cstc.answers import prune, refit
-from costframe_cstc.divide import divide
-from costframe_cstc.grow import grow
-from costframe_cstc.node_fits import Fitter
+from costframe.stagewise.rows import Squared
+from costframe_cstc.answers import Fitter, prune, refit
+from costframe_cstc.grow import divide, grow
 from costframe_cstc.routes import move_routes
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from costframe.stagewise.evaluation import Evaluation
     from costframe.stagewise.soft_tree import SoftTree
-    from costframe_cstc.settings import TreeSettings
+    from costframe_cstc.train import CSTCSettings
 
 __all__ = ["CHOICES", "pick_settings", "train_by_exact_cost"]
 
@@ -35,18 +33,16 @@ _FEW = 50  # outputs
 
 
 def train_by_exact_cost(
-    train: Evaluation, some: Evaluation, held_out: Evaluation, settings: TreeSettings, *, optimize: bool, tune: bool
+    train: Evaluation, some: Evaluation, held_out: Evaluation, settings: CSTCSettings, *, tune: bool
 ) -> SoftTree:
-    """Grow a tree, move its routes and divide its leaves, and keep what is best on held-out rows.
+    """Grow a tree, move its routes and divide its leaves, and keep the best tree on held-out rows.
 
     Parameters
     ----------
     train, some : Evaluation
         Rows to fit answers to, and fewer of them, to move routes by.
     held_out : Evaluation
-    settings : TreeSettings
-    optimize : bool
-        Whether anything follows the growth.
+    settings : CSTCSettings
     tune : bool
         Whether the answers' ridge may change in the end.
     """
@@ -55,11 +51,10 @@ def train_by_exact_cost(
         return held_out.total(tree if isinstance(held_out.loss, Squared) else calibrate_tree(tree, held_out))
 
     fitter, fewer = Fitter(train, settings.ridge), Fitter(some, settings.ridge)
-    grown = grow(fitter, settings.depth, settings.inflation)
-    best = prune(held_out, grown.tree, grown.answers)
-    if not optimize:
+    tree, answers = grow(fitter, settings.depth, settings.inflation)
+    best = prune(held_out, tree, answers)
+    if not settings.optimize:
         return best
-    tree = grown.tree
     for _ in range(_SWEEPS):
         tree = move_routes(fewer, some.place_thresholds(tree), held_out)
         tree, answers = refit(fitter, divide(fewer, tree, settings.depth, held_out))
@@ -89,24 +84,17 @@ def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
 
 
 def pick_settings(
-    settings: TreeSettings,
-    free: Collection[str],
-    train: Evaluation,
-    held_out: Evaluation,
-    *,
-    optimize: bool,
-    verbose: int,
-) -> TreeSettings:
-    """Pick what is free by the grown and pruned tree's loss + lambda * cost on held-out rows.
+    settings: CSTCSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
+) -> CSTCSettings:
+    """Pick free settings by the grown and pruned tree's loss + lambda * cost on held-out rows.
 
     Last nodes of trees over few outputs are divided as they will be later, which takes little time there.
     """
-    dividing = optimize and train.rows.outputs.shape[1] <= _FEW
+    dividing = settings.optimize and train.rows.outputs.shape[1] <= _FEW
 
-    def total(at: TreeSettings) -> float:
+    def total(at: CSTCSettings) -> float:
         fitter = Fitter(train, at.ridge)
-        grown = grow(fitter, at.depth, at.inflation)
-        tree, answers = grown.tree, grown.answers
+        tree, answers = grow(fitter, at.depth, at.inflation)
         if dividing:
             tree, answers = refit(fitter, divide(fitter, tree, at.depth, held_out))
         return held_out.total(prune(held_out, tree, answers))

@@ -6,52 +6,47 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.stagewise.cycle import cycle
+from costframe.stagewise.descent import cycle
 from costframe.stagewise.fitting import groups_in_loss
-from costframe.stagewise.flow import Flow
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.objective import RelaxedObjective
 from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 from costframe.stagewise.thresholds import halving_threshold
-from costframe.stagewise.topology import Topology
+from costframe.stagewise.topology import Flow, Topology
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.bank_rows import BankRows
-    from costframe.stagewise.cycle import Step
+    from costframe.stagewise.descent import Step
     from costframe.stagewise.evaluation import Evaluation
-    from costframe_cstc.settings import TreeSettings
+    from costframe.stagewise.rows import BankRows
+    from costframe_cstc.train import CSTCSettings
 
 __all__ = ["fine_tune", "initialize", "prune", "train_as_printed"]
 
 _CYCLES = 100
 
 
-def train_as_printed(
-    train: Evaluation, held_out: Evaluation, settings: TreeSettings, *, optimize: bool, steps: list[Step]
-) -> SoftTree:
-    """Minimize eq. 5 over the nodes of a full tree, prune it on held-out rows, and fine-tune what predicts.
+def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSettings, steps: list[Step]) -> SoftTree:
+    """Minimize eq. 5 over the nodes of a full tree, prune it on held-out rows, and fine-tune the nodes that predict.
 
     The printed loss counts every level of the tree, and so its lambda is the tradeoff times their number.
     """
     groups = groups_in_loss(train.pricing.groups, settings.depth * settings.tradeoff)
     topology = Topology.full(settings.depth)
     tree = initialize(train.rows, groups, topology, settings)
-    if optimize:
+    if settings.optimize:
         eq_5 = RelaxedObjective.of_tree(train.rows, train.loss, groups, topology, settings.l1, settings.steepness)
         tree = cycle(eq_5, tree, _CYCLES, steps)
     tree = prune(held_out, drop_zeros(tree, train.rows))
     return fine_tune(train.rows, tree, settings.steepness)
 
 
-def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, settings: TreeSettings) -> SoftTree:
+def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, settings: CSTCSettings) -> SoftTree:
     """Optimize nodes from the top, each as if it were a leaf, which is convex; each threshold halves the rows."""
-    shape = len(topology), rows.outputs.shape[1], rows.target.shape[1]
-    nothing, ones = np.zeros((shape[0], shape[2])), np.ones((shape[0], shape[2]))
-    tree = SoftTree(topology, np.zeros(shape), nothing, ones, np.zeros(shape[0]))
+    tree = SoftTree.of_zeros(topology, rows.outputs.shape[1], rows.target.shape[1])
     for node in range(len(topology)):
         passes = _passes(rows, tree, settings.steepness)[:, node]
         before = np.flatnonzero(topology.paths[node])[:-1]
@@ -80,7 +75,7 @@ def prune(held_out: Evaluation, tree: SoftTree) -> SoftTree:
 def fine_tune(rows: BankRows, tree: SoftTree, steepness: float) -> SoftTree:
     """Fit every classifier that predicts anew, without cost, its zeros clamped.
 
-    One that routes as well keeps the weights it routes by: what it predicts becomes a leaf over the same learners.
+    One that routes as well keeps the weights it routes by: its prediction becomes a leaf over the same learners.
     """
     passes = _passes(rows, tree, steepness)
     for node in np.flatnonzero(tree.topology.ends)[::-1].tolist():

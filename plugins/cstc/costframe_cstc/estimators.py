@@ -10,16 +10,15 @@ from costframe.core.checks import check_flag, resolve
 from costframe.core.errors import DataError, ParameterError
 from costframe.stagewise.estimator import OverBank
 from costframe.stagewise.reweighted import train_reweighted
-from costframe.stagewise.systems import blas_alone, blas_for
+from costframe.stagewise.systems import blas_for, blas_threads
 from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe_cstc.by_exact_cost import CHOICES
-from costframe_cstc.settings import TreeSettings
-from costframe_cstc.train import train_cstc
+from costframe_cstc.train import CSTCSettings, train_cstc
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.cycle import Step
+    from costframe.stagewise.descent import Step
     from costframe.training.data import TrainingData
 
 __all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]
@@ -40,28 +39,25 @@ class _Tree(OverBank):
     _loss = "squared"
 
     def _train(self, data: TrainingData) -> StageTree:
-        settings, optimize = self._settings(), self.optimize is None or check_flag("optimize", self.optimize)
+        settings = self._settings()
         if self._as_printed and data.n_classes > 2:
             raise DataError(f"y: expected two classes or numbers for recipe='paper', got {data.n_classes} classes")
         steps: list[Step] = []
         self.steps_: tuple[Step, ...] = ()
-        more: dict[str, Any] = {"as_printed": self._as_printed, "n_jobs": self.n_jobs, "verbose": self.verbose}
         if settings.depth == 1 and settings.loss == "squared" and not self._as_printed:
-            ridge, bank = resolve("ridge", self.ridge, None, strict=True), self._bank(data)
-            with blas_for(len(data.train), int(bank.widths.sum())):
-                return train_reweighted(data, bank, settings.tradeoff, self._acquisition(), ridge=ridge, l1=0.0, **more)
+            ridge, task = resolve("ridge", self.ridge, None, strict=True), self._task(data)
+            with blas_for(len(data.train), int(task.bank.widths.sum())):
+                return train_reweighted(task, ridge)
         data, held_out = split_off(data)
-        bank = self._bank(data)
-        free = [name for name in CHOICES if getattr(self, name) is None]
-        more |= {"optimize": optimize, "acquisition": self._acquisition(), "steps": steps}
-        with blas_alone():
-            tree = train_cstc(data, held_out, bank, settings, free, **more)
+        task, free = self._task(data), [name for name in CHOICES if getattr(self, name) is None]
+        with blas_threads(1):
+            tree = train_cstc(task, held_out, settings, free, steps)
         self.steps_ = tuple(steps)
         return tree
 
-    def _settings(self) -> TreeSettings:
+    def _settings(self) -> CSTCSettings:
         printed = self._as_printed
-        settings = TreeSettings(
+        settings = CSTCSettings(
             tradeoff=float(self.tradeoff),
             depth=resolve("depth", self.depth, 3, low=1, high=10, whole=True),
             steepness=resolve("steepness", self.steepness, 1.0 if printed else 20.0, strict=True),
@@ -69,6 +65,7 @@ class _Tree(OverBank):
             l1=resolve("l1", self.l1, 0.0),
             inflation=resolve("inflation", self.inflation, 1.0, strict=True),
             ridge=resolve("ridge", self.ridge, 1.0, strict=True),
+            optimize=self.optimize is None or check_flag("optimize", self.optimize),
         )
         if settings.depth == 1:
             for name in ("optimize", "inflation", "steepness"):

@@ -1,4 +1,9 @@
-"""Initialization from the top down: each node is fitted as if it were a leaf, and then divides its rows in two."""
+"""Growth of a tree: from the top down, then by dividing last nodes.
+
+Each node is fitted as if it were a leaf, and then divides its rows in two by its scores. A last node divides its rows
+by a single output, tried with answers on both sides: where the sides differ in the learners that are worth buying, and
+not in their labels, no fit to labels finds the difference.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +11,31 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
+from costframe.stagewise.fitting import in_loss
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 from costframe.stagewise.thresholds import halving_threshold
 from costframe.stagewise.topology import Topology
+from costframe_cstc.answers import path_models
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-    from costframe_cstc.node_fits import Fitter
+    from costframe.stagewise.evaluation import Evaluation
+    from costframe.stagewise.soft_tree import WeightedSum
+    from costframe_cstc.answers import Fitter, NodeFit
 
-__all__ = ["Grown", "grow"]
+__all__ = ["divide", "grow"]
 
 _FEWEST = 10  # rows on each side of a route
 _ROUNDING = 1e-6
 _MOST = 1e300  # of an inflation
 _LESS = (1.0, 0.5, 0.0)  # powers of an inflation that are tried until there is something to divide rows by
-
-
-@frozen(eq=False)
-class Grown:
-    """A tree, and for each of its nodes an answer that could end it there."""
-
-    tree: SoftTree
-    answers: list[WeightedSum]
+_TRIED = 12  # outputs that are tried at a node
+_ENOUGH = 1e-9  # of the objective
 
 
 @define(eq=False)
@@ -48,10 +53,15 @@ class _Node:
     children: tuple[int, int] = field(init=False, default=(-1, -1))
 
 
-def grow(fitter: Fitter, depth: int, inflation: float) -> Grown:
+def grow(fitter: Fitter, depth: int, inflation: float) -> tuple[SoftTree, list[WeightedSum]]:
     """Fit node after node; a node of level l buys at prices times inflation^(depth - l), l = 1..depth.
 
     A node is a leaf already before the last level if it buys nothing, or its rows cannot be divided.
+
+    Returns
+    -------
+    SoftTree, list of WeightedSum
+        The tree, and for each of its nodes an answer that could end it there.
     """
     n_rows, n_outputs = fitter.train.rows.outputs.shape
     root = _Node(1, np.ones(n_rows, np.bool_), np.zeros(n_outputs, np.bool_), fitter.constant)
@@ -65,11 +75,18 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> Grown:
             node.children = len(nodes), len(nodes) + 1
             nodes += pair
             waiting += pair
-    return _grown(nodes)
+    topology = Topology(np.array([node.children for node in nodes], np.int64))
+    tree = SoftTree.of_zeros(topology, *root.answer.weights.shape)
+    for number, node in enumerate(nodes):
+        if topology.routes[number]:
+            tree = tree.with_route(number, node.classifier.weights @ node.direction, node.threshold)
+        else:
+            tree = tree.with_answer(number, node.answer)
+    return tree, [node.answer for node in nodes]
 
 
 def _power(inflation: float, levels: int) -> float:
-    """Return inflation^levels, or what is as good as infinite."""
+    """Return inflation^levels, at most 1e300."""
     with np.errstate(over="ignore"):
         return float(min(np.float_power(inflation, levels), _MOST))
 
@@ -111,15 +128,57 @@ def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArra
     return np.asarray(leading * np.sign(leading[np.abs(leading).argmax()]))
 
 
-def _grown(nodes: list[_Node]) -> Grown:
-    answers = [node.answer for node in nodes]
-    shape = len(nodes), *answers[0].weights.shape
-    nothing, ones = np.zeros((shape[0], shape[2])), np.ones((shape[0], shape[2]))
-    topology = Topology(np.array([node.children for node in nodes], np.int64))
-    tree = SoftTree(topology, np.zeros(shape), nothing, ones, np.zeros(shape[0]))
-    for number, node in enumerate(nodes):
-        if topology.routes[number]:
-            tree = tree.with_route(number, node.classifier.weights @ node.direction, node.threshold)
-        else:
-            tree = tree.with_answer(number, node.answer)
-    return Grown(tree, answers)
+def divide(fitter: Fitter, tree: SoftTree, depth: int, guard: Evaluation) -> SoftTree:
+    """Divide leaves above the last level, and the rows of routes to two leaves anew, by one output each.
+
+    It is done where loss + lambda * cost falls by it on the training rows, and on those of the guard does not rise.
+    """
+    train = fitter.train
+    best, limit = train.total(tree), guard.total(tree)
+    known = path_models(fitter, tree)
+    for node in range(len(tree.topology) - 1, -1, -1):
+        topology = tree.topology
+        children = topology.children[node]
+        if topology.paths[node].sum() >= depth or (children[0] >= 0 and topology.routes[children].any()):
+            continue
+        held = [tried for tried in _divided(fitter, tree, node, known[node]) if guard.total(tried) <= limit]
+        totals = [train.total(tried) for tried in held]
+        if held and min(totals) < best * (1 - _ENOUGH):
+            tree, best = held[int(np.argmin(totals))], min(totals)
+            limit, known = guard.total(tree), path_models(fitter, tree)
+    return tree
+
+
+def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> Iterator[SoftTree]:
+    """Yield the tree with a node that divides its rows in halves by one output, and answers below and above it."""
+    train, bought = fitter.train, tree.bought(node)
+    inside = train.flow(tree).passes[:, node] > 0
+    if train.counts[inside].sum() < 2 * _FEWEST:
+        return
+    fit = fitter.at(known, inside)
+    for output in _worth_trying(fit, bought):
+        scores = train.rows.outputs.columns(np.array([output])).times(np.ones(1))
+        threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at])
+        halves = inside & ~(scores > threshold), inside & (scores > threshold)
+        if min(train.counts[half].sum() for half in halves) < _FEWEST:
+            continue
+        route = np.zeros(tree.weights.shape[1])
+        route[output] = 1.0
+        below, above = (fitter.at(known, half).answer(bought | (route != 0)) for half in halves)
+        yield tree.dividing(node, route, threshold, below, above)
+
+
+def _worth_trying(fit: NodeFit, bought: NDArray[np.bool_]) -> list[int]:
+    """List few outputs that vary, by turns those that gain most beyond their price and those that do for the money."""
+    normal = fit.normal
+    varying = np.flatnonzero(normal.varies)
+    if len(varying) <= _TRIED:
+        return varying.tolist()
+    offers = in_loss(fit.prices.after(bought), fit.price).offers
+    gain = 0.5 * np.square(normal.right).sum(axis=1) / np.maximum(np.diag(normal.gram), np.finfo(np.float64).tiny)
+    free = np.finfo(np.float64).tiny * max(1.0, float(gain[varying].max()))  # so that nothing is infinitely worth it
+    rate = gain / np.maximum(offers, free)
+    ranks = (varying[np.argsort(-value[varying], kind="stable")] for value in (gain - offers, rate))
+    mixed = np.stack(list(ranks), axis=1).ravel()
+    first = np.sort(np.unique(mixed, return_index=True)[1])[:_TRIED]
+    return [int(output) for output in mixed[first]]

@@ -1,4 +1,4 @@
-"""Moves routes by the exact objective: what follows a node below and above tells which way each row should go."""
+"""Moves routes by the exact objective: the losses and costs below and above a node show the better way for each row."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from attrs import frozen
 
 from costframe.stagewise.fitting import fit_at_price
-from costframe.stagewise.losses import Logistic
 from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.rows import Logistic
 from costframe.stagewise.thresholds import best_threshold
-from costframe_cstc.node_fits import refine
+from costframe_cstc.answers import refine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.flow import Flow
     from costframe.stagewise.soft_tree import SoftTree
-    from costframe_cstc.node_fits import Fitter
+    from costframe.stagewise.topology import Flow
+    from costframe_cstc.answers import Fitter
 
 __all__ = ["move_routes"]
 
@@ -77,7 +77,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
     prices, drawn = pricing.drawn(np.where(choice.inside, rows.share, 0.0))
     prices = prices.after(tree.bought(choice.node))
     for later in np.flatnonzero(tree.topology.paths[:, choice.node]):
-        if later != choice.node:  # what a row buys later anyway costs nothing more here
+        if later != choice.node:  # a purchase that a row makes later anyway costs nothing more here
             prices = prices.after(tree.used[later], among=choice.flow.passes[drawn, later] > 0)
     seen: set[bytes] = set()
     normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)

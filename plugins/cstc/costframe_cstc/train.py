@@ -1,18 +1,16 @@
-"""From a bank and rows to a tree of classifiers as a stage tree, by either recipe."""
+"""From a bank and rows to a tree of classifiers as a stage tree, by either recipe; and its settings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
 from costframe.stagewise.calibration import calibrate_tree
-from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.losses import Logistic, Softmax
 from costframe.stagewise.picking import MOST_LEARNERS
-from costframe.stagewise.printed import as_log_odds
-from costframe.stagewise.stages import as_stage_tree
+from costframe.stagewise.rows import Logistic, Softmax
+from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
 from costframe_cstc.by_exact_cost import pick_settings, train_by_exact_cost
 from costframe_cstc.cstc import train_as_printed
@@ -22,66 +20,85 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.cycle import Step
-    from costframe.training.data import Rows, TrainingData
-    from costframe_cstc.settings import TreeSettings
+    from costframe.stagewise.descent import Step
+    from costframe.stagewise.estimator import BankTask
+    from costframe.stagewise.evaluation import Evaluation
+    from costframe.training.data import Rows
 
-__all__ = ["train_cstc"]
+__all__ = ["CSTCSettings", "train_cstc"]
 
 _MOST_PICKING = 8_000  # rows that settings are picked by
 _MOST_MOVING = 10_000  # rows that routes are moved by
 _MOST_READ = 200_000  # rows whose readings are kept
 
 
+@frozen
+class CSTCSettings:
+    """Numbers of the algorithm.
+
+    Attributes
+    ----------
+    tradeoff : float
+        lambda.
+    depth : int
+        Levels of nodes.
+    steepness : float
+        gamma.
+    loss : {"squared", "logistic"}
+        Of classes; that of numbers is the square.
+    l1 : float
+        rho, as printed.
+    inflation : float
+        A node of level l buys, when it is grown by exact cost, at prices times inflation^(depth - l).
+    ridge : float
+        By exact cost, in units of the outputs' median variance.
+    optimize : bool
+        Whether anything follows the start of the tree.
+    """
+
+    tradeoff: float
+    depth: int
+    steepness: float
+    loss: str = "squared"
+    l1: float = 0.0
+    inflation: float = 1.0
+    ridge: float = 1.0
+    optimize: bool = True
+
+
 def train_cstc(
-    data: TrainingData,
-    held_out: Rows,
-    bank: WeakLearnerBank,
-    settings: TreeSettings,
-    free: Collection[str],
-    *,
-    as_printed: bool,
-    optimize: bool,
-    acquisition: str,
-    n_jobs: int | None,
-    verbose: int,
-    steps: list[Step],
+    task: BankTask, held_out: Rows, settings: CSTCSettings, free: Collection[str], steps: list[Step]
 ) -> StageTree:
     """Train a tree.
 
     Parameters
     ----------
-    data : TrainingData
+    task : BankTask
     held_out : Rows
         To choose and prune by.
-    bank : WeakLearnerBank
-    settings : TreeSettings
+    settings : CSTCSettings
     free : collection of str
         Which of them are to be picked.
-    as_printed : bool
-        Whether to train as the paper prints it.
-    optimize : bool
-        Whether anything follows the start of the tree.
     steps : list of Step
         Accepted steps of the paper's cycles are appended.
     """
+    data, bank = task.data, task.bank
 
     def on(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
-        found = Evaluation.of(data, rows, learners, settings.tradeoff, acquisition, n_jobs)
-        reads = found.pricing.on_all_rows() if len(rows) <= _MOST_READ else None
+        found = task.on(rows, learners)
+        reads = found.pricing.on_all_rows if len(rows) <= _MOST_READ else None
         if data.n_classes and settings.loss == "logistic":
             return evolve(found, reads=reads, loss=Logistic() if data.n_classes == 2 else Softmax())
         return evolve(found, reads=reads)
 
-    link = {0: "identity", 2: "sigmoid"}.get(data.n_classes, "softmax")
-    if as_printed:
-        tree = train_as_printed(on(data.train), on(held_out), settings, optimize=optimize, steps=steps)
-        return as_stage_tree(bank, as_log_odds(tree) if data.n_classes else tree, link, settings.steepness)
+    if task.as_printed:
+        tree = train_as_printed(on(data.train), on(held_out), settings, steps)
+        return task.finish_printed(tree, settings.steepness)
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
     sample = on(data.train.subsample(_MOST_PICKING), few), on(held_out.subsample(_MOST_PICKING), few)
-    settings = pick_settings(settings, free, *sample, optimize=optimize, verbose=verbose)
+    settings = pick_settings(settings, free, *sample, task.verbose)
     train, some = on(data.train), on(data.train.subsample(_MOST_MOVING))
     chosen_by = evolve(on(held_out), half=halves(held_out, data))
-    tree = train_by_exact_cost(train, some, chosen_by, settings, optimize=optimize, tune="ridge" in free)
+    tree = train_by_exact_cost(train, some, chosen_by, settings, tune="ridge" in free)
     tree = calibrate_tree(tree, chosen_by) if data.n_classes else tree
-    return as_stage_tree(bank, tree, link, settings.steepness)
+    return as_stage_tree(bank, tree, task.link, settings.steepness)

@@ -7,16 +7,14 @@ from scipy import sparse
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.bank_rows import BankRows
-from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.losses import Logistic, Softmax, Squared
+from costframe.stagewise.evaluation import Evaluation, Pricing
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.rows import BankRows, Logistic, Softmax, Squared
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.stagewise.topology import Topology
 from costframe.training.data import Rows
+from costframe_cstc.answers import Fitter
 from costframe_cstc.grow import grow
-from costframe_cstc.node_fits import Fitter
 
 LOSSES = {"squared": Squared(), "logistic": Logistic(), "softmax": Softmax()}
 
@@ -63,25 +61,14 @@ def problem(seed, kind, width, n=8, d=3, depth=3, steepness=4.0):
     return H, objective, soft_tree(rng, tree, d, width)
 
 
-def differences(function, at, step=1e-6):
-    """Central differences of a function of one array."""
-    slopes = np.empty(at.shape)
-    for index in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[index] += step
-        down[index] -= step
-        slopes[index] = (function(up) - function(down)) / (2 * step)
-    return slopes
-
-
 def evaluation_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weight=None, loss="logistic"):
     """Measure on labels 0 and 1 as -1 and 1, or by squares on numbers."""
     rows = Rows(X, y, np.ones(len(X)) if weight is None else weight)
     outputs, target = BankOutputs.of(bank, X), (2.0 * y - 1.0 if loss == "logistic" else y * 1.0)[:, np.newaxis]
     pricing = Pricing.of(bank, costs.select(NAMES), rows, outputs, acquisition)
     rows_ = BankRows(outputs, target, rows.weight, rows.weight / rows.weight.sum())
-    return Evaluation(rows_, pricing, LOSSES[loss], tradeoff, None, pricing.on_all_rows())
+    return Evaluation(rows_, pricing, LOSSES[loss], tradeoff, None, pricing.on_all_rows)
 
 
 def grown_tree(train, depth=3, ridge=1.0, inflation=2.0):
-    return grow(Fitter(train, ridge), depth, inflation).tree
+    return grow(Fitter(train, ridge), depth, inflation)[0]

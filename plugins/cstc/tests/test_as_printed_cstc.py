@@ -8,13 +8,13 @@ from scipy.optimize import minimize
 
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
-from costframe.stagewise.cycle import cycle
+from costframe.stagewise.descent import cycle
 from costframe.stagewise.objective import RelaxedObjective
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.stagewise.topology import Topology
 from costframe_cstc import CSTCClassifier, CSTCRegressor
 from costframe_cstc.cstc import fine_tune, initialize, prune
-from costframe_cstc.settings import TreeSettings
+from costframe_cstc.train import CSTCSettings
 
 SIGNS = np.array([[int(bit) * 2.0 - 1 for bit in f"{i:03b}"] for i in range(8)])  # orthogonal columns of variance one
 SLOPES = np.array([0.9, 0.5, 0.4])
@@ -25,7 +25,7 @@ GROUPS = PricedGroups(sparse.csr_array(np.eye(3)), PRICE)
 def test_the_root_starts_at_the_soft_threshold_and_its_child_has_it_for_less():
     """A leaf minimizes sum_i p_i (y - s)^2 / 2 + p lambda c sqrt(beta_root^2 + beta^2), by hand at one column alone."""
     rows = bank_rows(SIGNS, SIGNS[:, :1] * SLOPES[0], np.ones(8), np.ones(8))
-    groups, settings = PricedGroups(GROUPS.member, np.array([0.3, 1.0, 1.0])), TreeSettings(1.0, 2, 1e-6)
+    groups, settings = PricedGroups(GROUPS.member, np.array([0.3, 1.0, 1.0])), CSTCSettings(1.0, 2, 1e-6)
     tree = initialize(rows, groups, Topology.full(2), settings)  # hardly steep: all rows go both ways by halves
     assert tree.weights[0, 0, 0] == pytest.approx(0.9 - 0.3, abs=1e-5)
     assert not np.abs(tree.weights[:, 1:]).max() > 1e-5
@@ -50,7 +50,7 @@ def test_cycles_end_at_an_optimum_of_eq_5_over_all_learners(seed):
     H = rng.standard_normal((80, 3))
     y = H @ SLOPES + np.abs(H[:, 0]) + 0.3 * rng.standard_normal(80)
     rows = bank_rows(H, y[:, None], np.ones(80), np.ones(80))
-    settings, steps, topology = TreeSettings(0.05, 2, 1.0, l1=0.01), [], Topology.full(2)
+    settings, steps, topology = CSTCSettings(0.05, 2, 1.0, l1=0.01), [], Topology.full(2)
     groups = GROUPS.times(settings.depth * settings.tradeoff)  # the loss is counted at both levels
     start = initialize(rows, groups, topology, settings)
     tree = cycle(RelaxedObjective.of_tree(rows, LOSSES["squared"], groups, topology, 0.01, 1.0), start, 100, steps)

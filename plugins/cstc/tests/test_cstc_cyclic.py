@@ -8,10 +8,10 @@ from cstc_cases import LOSSES, bank_rows, problem, soft_tree
 from scipy import sparse
 
 from costframe.core.cost.groups import PricedGroups
-from costframe.stagewise.cycle import cycle
+from costframe.stagewise.descent import cycle
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.relaxing import relax
+from costframe.stagewise.printed import relax
 from costframe.stagewise.topology import Topology
 
 FREE = PricedGroups(sparse.csr_array(np.eye(3)), np.zeros(3))

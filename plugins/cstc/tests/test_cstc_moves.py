@@ -11,14 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.stagewise.soft_tree import WeightedSum
-from costframe.stagewise.stages import as_stage_tree
-from costframe.stagewise.thresholds import halving_cut
+from costframe.stagewise.soft_tree import WeightedSum, as_stage_tree
+from costframe.stagewise.thresholds import halving_threshold
 from costframe_cstc import CSTCRegressor
-from costframe_cstc.answers import prune, refit
-from costframe_cstc.divide import divide
-from costframe_cstc.grow import grow
-from costframe_cstc.node_fits import Fitter
+from costframe_cstc.answers import Fitter, prune, refit
+from costframe_cstc.grow import divide, grow
 from costframe_cstc.routes import move_routes
 
 BANK = boosted(30, 600)
@@ -28,7 +25,7 @@ BANK = boosted(30, 600)
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 4)), min_size=1, max_size=12))
 def test_rows_are_halved_between_two_scores(rows):
     scores, weight = np.array(sorted(rows), float).T
-    theta = halving_cut(scores, weight)
+    theta = halving_threshold(scores, weight)
     distinct = np.unique(scores)
     if len(distinct) == 1:
         assert theta == np.inf
@@ -42,10 +39,10 @@ def test_rows_are_halved_between_two_scores(rows):
 def test_a_grown_tree_halves_rows():
     X, y = table(1, 400)
     judge = evaluation_of(BANK, X, y)
-    grown = grow(Fitter(judge, 1.0), 3, 2.0)
-    passes = judge.flow(grown.tree).passes
-    for node in np.flatnonzero(grown.tree.topology.routes):
-        below, above = grown.tree.topology.children[node]
+    tree, _ = grow(Fitter(judge, 1.0), 3, 2.0)
+    passes = judge.flow(tree).passes
+    for node in np.flatnonzero(tree.topology.routes):
+        below, above = tree.topology.children[node]
         assert passes[:, below].sum() + passes[:, above].sum() == passes[:, node].sum()
         assert min(passes[:, below].sum(), passes[:, above].sum()) >= 10
 
@@ -118,7 +115,7 @@ def test_a_move_is_for_the_better_where_the_start_is_poor():
     columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
     judge = evaluation_of(columns, X, y, tradeoff=1e-3)
     fitter = Fitter(judge, 0.01)
-    tree = grow(fitter, 2, 1.0).tree
+    tree = grow(fitter, 2, 1.0)[0]
     assert len(tree.topology) == 3
     poor = tree.with_route(0, np.eye(8)[2], 0.0)
     poor, _ = refit(fitter, poor)
@@ -134,15 +131,15 @@ def test_pruning_goes_by_other_rows():
     X, _ = table(1, 300)
     noise = rng.integers(0, 2, 300)
     judge, other = evaluation_of(BANK, X[:150], noise[:150]), evaluation_of(BANK, X[150:], noise[150:])
-    grown = grow(Fitter(judge, 1e-4), 3, 1.0)
-    assert len(grown.tree.topology) > 1
-    assert len(prune(other, grown.tree, grown.answers).topology) == 1
+    tree, answers = grow(Fitter(judge, 1e-4), 3, 1.0)
+    assert len(tree.topology) > 1
+    assert len(prune(other, tree, answers).topology) == 1
     sign = np.sign(X[:, 0])
     label = np.where(sign > 0, X[:, 4] > 0, X[:, 5] > 0).astype(int)
     plain = np.column_stack([sign, X[:, 1:]])
     columns = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
     judge, other = evaluation_of(columns, plain[:200], label[:200]), evaluation_of(columns, plain[200:], label[200:])
-    best = judge.place_thresholds(grow(Fitter(judge, 0.1), 3, 1.0).tree)
+    best = judge.place_thresholds(grow(Fitter(judge, 0.1), 3, 1.0)[0])
     tree, answers = refit(Fitter(judge, 0.1), best)
     pruned = prune(other, tree, answers)
     assert other.measure(pruned).total <= other.measure(tree).total
@@ -178,7 +175,7 @@ def test_rows_are_divided_by_what_says_nothing_of_their_labels():
         for seed in (0, 1)
     )
     fitter = Fitter(judge, 1e-3)
-    leaf = grow(fitter, 1, 1.0).tree
+    leaf = grow(fitter, 1, 1.0)[0]
     assert len(leaf.topology) == 1
     divided = divide(fitter, leaf, 2, guard)
     assert divided.topology.children.tolist() == [[1, 2], [-1, -1], [-1, -1]]

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.stagewise.soft_tree import WeightedSum
-from costframe.stagewise.stages import as_stage_tree
+from costframe.stagewise.soft_tree import WeightedSum, as_stage_tree
 
 BANK = boosted(30, 600)
 

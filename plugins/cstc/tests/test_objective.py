@@ -4,9 +4,10 @@ import naive_cstc
 import numpy as np
 import pytest
 from attrs import evolve
-from cstc_cases import LOSSES, bank_rows, differences, problem, soft_tree, topology
+from cstc_cases import LOSSES, bank_rows, problem, soft_tree, topology
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_relaxed import differences
 
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups

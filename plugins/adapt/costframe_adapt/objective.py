@@ -5,24 +5,62 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from scipy.special import entr, expit, softmax
 
 from costframe.proximal.newton import penalty_of
-from costframe_adapt.problem import Problem, cheap_losses
-from costframe_adapt.shares import share_out
+from costframe_adapt.judge import cheap_losses, share_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.proximal.group_norms import GroupNorms
-    from costframe_adapt.shares import Shares
+    from costframe.proximal.newton import GroupNorms
+    from costframe.training.data import Rows
 
     F8 = NDArray[np.float64]
 
-__all__ = ["RIDGE", "LinearObjective"]
+__all__ = ["RIDGE", "LinearObjective", "Problem"]
 
-RIDGE = 1e-6  # on weights of standardized columns, and intercepts: what keeps them finite where nothing else does
+RIDGE = 1e-6  # on weights of standardized columns, and intercepts: keeps them finite where nothing else does
+
+
+@frozen(eq=False)
+class Problem:
+    """Rows to divide between a cheap model and the expensive one.
+
+    Attributes
+    ----------
+    y : int64 (n,)
+        Class codes 0..M-1.
+    n_classes : int
+        M. For two classes a cheap model f1 has K = 1 score, the log odds of class 1; for more, K = M (softmax).
+    weight : float64 (n,)
+        Positive, of mean one.
+    loss0 : float64 (n,)
+        -log P(y_i | x_i; f0), of the clipped probability, and the worth of f0's cost in loss where no P is given.
+    full_share : float or None
+        P, the largest mean share of rows that f0 may get; None: the cost of f0 decides alone.
+    """
+
+    y: NDArray[np.int64]
+    n_classes: int
+    weight: NDArray[np.float64]
+    loss0: NDArray[np.float64]
+    full_share: float | None
+
+    @classmethod
+    def of(cls, rows: Rows, n_classes: int, loss0: NDArray[np.float64], full_share: float | None) -> Problem:
+        """Bring the rows' weights to a mean of one."""
+        return cls(rows.y, n_classes, rows.weight * (len(rows) / rows.total_weight), loss0, full_share)
+
+    @property
+    def n_scores(self) -> int:
+        """K."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def mean(self, values: NDArray[np.float64]) -> float:
+        """Return the weighted mean of values, (n,)."""
+        return float(self.weight @ values) / len(self.weight)
 
 
 @frozen(eq=False)
@@ -34,8 +72,6 @@ class LinearObjective:
     columns : float64 (n, C)
         Of mean zero and variance one.
     problem : Problem
-    full_price : float64 (n,)
-        What the cost of f0 is worth in loss, row by row.
     norms : GroupNorms
     q : float64 (n,)
         Shares of f0.
@@ -45,7 +81,6 @@ class LinearObjective:
 
     columns: F8
     problem: Problem
-    full_price: F8
     norms: GroupNorms
     q: F8
     ridge: float = RIDGE
@@ -56,34 +91,14 @@ class LinearObjective:
         return self.problem.full_share != 0
 
     @property
-    def nothing(self) -> F8:
-        """Weights of zero."""
-        return np.zeros((1 + self.problem.n_scores, self.columns.shape[1] + 1))
-
-    @property
     def ridges(self) -> F8:
         """The ridge of each weight: float64 (C + 1,)."""
         return np.append(np.full(self.columns.shape[1], self.ridge), RIDGE)
 
-    def given(self, q: F8) -> LinearObjective:
-        """Take other shares."""
-        return evolve(self, q=q)
-
-    def take(self, rows: NDArray[np.int64], weight: F8) -> LinearObjective:
-        """Keep some rows, with new weights of any sum."""
-        problem = evolve(
-            self.problem,
-            y=self.problem.y[rows],
-            weight=weight * (len(rows) / weight.sum()),
-            loss0=self.problem.loss0[rows],
-        )
-        columns = np.ascontiguousarray(self.columns[rows])
-        return evolve(self, columns=columns, problem=problem, full_price=self.full_price[rows], q=self.q[rows])
-
-    def share_out(self, scores: F8) -> Shares:
+    def share_out(self, scores: F8) -> F8:
         """Solve (OPT1) for scores of the gate and f1, float64 (1 + K, n)."""
         below = cheap_losses(scores[1:].T, self.problem.y) + np.logaddexp(0.0, scores[0])
-        above = self.problem.loss0 + self.full_price + np.logaddexp(0.0, -scores[0])
+        above = self.problem.loss0 + np.logaddexp(0.0, -scores[0])
         return share_out(below, above, self.problem.weight, self.problem.full_share)
 
     def smooth(self, scores: F8) -> float:
@@ -95,7 +110,7 @@ class LinearObjective:
 
     def bound(self, weights: F8, scores: F8) -> float:
         """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)], and the penalty."""
-        fixed = self.q * (self.problem.loss0 + self.full_price) - entr(self.q) - entr(1 - self.q)
+        fixed = self.q * self.problem.loss0 - entr(self.q) - entr(1 - self.q)
         return self.smooth(scores) + self.problem.mean(fixed) + penalty_of(self, weights)
 
     def slopes(self, scores: F8) -> tuple[F8, F8]:

@@ -1,0 +1,254 @@
+"""Descents of a soft tree: a relaxed objective node by node, or loss and exact cost over all nodes at fixed supports.
+
+The first is Algorithm 1 of Cronus, which CSTC cycles by as well, and never rises. The second minimizes
+
+    sum_i sum_k w_i q_i^k loss(s_i^k, y_i) + lambda p_i^k a_ik
+
+with a_ik for the cost that node k adds for row i if it comes there. A node may weigh everything that is evaluated up
+to it. Unlike a relaxed cost, this does not fall when weights only shrink.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.stagewise.objective import Outcome, Slopes, slopes_at
+from costframe.stagewise.systems import minimize_smooth
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.stagewise.objective import RelaxedObjective
+    from costframe.stagewise.rows import BankRows, Loss
+    from costframe.stagewise.soft_tree import SoftTree
+
+__all__ = ["Step", "SupportObjective", "cycle", "descend", "minimize_node"]
+
+_TURNS = 5  # of auxiliaries and node, at most, before it is the next node's turn
+_STEPS = 20  # of the minimizer in each
+_ENOUGH = 1e-5  # of the objective: less is no improvement
+_LEAST = 1e-12  # of an output's mean square: an output that varies less is as good as constant
+_NOTHING = 1e-9  # the probability to come to a node that is taken for none
+_MOST = 1e300
+_NO_SCALE = 1e-20  # of the largest variance: an output that varies less gives no scale
+
+
+@frozen(eq=False)
+class _Moving:
+    """The parts of a tree that move, as a vector: outputs about their means, each part in a unit of its own.
+
+    Attributes
+    ----------
+    start : SoftTree
+    nodes : int64 (k,)
+        Whose constants move.
+    free : bool (k, C)
+        Which of their weights move.
+    routes : bool (k,)
+        Whose thresholds move.
+    mean : float64 (C,)
+    unit : float64 (parts,)
+        Of the weights, the constants and the thresholds that move.
+    """
+
+    start: SoftTree
+    nodes: NDArray[np.int64]
+    free: NDArray[np.bool_]
+    routes: NDArray[np.bool_]
+    mean: NDArray[np.float64]
+    unit: NDArray[np.float64]
+
+    @property
+    def begin(self) -> NDArray[np.float64]:
+        """The vector of the start."""
+        at, nodes = self.start, self.nodes
+        constants = at.intercept[nodes] + self.mean @ at.weights[nodes]
+        return self._pack(at.weights[nodes], constants, at.threshold[nodes]) / self.unit
+
+    def tree(self, x: NDArray[np.float64]) -> SoftTree:
+        """Return the tree of a vector."""
+        at, nodes, x = self.start, self.nodes, x * self.unit
+        weights, intercept, threshold = at.weights.copy(), at.intercept.copy(), at.threshold.copy()
+        own, width = weights[nodes], intercept.shape[1]
+        constants = np.cumsum([self.free.sum() * width, len(nodes) * width])
+        own[self.free] = x[: constants[0]].reshape(-1, width)
+        weights[nodes] = own
+        intercept[nodes] = x[constants[0] : constants[1]].reshape(-1, width) - self.mean @ own
+        threshold[nodes[self.routes]] = x[constants[1] :]
+        return evolve(at, weights=weights, intercept=intercept, threshold=threshold)
+
+    def slopes(self, found: Slopes) -> NDArray[np.float64]:
+        """Turn derivatives by weights, constants and thresholds into derivatives by the vector."""
+        about = found.weights - self.mean[:, np.newaxis] * found.intercept[:, np.newaxis]
+        return self.unit * self._pack(about, found.intercept, found.threshold)
+
+    def _pack(
+        self, weights: NDArray[np.float64], constants: NDArray[np.float64], threshold: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return np.concatenate([weights[self.free].ravel(), constants.ravel(), threshold[self.routes]])
+
+
+@frozen
+class Step:
+    """One accepted step: the node that moved, the relaxed objective, and lambda times the exact expected cost."""
+
+    node: int
+    objective: float
+    charged: float
+
+
+def cycle(objective: RelaxedObjective, tree: SoftTree, cycles: int, steps: list[Step]) -> SoftTree:
+    """Minimize the objective node by node, the root first, until it no longer falls or for a number of cycles.
+
+    Nodes that no row comes to stay as they are; thresholds move at nodes that route.
+    """
+    value = objective.value(tree)
+    for _ in range(cycles):
+        before = value
+        for node in range(len(tree)):
+            tree, value = minimize_node(objective, tree, node, _TURNS, steps)
+        if value > before * (1 - _ENOUGH):
+            break
+    return tree
+
+
+def minimize_node(
+    objective: RelaxedObjective, tree: SoftTree, node: int, turns: int, steps: list[Step]
+) -> tuple[SoftTree, float]:
+    """Alternate closed-form auxiliaries with a descent of one node while the objective falls; return its value too."""
+    outcome = objective.outcome(tree)
+    value, rows = objective.value(tree, outcome), objective.rows
+    come = rows.loss_weight * outcome.flow.passes[:, node]
+    if not (come > _NOTHING * rows.loss_weight).any():
+        return tree, value
+    for _ in range(turns):
+        moved = _descend(objective, tree, outcome, node, come)
+        tried = outcome.moved(moved, rows, objective.loss, node)
+        now = objective.value(moved, tried)
+        if not now < value * (1 - _ENOUGH):
+            break
+        tree, outcome, value = moved, tried, now
+        steps.append(Step(node, value, objective.charged(tree, outcome)))
+    return tree, value
+
+
+def _descend(
+    objective: RelaxedObjective, start: SoftTree, outcome: Outcome, node: int, come: NDArray[np.float64]
+) -> SoftTree:
+    """Minimize the bound over one node's weights, constants and threshold; float64 (n,) of rows come to it."""
+    rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
+    total = float(come.sum())
+    mean = rows.rmatvec(come[:, np.newaxis])[:, 0] / total
+    curved = evolve(rows, loss_weight=come).variance + _LEAST * total * np.square(mean)
+    curved += objective.curvature(z, outcome, node)
+    of_weights = np.repeat(np.where(curved > 0, curved, 1.0), width)
+    routes = (start.topology.routes & np.isfinite(start.threshold))[[node]]
+    unit = 1.0 / np.sqrt(np.concatenate([of_weights, np.full(width + int(routes.sum()), total)]))
+    moving = _Moving(start, np.array([node]), np.ones((1, len(mean)), np.bool_), routes, mean, unit)
+
+    def bound(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        tree = moving.tree(x)
+        found, slopes = objective.bound(tree, z, outcome.moved(tree, rows, objective.loss, node), node)
+        return found, moving.slopes(slopes)
+
+    return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}).x)
+
+
+@frozen(eq=False)
+class SupportObjective:
+    """The loss and the exact expected cost of a tree whose nodes evaluate given learners.
+
+    Attributes
+    ----------
+    rows : BankRows
+        Of the U outputs.
+    loss : Loss
+    costs : float64 (n, K)
+        a_ik.
+    tradeoff, steepness : float
+    """
+
+    rows: BankRows
+    loss: Loss
+    costs: NDArray[np.float64]
+    tradeoff: float
+    steepness: float
+
+    def value(self, tree: SoftTree, outcome: Outcome | None = None) -> tuple[float, float]:
+        """Return mean loss, and mean expected cost."""
+        rows, outcome = self.rows, self._outcome(tree) if outcome is None else outcome
+        loss = float(rows.loss_weight @ (outcome.flow.exits * outcome.losses).sum(axis=1))
+        return loss, float(rows.share @ (outcome.flow.passes * self.costs).sum(axis=1))
+
+    def total(self, tree: SoftTree) -> float:
+        """Return mean loss + lambda * mean expected cost."""
+        loss, cost = self.value(tree)
+        return loss + self.tradeoff * cost
+
+    def gradient(self, tree: SoftTree) -> tuple[float, float, Slopes]:
+        """Return mean loss, mean expected cost, and the derivatives of loss + lambda * cost."""
+        rows, outcome = self.rows, self._outcome(tree)
+        at_exit = rows.loss_weight[:, np.newaxis] * outcome.losses
+        on_arrival = self.tradeoff * rows.share[:, np.newaxis] * self.costs
+        everyone, exits = np.arange(len(tree)), outcome.flow.exits
+        slopes = slopes_at(everyone, tree, rows, self.loss, outcome, exits, at_exit, on_arrival)
+        return *self.value(tree, outcome), slopes
+
+    def _outcome(self, tree: SoftTree) -> Outcome:
+        return Outcome.of(tree, self.rows, self.loss, self.steepness)
+
+
+def descend(
+    objective: SupportObjective,
+    start: SoftTree,
+    free: NDArray[np.bool_],
+    penalty: NDArray[np.float64],
+    other: SupportObjective,
+    rounds: int,
+) -> SoftTree:
+    """Minimize objective + 1/2 sum_k penalty_k |B^k - start|^2 and return the iterate best on other rows.
+
+    Parameters
+    ----------
+    objective : SupportObjective
+    start : SoftTree
+    free : bool (K, U)
+        Which weights may move; the others stay at zero.
+    penalty : float64 (K,)
+    other : SupportObjective
+        Of the other rows.
+    rounds : int
+        Most iterations.
+    """
+    variance, n_nodes = objective.rows.variance, len(start)
+    unit = 1.0 / np.sqrt(np.where(variance > _NO_SCALE * variance.max(), variance, variance.max() or 1.0))
+    of_weights = np.broadcast_to(unit[:, np.newaxis], start.weights.shape)[free]
+    routes = start.topology.routes
+    units = np.concatenate([of_weights.ravel(), np.ones(start.intercept.size + int(routes.sum()))])
+    moving = _Moving(start, np.arange(n_nodes), free, routes, np.zeros(len(variance)), units)
+    best, least = start, other.total(start)
+
+    def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        at = moving.tree(x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, cost, slope = objective.gradient(at)
+            moved = at.weights - start.weights
+            pulled = 0.5 * float(penalty @ np.square(moved).sum(axis=2).sum(axis=1))
+            total = loss + objective.tradeoff * cost + pulled
+        if not np.isfinite(total):  # a step that went too far
+            return _MOST, np.zeros(len(x))
+        back = slope.weights + penalty[:, np.newaxis, np.newaxis] * moved
+        return total, moving.slopes(Slopes(back, slope.intercept, slope.threshold))
+
+    def look(x: NDArray[np.float64]) -> None:
+        nonlocal best, least
+        tree = moving.tree(x)
+        total = other.total(tree)
+        if total < least:
+            best, least = tree, total
+
+    minimize_smooth(value, moving.begin, {"maxiter": rounds}, callback=look)
+    return best

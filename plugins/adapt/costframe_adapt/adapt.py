@@ -1,0 +1,85 @@
+"""Adapt: one gate and cheap model in front of the expensive one, then perhaps another in front of both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from costframe.trees.boosting.grower import bin_rows
+from costframe_adapt.boosting import PairBoosting
+from costframe_adapt.cheap import CheapModel, boost_cheap
+from costframe_adapt.linear_stages import fit_l1_stage, fit_linear_stage, train_linear_alone
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.gates.composite import Candidate
+    from costframe.training.data import TrainingData
+    from costframe.trees.boosting.boost import Ensemble
+    from costframe_adapt.judge import Judge
+    from costframe_adapt.linear import LinearPair
+    from costframe_adapt.settings import AdaptSettings, AdaptTrees
+
+__all__ = ["WarmStart", "fit_stage", "train_adapt", "train_without_gate"]
+
+
+@frozen(eq=False)
+class WarmStart:
+    """Where a fit may begin that is near one done before: at its shares, at a cheap model, or at its linear models."""
+
+    q: NDArray[np.float64] | None = None
+    cheap: Ensemble | None = None
+    linear: tuple[LinearPair, ...] = ()
+
+
+def train_adapt(judge: Judge) -> tuple[StageTree, list[float]]:
+    """Put stages in front of the expensive model, but for one that brings nothing.
+
+    Return the model, and the objective after each round of all alternations.
+    """
+    objective: list[float] = []
+    for _ in range(judge.settings.n_stages):
+        stages = [fit_stage(judge, trees) for trees in judge.settings.trees or (None,)]
+        judge = judge.behind(min((found for found, _, _ in stages), key=judge.total))
+        objective += [value for _, values, _ in stages for value in values]
+    return judge.expensive.tree, objective
+
+
+def fit_stage(
+    judge: Judge, trees: AdaptTrees | None, warm: WarmStart | None = None
+) -> tuple[Candidate, list[float], WarmStart]:
+    """Fit one stage: of linear models, or of these trees.
+
+    Return the best candidate, the objective after each round, and where a fit nearby may begin.
+    """
+    warm, ended, settings = warm or WarmStart(), WarmStart(), judge.settings
+    if settings.variant == "l1":
+        found, objective = fit_l1_stage(judge)
+    elif trees is None:
+        found, linear, objective = fit_linear_stage(judge, warm.linear)
+        ended = WarmStart(linear=linear)
+    elif settings.paper:
+        found, objective = PairBoosting(judge, trees).as_printed()
+    else:
+        cheap, boosting = CheapModel.best(judge, trees, warm.cheap), PairBoosting(judge, trees)
+        found, objective = [cheap.candidate], []
+        if settings.full_share != 0:
+            more, objective = boosting.gates(cheap)
+            found += more
+            if trees.by_row:
+                more, q, values = boosting.jointly(cheap, warm.q)
+                found, objective, ended = found + more, objective + values, WarmStart(q=q)
+    return min(found, key=judge.total), objective, ended
+
+
+def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree:
+    """Train the cheap model alone, as where no row may go on: on all training rows."""
+    if not settings.trees:
+        return train_linear_alone(data, settings)
+    held = None if settings.paper else data.valid
+    binned = bin_rows(data.train, settings.binning)
+    ensemble, n_rounds = boost_cheap(data, binned, settings.trees[0], settings.tradeoff, held)
+    return ensemble.finish(data.feature_names, n_rounds)

@@ -1,1 +1,0 @@
-"""ADAPT-GBRT: boosted gates and cheap models."""

@@ -1,0 +1,205 @@
+"""The cheap model that stands alone, and the prices of its trees and of the gate's.
+
+A cheap model is bought by the rows that it is grown for. A gate's features are paid for by all rows, save those that go
+on to a model which would have read them anyway; those that the cheap model reads cost the rows that stay nothing more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.gates.composite import GatedPair, Scores
+from costframe.sets.dealing import deal_folds
+from costframe.trees.annealing.anneal import Annealer
+from costframe.trees.annealing.annealed import Annealing, Start, anneal
+from costframe.trees.boosting.boost import boost_at_prices
+from costframe.trees.boosting.grower import tree_grower
+from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boosting.monitor import Monitor, Running
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.prices import in_loss, once_prices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.gates.composite import Candidate
+    from costframe.training.data import Rows, TrainingData
+    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.boosting.boost import Ensemble
+    from costframe.trees.boosting.monitor import Predicted
+    from costframe.trees.growing.prices import OncePrices, SplitPrices
+    from costframe_adapt.judge import Judge
+    from costframe_adapt.settings import AdaptTrees
+
+__all__ = ["CheapModel", "GatePayers", "anneal_cheap", "boost_cheap", "cheap_prices"]
+
+_PATIENCE = 30  # rounds without a better one
+_FOLDS = 3
+
+
+def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: float) -> SplitPrices:
+    """Return the prices of a cheap model's trees, for the rows that it answers."""
+    if trees.by_row:
+        return LazyPrices(prices, tradeoff, len(rows), rows.weight)
+    return once_prices(prices, rows, tradeoff=tradeoff)
+
+
+@frozen(eq=False)
+class GatePayers:
+    """Who pays for a gate's trees.
+
+    Attributes
+    ----------
+    prices : PriceArrays
+    rows : Rows
+    stays : float64 (n,)
+        1 - q: the share of each row that is answered by the cheap model.
+    read : bool (n, d)
+        What the expensive model reads anyway.
+    tradeoff : float
+    """
+
+    prices: PriceArrays
+    rows: Rows
+    stays: NDArray[np.float64]
+    read: NDArray[np.bool_]
+    tradeoff: float
+
+    def by_row(self) -> LazyPrices:
+        """Return prices paid row by row."""
+        prices, n_rows = self.prices, len(self.rows)
+        full = prices.cost.sum() + prices.resource_cost.sum()
+        later = self.read @ prices.cost
+        if len(prices.resource_cost):
+            later = later + self._resources_read @ prices.resource_cost
+        anyway = later / full if full > 0 else np.zeros(n_rows)
+        return LazyPrices(prices, self.tradeoff, n_rows, self.rows.weight * (1 - (1 - self.stays) * anyway))
+
+    def by_row_after(self, cheap: WeakLearnerBank) -> LazyPrices:
+        """Return the same, where each row has the features on its ways through the cheap model's trees already."""
+        found, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
+        leaves = cheap.leaves(self.rows.X)
+        for tree in range(len(cheap)):
+            found.walked(cheap.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
+        return found
+
+    def once_after(self, cheap: WeakLearnerBank) -> OncePrices:
+        """Return prices paid once; features of the cheap model are charged for the rows that go on only."""
+        prices, going = self.prices, self.rows.weight * (1 - self.stays)
+        stays = float(self.rows.weight @ self.stays)
+        features = np.maximum(float(going.sum()) - going @ self.read, 0.0)
+        resources = np.maximum(float(going.sum()) - going @ self._resources_read, 0.0)
+        found = once_prices(prices, self.rows, tradeoff=self.tradeoff)
+        bought = np.diff(cheap.F.indptr) > 0
+        needed = np.asarray(prices.needs[bought].any(axis=0))
+        own = in_loss(1.0, (stays + features) * prices.cost) + prices.once
+        found.feature_price = np.where(bought, features * prices.cost, own)
+        own = in_loss(1.0, (stays + resources) * prices.resource_cost)
+        found.resource_price = np.where(needed, resources * prices.resource_cost, own)
+        found.mark_paid(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
+        return found
+
+    @property
+    def _resources_read(self) -> NDArray[np.bool_]:
+        return np.asarray((self.read.astype(np.float32) @ self.prices.needs.astype(np.float32)) > 0)
+
+
+def boost_cheap(
+    data: TrainingData, binned: BinnedData, trees: AdaptTrees, tradeoff: float, held: Rows | None
+) -> tuple[Ensemble, int]:
+    """Boost with q = 0, stopped early by held-out rows; return all rounds, and the best one.
+
+    Miser's trees make it Greedy Miser.
+    """
+    rows, loss = data.train, loss_for(data.n_classes)
+    monitor = None if held is None else Monitor(held, loss, data.prices, tradeoff, _PATIENCE, None)
+    prices = cheap_prices(trees, data.prices, rows, tradeoff)
+    return boost_at_prices(rows, loss, trees, tree_grower(rows, binned, trees), prices, monitor=monitor)
+
+
+def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:
+    """Anneal trees of one kind from nothing bought to hardly any price, measured on the held-out rows."""
+    data, rows = judge.data, judge.rows
+    prices: SplitPrices = once_prices(data.prices, rows)
+    if trees.by_row:
+        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
+    return anneal(
+        evolve(data, valid=judge.held),
+        loss_for(data.n_classes),
+        [Start(tree_grower(rows, judge.binned, trees), [prices])],
+        Annealing(Annealer(trees.n_estimators, score)),
+        step=trees.learning_rate,
+        n_threads=trees.n_threads,
+    )
+
+
+@frozen(eq=False)
+class CheapModel:
+    """A cheap model grown for all rows.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Of its best round.
+    candidate : Candidate
+        The same without a gate.
+    running : Running
+        The same on the held-out rows.
+    unseen : float64 (n, K)
+        Scores of the training rows out of fold.
+    """
+
+    ensemble: Ensemble
+    candidate: Candidate
+    running: Running
+    unseen: NDArray[np.float64]
+
+    @classmethod
+    def best(cls, judge: Judge, trees: AdaptTrees, given: Ensemble | None = None) -> Self:
+        """Boost one with early stopping by the held-out rows, or take one that is given if it is better there."""
+        boosted, n_rounds = boost_cheap(judge.data, judge.binned, trees, judge.settings.tradeoff, judge.held)
+        looks = [_look_at(judge, one) for one in (boosted.prefix(n_rounds), given) if one is not None]
+        ensemble, candidate, running = min(looks, key=lambda look: judge.total(look[1]))
+        return cls(ensemble, candidate, running, _out_of_fold(judge, trees, candidate, len(ensemble.rounds)))
+
+
+def _look_at(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, Candidate, Running]:
+    """Look at an ensemble without a gate."""
+    running = Running(judge.held, loss_for(judge.data.n_classes), judge.data.prices)
+    running.begin(ensemble.intercept)
+    for number in range(len(ensemble.rounds)):
+        running.add(ensemble.of_round(number), ensemble.step)
+    tree = ensemble.finish(judge.data.feature_names)
+    train = Scores.without_gate(tree.decision_function(judge.rows.X))
+    candidate = judge.candidate(GatedPair.of(tree), train, Scores.without_gate(running.scores.copy()))
+    return ensemble, candidate, running
+
+
+def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: int) -> NDArray[np.float64]:
+    """Return scores, (n, K), of models that read what this one reads, of rows that they were not grown on."""
+    data, rows, loss = judge.data, judge.rows, loss_for(judge.data.n_classes)
+    read = np.diff(model.pair.bank.F.indptr) > 0
+    # No tree splits on a column that is always missing.
+    binned = judge.binned.mapper.transform(np.where(read, rows.X, np.nan), n_threads=trees.n_threads)
+    fold, found = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
+    for number in range(_FOLDS):
+        inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        if not len(outside):
+            continue
+        few = rows.take(inside) if len(inside) else rows
+        prices = cheap_prices(trees, data.prices, few, judge.settings.tradeoff)
+        if not trees.by_row:  # the features of the model are bought already
+            prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
+        rounds = evolve(trees, n_estimators=n_rounds if len(inside) else 0)
+        ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)
+        scores = ensemble.finish(data.feature_names).decision_function(rows.X[outside])
+        found[outside] = scores.reshape(len(outside), -1)
+    return found

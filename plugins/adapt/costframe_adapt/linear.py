@@ -1,0 +1,257 @@
+"""ADAPT-LIN: a gate and a cheap model that are linear in columns, with a norm on the weights of what they acquire.
+
+Algorithm 1 alternates between shares and models until neither changes anything. It finds only what is near, so that
+it is tried from several starts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from costframe.core.cost.sampled_prices import drawn_rows
+from costframe.core.errors import DataError
+from costframe.gates.composite import SURE, Scores
+from costframe.proximal.newton import ROUGH, TIGHT, TURN, Effort, GroupNorms, minimize, scores_of
+from costframe_adapt.objective import LinearObjective
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.groups import PricedGroups
+    from costframe_adapt.objective import Problem
+
+    F8 = NDArray[np.float64]
+
+__all__ = ["LinearPair", "alternate", "best_start", "extreme_shares", "finish", "fit_linear", "refit"]
+
+_ACCURACY = 1e-5
+_SHARES = 1e-4
+_ROWS = 2000
+_PROMISING = 8  # starts that get more than one round
+_ROUNDS = 2  # of each of them, before the worse half is given up
+_HIGH, _LOW = 0.95, 0.05
+_ALIKE = 1e-12  # standard deviation, relative to the largest value, of a column that counts as constant
+_REFIT = 1e-3  # ridge that takes the place of the penalty
+
+
+@frozen(eq=False)
+class LinearPair:
+    """A gate g and a cheap model f1 over C columns, and where their alternation stands.
+
+    Attributes
+    ----------
+    weights : float64 (1 + K, C + 1)
+        The gate's, then f1's; intercepts last. Zeros are exact: a column is free if it has nothing but zeros.
+    q : float64 (n,)
+        Probability of sending each training row to f0.
+    bounds : float64 (rounds,)
+        mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] and the penalty after each round, which do not rise.
+    converged : bool
+    """
+
+    weights: F8
+    q: F8
+    bounds: F8 = field(factory=lambda: np.empty(0))
+    converged: bool = False
+
+    @property
+    def used(self) -> NDArray[np.int64]:
+        """The columns that are read."""
+        return np.flatnonzero(self.weights[:, :-1].any(axis=0))
+
+    def scores(self, H: F8) -> Scores:
+        """Return the scores of rows with columns H, (n, C)."""
+        gate, *cheap = scores_of(H, self.weights)
+        return Scores(np.stack(cheap, axis=1), gate)
+
+
+def alternate(objective: LinearObjective, pair: LinearPair, most: int, effort: Effort = TURN) -> LinearPair:
+    """Go on until accuracy changes by less than 1e-5 and q by less than 1e-4 a row, or `most` rounds are done."""
+    weights, q, bounds, converged = pair.weights, pair.q, pair.bounds.tolist(), False
+    scores = scores_of(objective.columns, weights)
+    accuracy = objective.accuracy(scores)
+    for _ in range(most):
+        before, q = q, objective.share_out(scores)
+        step = evolve(objective, q=q)
+        weights = minimize(step, weights, effort)
+        scores = scores_of(objective.columns, weights)
+        known, accuracy = accuracy, objective.accuracy(scores)
+        bounds.append(step.bound(weights, scores))
+        converged = abs(accuracy - known) < _ACCURACY and objective.problem.mean(np.abs(q - before)) < _SHARES
+        if converged:
+            break
+    return LinearPair(weights, q, np.array(bounds), converged)
+
+
+def finish(objective: LinearObjective, pair: LinearPair) -> LinearPair:
+    """End with models that are minimized to the end; the last bound is the one after it."""
+    step = evolve(objective, q=pair.q)
+    weights = minimize(step, pair.weights, TIGHT)
+    bound = step.bound(weights, scores_of(objective.columns, weights))
+    return evolve(pair, weights=weights, bounds=np.append(pair.bounds[:-1], bound))
+
+
+def extreme_shares(values: F8, weight: F8, share: float) -> F8:
+    """Return q = .95 on the rows of the highest values that weigh `share` together, .05 elsewhere.
+
+    Rows of equal values get equal q, in between where only a part of them is wanted: the order of rows is no matter.
+    """
+    distinct, place = np.unique(values, return_inverse=True)
+    mass = np.bincount(place, weight, len(distinct)) / weight.sum()
+    above = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
+    part = np.clip((share - above) / mass, 0.0, 1.0)[place]
+    return np.asarray(_LOW + (_HIGH - _LOW) * part)
+
+
+def best_start(objective: LinearObjective, plain: F8) -> F8:
+    """Return the weights from which a sample of rows ends lowest.
+
+    Tried are a plain f1 with a gate of zero, and for each column and direction the best models for a q that sends its
+    extreme rows to f0. After one round the best eight are kept, and after every two more the better half.
+
+    Parameters
+    ----------
+    objective : LinearObjective
+    plain : float64 (1 + K, C + 1)
+        Of the plain f1.
+    """
+    sample = _sample(objective)
+    share = objective.problem.full_share
+    part = 0.5 if share is None or share == 1 else share
+    extremes = [
+        extreme_shares(values, sample.problem.weight, part)
+        for column in sample.columns.T
+        for values in (column, -column)
+    ]
+    begun = [LinearPair(plain, np.zeros(len(sample.columns)))]
+    begun += [LinearPair(minimize(evolve(sample, q=q), plain, ROUGH), q) for q in extremes]
+    tried = _lowest([alternate(sample, pair, 1, ROUGH) for pair in begun], _PROMISING)
+    while len(tried) > 1:
+        tried = [pair if pair.converged else alternate(sample, pair, _ROUNDS) for pair in tried]
+        tried = _lowest(tried, len(tried) // 2)
+    return tried[0].weights
+
+
+def _lowest(tried: list[LinearPair], most: int) -> list[LinearPair]:
+    """Keep those of the lowest bounds; of equals the first."""
+    return [tried[i] for i in np.argsort([pair.bounds[-1] for pair in tried], kind="stable")[:most]]
+
+
+def _sample(objective: LinearObjective) -> LinearObjective:
+    """Draw rows by weight, evenly by class, loss of f0 and values, so that the order of rows is no matter."""
+    problem = objective.problem
+    order = np.lexsort((*objective.columns.T[::-1], problem.loss0, problem.y))
+    drawn, weight = drawn_rows(problem.weight[order], _ROWS)
+    rows = order[drawn]
+    few = evolve(problem, y=problem.y[rows], weight=weight * (len(rows) / weight.sum()), loss0=problem.loss0[rows])
+    columns = np.ascontiguousarray(objective.columns[rows])
+    return evolve(objective, columns=columns, problem=few, q=objective.q[rows])
+
+
+@frozen(eq=False)
+class _Standardized:
+    """Columns that vary, and how to standardize them: mean and standard deviation, float64 (C',) each."""
+
+    chosen: NDArray[np.int64]
+    mean: F8
+    spread: F8
+
+    @classmethod
+    def of(cls, H: F8, weight: F8) -> _Standardized:
+        share = weight / weight.sum()
+        mean = share @ H
+        spread = np.sqrt(share @ np.square(H - mean))
+        chosen = np.flatnonzero(spread > _ALIKE * np.abs(H).max(axis=0, initial=0.0))
+        return cls(chosen, mean[chosen], spread[chosen])
+
+    def columns(self, H: F8) -> F8:
+        return np.ascontiguousarray((H[:, self.chosen] - self.mean) / self.spread)
+
+    def weights(self, raw: F8) -> F8:
+        """Turn weights of the columns as they are, (1 + K, C + 1), into those of standardized ones, (1 + K, C' + 1)."""
+        chosen = raw[:, self.chosen]
+        return np.column_stack([chosen * self.spread, raw[:, -1] + chosen @ self.mean])
+
+    def raw(self, weights: F8, n_columns: int) -> F8:
+        """Turn weights back."""
+        found = np.zeros((len(weights), n_columns + 1))
+        found[:, self.chosen] = weights[:, :-1] / self.spread
+        found[:, -1] = weights[:, -1] - found[:, self.chosen] @ self.mean
+        return found
+
+
+def fit_linear(
+    H: F8,
+    problem: Problem,
+    groups: PricedGroups,
+    *,
+    starts: bool = True,
+    start: LinearPair | None = None,
+    max_rounds: int = 50,
+) -> LinearPair:
+    """Alternate between the shares q (OPT1), and the gate and f1 given q (OPT2).
+
+    For given q, g and f1 minimize mean_i [(1 - q_i) (l(f1_i, y_i) + log(1 + exp(g_i))) + q_i log(1 + exp(-g_i))]
+    + sum_G price_G * sqrt(sum of squares of all weights of the columns of group G). Intercepts are free. Where f0 may
+    get nothing, the gate is a constant.
+
+    Parameters
+    ----------
+    H : float64 (n, C)
+        Finite columns of any units.
+    problem : Problem
+    groups : PricedGroups
+        Of the C columns; prices times what a cost unit is worth in loss.
+    starts : bool
+        Whether each column and direction is tried as a start too; else f1 begins as fitted to all rows, the gate at 0.
+    start : LinearPair, optional
+        A solution of a problem nearby, and then the only start.
+    max_rounds : int
+    """
+    if groups.member.shape[1] != H.shape[1]:
+        raise DataError(f"groups: expected {H.shape[1]} columns, got {groups.member.shape[1]}")
+    columns = _Standardized.of(H, problem.weight)
+    norms = GroupNorms.of_groups(groups, columns.chosen, columns.spread)
+    objective = LinearObjective(columns.columns(H), problem, norms, np.zeros(len(H)))
+    nothing = np.zeros((1 + problem.n_scores, len(columns.chosen) + 1))
+    weights = nothing if start is None else columns.weights(start.weights)
+    if start is None or not (start.q.any() and objective.gated):
+        weights[0] = 0.0
+        weights = minimize(evolve(objective, problem=evolve(problem, full_share=0.0)), weights, TURN)
+        if objective.gated and starts and start is None:
+            weights = best_start(objective, weights)
+    pair = finish(objective, alternate(objective, LinearPair(weights, np.zeros(len(H))), max_rounds))
+    return _in_units(pair, columns, objective, H.shape[1])
+
+
+def refit(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
+    """Undo the penalty's shrinkage: the same q and the same columns, with a small ridge in place of the penalty.
+
+    Parameters
+    ----------
+    H : float64 (n, C)
+    problem : Problem
+    pair : LinearPair
+        Fitted to them.
+    """
+    kept, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
+    problem = evolve(problem, full_share=None if pair.q.any() else 0.0)
+    columns = _Standardized.of(few, problem.weight)
+    objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, _REFIT)
+    weights = columns.weights(pair.weights[:, kept])
+    if not objective.gated:
+        weights[0] = 0.0
+    found = evolve(pair, weights=minimize(objective, weights))
+    spread = np.zeros_like(pair.weights)
+    spread[:, kept] = _in_units(found, columns, objective, few.shape[1]).weights
+    return evolve(pair, weights=spread)
+
+
+def _in_units(pair: LinearPair, columns: _Standardized, objective: LinearObjective, n_columns: int) -> LinearPair:
+    weights = columns.raw(pair.weights, n_columns)
+    if not objective.gated:
+        weights[0, -1] = np.log(SURE / (1 - SURE))
+    return evolve(pair, weights=weights)

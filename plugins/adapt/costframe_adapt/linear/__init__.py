@@ -1,1 +1,0 @@
-"""ADAPT-LIN: linear gates and cheap models at a price on groups of weights."""

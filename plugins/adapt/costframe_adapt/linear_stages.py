@@ -1,0 +1,186 @@
+"""One stage of linear models over the columns: as the paper prints it, or at several penalties; and its l1 baseline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.core.cost.groups import PricedGroups
+from costframe.gates.composite import GatedPair
+from costframe.stagewise.banks import find_bank, outputs_on
+from costframe_adapt.linear import LinearPair, fit_linear, refit
+from costframe_adapt.objective import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.gates.composite import Candidate
+    from costframe.training.data import TrainingData
+    from costframe_adapt.judge import Judge
+    from costframe_adapt.settings import AdaptSettings
+
+__all__ = ["PENALTIES", "JudgedColumns", "fit_l1_stage", "fit_linear_stage", "fit_where_wrong", "train_linear_alone"]
+
+_ROUNDS = 50
+_LIMITS = (0.3, 0.6)  # of the share, tried where the price decides it
+_ROUNDS_TRIED = 10  # of the alternation at these
+PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns
+
+
+@frozen(eq=False)
+class JudgedColumns:
+    """All columns, of training rows and of rows held out.
+
+    Attributes
+    ----------
+    judge : Judge
+    bank : WeakLearnerBank
+        The columns.
+    H, held : float64 (n, C), float64 (n', C)
+        Of the training rows, and of the rows held out.
+    problem : Problem
+        Of the training rows, with the share of the settings.
+    priced : PricedGroups
+    """
+
+    judge: Judge
+    bank: WeakLearnerBank
+    H: NDArray[np.float64]
+    held: NDArray[np.float64]
+    problem: Problem
+    priced: PricedGroups
+
+    @classmethod
+    def of(cls, judge: Judge) -> JudgedColumns:
+        """Read the columns."""
+        settings, data = judge.settings, judge.data
+        bank, H, priced = _read(data, settings.n_threads)
+        held = outputs_on(bank, judge.held.X, settings.n_threads).dense
+        problem = Problem.of(judge.rows, data.n_classes, judge.expensive.train.loss, settings.full_share)
+        return cls(judge, bank, H, held, problem, priced)
+
+    def fit(
+        self, full_share: float | None, penalty: float, max_rounds: int, *, starts: bool, start: LinearPair | None
+    ) -> LinearPair:
+        """Fit a pair at a limit of the share, and a penalty times the tradeoff; see `fit_linear`."""
+        judge, problem = self.judge, evolve(self.problem, full_share=full_share)
+        if full_share is None:  # then the cost of f0 decides the share
+            account, prices = judge.expensive.train.account, judge.data.prices
+            cost = account.cost(prices) + account.batch(prices) / judge.rows.total_weight
+            problem = evolve(problem, loss0=problem.loss0 + judge.settings.tradeoff * cost)
+        groups = self.priced.times(judge.settings.tradeoff * penalty)
+        return fit_linear(self.H, problem, groups, starts=starts, start=start, max_rounds=max_rounds)
+
+    def look_at(self, pair: LinearPair) -> Candidate:
+        """Look at a gate and a cheap model on the held-out rows."""
+        return self.judge.candidate(_gated(self.bank, pair), pair.scores(self.H), pair.scores(self.held))
+
+
+def fit_linear_stage(
+    judge: Judge, warm: tuple[LinearPair, ...] = ()
+) -> tuple[list[Candidate], tuple[LinearPair, ...], list[float]]:
+    """Fit at the tradeoff from several starts, or from a solution nearby, and from there at other penalties.
+
+    Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. Where
+    the price decides the share, some shares are tried as limits too: a gate that is sharp enough costs more norm than
+    it saves, and a limit finds it nevertheless. As the paper prints it there is one solution, from the plain start.
+
+    Returns
+    -------
+    list of Candidate, tuple of LinearPair, list of float
+        All that was looked at; the solution at the tradeoff for each limit; the bound of the first after each round.
+    """
+    settings, columns = judge.settings, JudgedColumns.of(judge)
+    own = settings.full_share
+    if settings.paper:
+        pair = columns.fit(own, 1.0, _ROUNDS, starts=False, start=None)
+        return [columns.look_at(pair)], (), pair.bounds.tolist()
+    found: list[Candidate] = []
+    solutions: list[LinearPair] = []
+    shares = (None, *_LIMITS) if own is None else (own,)
+    for share, start in zip(shares, warm or [None] * len(shares), strict=True):
+        rounds = _ROUNDS if share == own else _ROUNDS_TRIED
+        pair = columns.fit(share, 1.0, rounds, starts=True, start=start)
+        solutions.append(pair)
+        for penalty in PENALTIES if share == own else PENALTIES[:1]:
+            if penalty != 1:
+                pair = columns.fit(share, penalty, rounds, starts=True, start=pair)
+            found += [columns.look_at(pair), columns.look_at(refit(columns.H, columns.problem, pair))]
+    return found, tuple(solutions), solutions[0].bounds.tolist()
+
+
+def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
+    """Fit the cheap model alone: logistic regression with the penalty; for "l1" it only chooses the columns."""
+    bank, H, priced = _read(data, settings.n_threads)
+    problem = Problem.of(data.train, data.n_classes, np.zeros(len(H)), 0.0)
+    pair = fit_linear(H, problem, priced.times(settings.tradeoff))
+    if settings.variant == "l1":
+        pair = refit(H, problem, pair)
+    return _gated(bank, pair).cheap_tree()
+
+
+def _read(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, NDArray[np.float64], PricedGroups]:
+    """Return all columns as a bank, their values in the training rows, float64 (n, C), and their prices."""
+    bank = find_bank("columns", data, {})
+    H = outputs_on(bank, data.train.X, n_threads).dense
+    return bank, H, PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=data.train.total_weight)
+
+
+def _gated(bank: WeakLearnerBank, pair: LinearPair) -> GatedPair:
+    (gate, *cheap), (constant, *constants) = pair.weights[:, :-1], pair.weights[:, -1]
+    return GatedPair(bank, np.stack(cheap, axis=1), np.array(constants), gate, float(constant))
+
+
+def fit_l1_stage(judge: Judge) -> tuple[list[Candidate], list[float]]:
+    """Choose columns at the tradeoff, and at others nearby; on each choice fit f1, then a gate to where f1 is wrong.
+
+    As the paper prints it there is one choice. For two classes and prices of columns alone the penalty is the
+    weighted l1 norm, tradeoff * sum_f c_f |w_f|; for more classes, and for resources, it is that of groups.
+
+    Returns
+    -------
+    list of Candidate, list of float
+        All that was looked at; and the objective of the choice at the tradeoff.
+    """
+    settings, columns = judge.settings, JudgedColumns.of(judge)
+    H, problem = columns.H, evolve(columns.problem, full_share=0.0)
+    found: list[Candidate] = []
+    objective: list[float] = []
+    chosen: LinearPair | None = None
+    for penalty in PENALTIES[:1] if settings.paper else PENALTIES:
+        chosen = fit_linear(H, problem, columns.priced.times(settings.tradeoff * penalty), start=chosen)
+        objective = objective or chosen.bounds[-1:].tolist()
+        found.append(columns.look_at(fit_where_wrong(H, problem, refit(H, problem, chosen))))
+    return found, objective
+
+
+def fit_where_wrong(H: NDArray[np.float64], problem: Problem, pair: LinearPair) -> LinearPair:
+    """Return a cheap model with a gate of the same columns: logistic regression, of where it is wrong.
+
+    Where it is always right, or always wrong, nothing tells rows apart, and the gate's weights are zero.
+
+    Parameters
+    ----------
+    H : float64 (n, C)
+    problem : Problem
+    pair : LinearPair
+        Of which the cheap model is taken.
+    """
+    scores = pair.scores(H).cheap
+    answers = scores[:, 0] > 0 if problem.n_scores == 1 else scores.argmax(axis=1)
+    wrong = (answers != problem.y).astype(np.int64)
+    weights = pair.weights.copy()
+    weights[0] = 0.0
+    alone = evolve(pair, weights=weights)
+    if wrong.min() == wrong.max():
+        return alone
+    used = alone.used
+    of_wrong = Problem(wrong, 2, problem.weight, np.zeros(len(H)), 0.0)
+    begin = LinearPair(np.ones((2, len(used) + 1)), np.zeros(len(H)))
+    gated = weights.copy()
+    gated[0, [*used, -1]] = refit(H[:, used], of_wrong, begin).weights[1]
+    return evolve(pair, weights=gated)
