@@ -60,7 +60,7 @@ def _project(wanted: F8, metric: F8, radius: float, found: F8) -> bool:
 
 @kernel
 def shrink(
-    residual: F8, metric: F8, first: I8, member: I8, radius: F8, dual: F8, once: bool, zero: B1, wanted: F8, found: F8
+    residual: F8, metric: F8, first: I8, member: I8, radius: F8, dual: F8, once: bool, zero: B1, scratch: F8
 ) -> int:
     """Minimize sum metric/2 (u - a)^2 + sum_j radius_j |u_j| in the dual, group by group; return the passes.
 
@@ -80,22 +80,21 @@ def shrink(
         Whether groups are disjoint, so that one pass is exact.
     zero : bool (C + 1,)
         Returned: the columns of a group whose norm is zero in the solution.
-    wanted, found : float64 (M, C)
-        Scratch.
+    scratch : float64 (3, M, C)
     """
     n_outputs, passes = residual.shape[0], 0
+    wanted, sized, found = scratch[0], scratch[1], scratch[2]
     for _ in range(PASSES):
         passes += 1
         zero[:] = False
         change = 0.0
         for g in range(radius.shape[0]):
             begin, size = first[g], first[g + 1] - first[g]
-            size_metric = np.empty((n_outputs, size))
             for k in range(n_outputs):
                 for j in range(size):
                     wanted[k, j] = residual[k, member[begin + j]] + dual[k, begin + j]
-                    size_metric[k, j] = metric[k, member[begin + j]]
-            inside = _project(wanted[:, :size], size_metric, radius[g], found[:, :size])
+                    sized[k, j] = metric[k, member[begin + j]]
+            inside = _project(wanted[:, :size], sized[:, :size], radius[g], found[:, :size])
             for k in range(n_outputs):
                 for j in range(size):
                     change = max(change, abs(found[k, j] - dual[k, begin + j]) / radius[g])
@@ -160,7 +159,7 @@ def minimize_quadratic(
     for k in range(n_outputs):
         metric[k] = lipschitz[k] * scale * scale
     zero = np.zeros(width, np.bool_)
-    wanted, found = np.empty((n_outputs, width)), np.empty((n_outputs, width))
+    scratch = np.empty((3, n_outputs, width))
     slope, residual = np.empty((n_outputs, width)), np.empty((n_outputs, width))
     last, ahead, momentum, longest = weights.copy(), weights.copy(), 1.0, 0.0
     for step in range(most):
@@ -170,7 +169,7 @@ def minimize_quadratic(
                 residual[k, i] = (lipschitz[k] * ahead[k, i] - slope[k, i]) * scale[i]
             for entry in range(member.shape[0]):
                 residual[k, member[entry]] -= dual[k, entry]
-        shrink(residual, metric, first, member, radius, dual, once, zero, wanted, found)
+        shrink(residual, metric, first, member, radius, dual, once, zero, scratch)
         new = np.empty((n_outputs, width))
         length, uphill = 0.0, 0.0
         for k in range(n_outputs):

@@ -204,11 +204,10 @@ def test_a_path_holds_its_models_alone_and_takes_no_more_than_they_need(case):
     assert peak < 60e6
 
 
-@pytest.mark.parametrize("settings", [QUICK, LINEAR], ids=["trees", "linear"])
-def test_frontiers_sweep_a_grid(settings):
+def test_frontiers_sweep_a_grid():
     """On the embedded table, in one fit."""
     data = cf.datasets.load("breast-cancer")
-    frontier = cf.Frontier.sweep(data, algorithms=["adapt"], parameters=settings, points=8, folds=0)
+    frontier = cf.Frontier.sweep(data, algorithms=["adapt"], parameters=QUICK, points=8, folds=0)
     assert 2 < len(frontier.points) <= 9
     assert frontier.points[0].tradeoff == 0
     valid = data.part("valid")
@@ -220,10 +219,11 @@ def test_frontiers_sweep_a_grid(settings):
     assert min(point.cost for point in frontier.points) < 0.3 * frontier.points[0].cost
 
 
-def test_a_sweep_takes_its_own_data_and_budget():
+@pytest.mark.parametrize("settings", [QUICK, LINEAR], ids=["trees", "linear"])
+def test_a_sweep_takes_its_own_data_and_budget(settings):
     rows, y = table(3, 600)
     data = Dataset.from_arrays(rows, y, FEATURES, feature_names=list(NAMES), name="rows")
-    frontier = cf.Frontier.sweep(data, ["adapt"], parameters=QUICK, budget=5.0, points=6, folds=0)
+    frontier = cf.Frontier.sweep(data, ["adapt"], parameters=settings, budget=5.0, points=6, folds=0)
     assert frontier.within(5.0).cost <= 5.0
 
 

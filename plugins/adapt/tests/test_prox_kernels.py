@@ -18,9 +18,9 @@ def proximal(a, metric, groups, once=False):
     penalty = GroupNorms.of_groups(priced(groups, width), np.arange(width), np.ones(width))
     dual, zero = np.zeros((len(a), len(penalty.member))), np.zeros(width, bool)
     residual = metric * a
-    scratch = np.empty_like(a), np.empty_like(a)
+    scratch = np.empty((3, *a.shape))
     arrays = (penalty.first, penalty.member, penalty.radius, dual)
-    while shrink(residual, metric, *arrays, once, zero, *scratch) == PASSES:
+    while shrink(residual, metric, *arrays, once, zero, scratch) == PASSES:
         pass  # a map that is cut short goes on where it stood
     return np.where(zero, 0.0, residual / metric), dual, penalty
 
