@@ -142,7 +142,9 @@ def _run(
     running: Running | None = None,
 ) -> EnsembleRun:
     grow = tree_grower(judge.rows, judge.binned, trees)  # whose leaves count rows, wherever these go
-    running = running or Running(judge.held, loss_for(judge.data.n_classes), judge.data.prices)
+    if running is None:
+        running = Running(judge.held, loss_for(judge.data.n_classes), judge.data.prices)
+        running.begin(boosted.ensemble.intercept)
     nothing_drawn = np.random.default_rng(0)
     return EnsembleRun(rows, loss, grow, boosted, prices, running, nothing_drawn, trees.n_threads)
 
