@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError
 from costframe.trees.binning import bin_mapper as binning
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.binning.thresholds import midpoints
@@ -154,31 +154,12 @@ def test_constant_and_missing_columns():
     assert mapper.transform(table).splittable.tolist() == [False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "text"),
-    [
-        ({"X": np.empty((0, 2))}, DataError, "at least one row"),
-        ({"X": np.empty((2, 0))}, DataError, "at least one row and one column"),
-        ({"X": np.zeros(3)}, DataError, r"shape \(3,\)"),
-        ({"X": [["a"], ["b"]]}, DataError, "table of numbers"),
-        ({"X": np.zeros((2, 1)), "max_bins": 1}, ParameterError, "max_bins: must lie between 2 and 255, got 1"),
-        ({"X": np.zeros((2, 1)), "max_bins": 256}, ParameterError, "got 256"),
-        ({"X": np.zeros((2, 1)), "sample_weight": [1.0]}, DataError, r"sample_weight: must have shape \(2,\)"),
-        ({"X": np.zeros((2, 1)), "sample_weight": [1.0, -1.0]}, DataError, "not negative"),
-        ({"X": np.zeros((2, 1)), "sample_weight": [1.0, nan]}, DataError, "finite"),
-        ({"X": np.zeros((2, 1)), "sample_weight": [0.0, 0.0]}, DataError, "at least one row"),
-        ({"X": [[np.inf], [1.0]], "categorical": np.ones(1, bool)}, DataError, "categories must be finite numbers"),
-    ],
-)
-def test_bad_input_is_refused(arguments, error, text):
-    with pytest.raises(error, match=text):
-        BinMapper.fit(**arguments)
+def test_infinite_categories_are_refused():
+    with pytest.raises(DataError, match="categories must be finite numbers"):
+        BinMapper.fit([[np.inf], [1.0]], categorical=np.ones(1, bool))
 
 
-def test_other_columns_or_too_many_rows_are_refused(monkeypatch):
-    mapper = BinMapper.fit(np.zeros((2, 3)))
-    with pytest.raises(DataError, match="must have 3 columns, as many as the bins were fitted on, got 2"):
-        mapper.transform(np.zeros((2, 2)))
+def test_too_many_rows_are_refused(monkeypatch):
     monkeypatch.setattr(binning, "MAX_ROWS", 2)
     with pytest.raises(DataError, match="fewer than 2 rows"):
-        mapper.transform(np.zeros((2, 3)))
+        BinMapper.fit(np.zeros((2, 3)))

@@ -7,25 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.errors import DataError
-from costframe.core.learners.bits import bits_of
 from costframe.core.threads import run_parallel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "at_quantiles",
-    "between_values",
-    "categories_of",
-    "distinct",
-    "few_values",
-    "going_left",
-    "midpoints",
-    "tested_categories",
-]
+__all__ = ["at_quantiles", "between_values", "categories_of", "distinct", "few_values", "midpoints"]
 
 _ROWS_PER_PART = 65_536
-_BINS = 256
 NO_CATEGORY = np.array([np.inf])  # the only bin of a feature that is always missing; no category is infinite
 _CLIPPINGS = 3  # a share shrinks as heavy values are clipped; whole weights stay exact so often
 
@@ -107,18 +96,6 @@ def categories_of(
     if len(values) > max_bins:
         values = np.sort(values[np.argsort(-masses, kind="stable")[:max_bins]])
     return values if len(values) else NO_CATEGORY
-
-
-def going_left(left_bins: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Bool (256,): whether each bin is in the set, uint64 (4,)."""
-    return np.asarray(bits_of(left_bins.reshape(1, -1), _BINS)[0])
-
-
-def tested_categories(
-    left: NDArray[np.bool_], categories: NDArray[np.float64], *, missing_left: bool
-) -> NDArray[np.float64]:
-    """Return the categories that go against the missing way, where the bins `left`, bool (256,), go left."""
-    return np.asarray(categories[left[: len(categories)] != missing_left])
 
 
 def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) -> list[NDArray[np.float64] | None]:

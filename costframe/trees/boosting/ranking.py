@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, final
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal, final
 
 import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.threads import run_parallel
 from costframe.trees.boosting.losses import SquaredLoss
-from costframe.trees.boosting.queries import Queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,19 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["LambdaRankLoss", "PairwiseLoss", "ranking_loss"]
 
+_PAIRS_PER_PART = 200_000
+_LARGEST_WHOLE = 2.0**53  # whole numbers up to here are exact
+
 
 class _Ranking:
     """What ranking losses have in common: one score, no unit, and the same constant for all rows."""
 
-    @property
-    def n_outputs(self) -> int:
-        """One score; the larger, the higher its row ranks."""
-        return 1
-
-    @property
-    def link(self) -> Literal["identity"]:
-        """Scores are predictions."""
-        return "identity"
+    n_outputs: ClassVar = 1
+    link: ClassVar[Literal["identity"]] = "identity"
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """float64 (1,): zero; no constant ranks better than another."""
@@ -98,6 +95,90 @@ def ranking_loss(objective: str | None) -> Loss:
     return losses.get(objective, LambdaRankLoss())
 
 
+@frozen(eq=False)
+class Queries:
+    """Queries of a set of rows, which need not lie together, and what the rows' weights mean in them.
+
+    Where a query's weights are whole numbers, their greatest common divisor is the weight of the query, and the
+    quotients say how often each row is given: such a row takes as many positions in a ranking. Other weights are those
+    of the query in the mean, and of rows relative to it, each of which takes one position.
+
+    Attributes
+    ----------
+    order : int64 (n,)
+        Rows sorted by query.
+    starts : int64 (queries + 1,)
+        Where each query's rows begin among these.
+    weight : float64 (queries,)
+        Of each query.
+    counts, spans : float64 (n,)
+        In sorted order: weights relative to the query's, and positions.
+    """
+
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    spans: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Rows) -> Queries:
+        """Sort rows by query.
+
+        Raises
+        ------
+        DataError
+            If the rows have no queries.
+        """
+        if rows.qid is None:
+            raise DataError("qid: expected the query of each row, a ranking loss compares rows of one query; got None")
+        order = np.argsort(rows.qid, kind="stable")
+        queries = rows.qid[order]
+        starts = np.flatnonzero(np.concatenate([[True], queries[1:] != queries[:-1], [True]]))
+        weight, counts, spans = np.empty(len(starts) - 1), np.empty(len(order)), np.ones(len(order))
+        given = rows.weight[order]
+        for q, (begin, end) in enumerate(pairwise(starts)):
+            weight[q], whole = _query_weight(given[begin:end])
+            counts[begin:end] = given[begin:end] / weight[q]
+            if whole:
+                spans[begin:end] = counts[begin:end]
+        return cls(order, starts.astype(np.int64), weight, counts, spans)
+
+    def __len__(self) -> int:
+        """Count the queries."""
+        return len(self.weight)
+
+    def each(self, function: Callable[[slice, NDArray[np.int64]], object], n_threads: int = 1) -> None:
+        """Call a function with some queries' sorted rows, and where each query begins among these, until all are done.
+
+        Parts hold about as many pairs as others, and do not depend on the number of threads.
+        """
+        sizes = np.diff(self.starts).astype(np.float64)
+        part = (np.cumsum(sizes**2) // _PAIRS_PER_PART).astype(np.int64)
+        cuts = np.flatnonzero(np.concatenate([[True], part[1:] != part[:-1], [True]]))
+
+        def call(cut: int) -> None:
+            starts = self.starts[cuts[cut] : cuts[cut + 1] + 1]
+            function(slice(starts[0], starts[-1]), starts - starts[0])
+
+        run_parallel(call, range(len(cuts) - 1), n_threads)
+
+    def mean(self, values: NDArray[np.float64], some: NDArray[np.bool_]) -> float:
+        """Weighted mean over some of the queries; zero of none."""
+        weight = np.where(some, self.weight, 0.0)
+        total = float(weight.sum())
+        return float((values * weight).sum()) / total if total > 0 else 0.0
+
+
+def _query_weight(weights: NDArray[np.float64]) -> tuple[float, bool]:
+    """Return the weight of a query of rows with these weights, and whether what rows have of it is whole."""
+    if (weights == weights[0]).all():
+        return float(weights[0]), True
+    if weights.max() <= _LARGEST_WHOLE and (weights == np.floor(weights)).all():
+        return float(np.gcd.reduce(weights.astype(np.int64))), True
+    return float(weights.mean()), False
+
+
 class _OfRows:
     """A ranking loss of given rows, which knows their grades and weights; those it is called with are not read again.
 
@@ -113,58 +194,59 @@ class _OfRows:
         weight = float(self._queries.weight[self._differ].sum())
         self._scale = rows.total_weight / weight if weight > 0 else 0.0
 
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """float32 (n, 1) each: first and second derivatives, without weights."""
+        del y
+        gradient, hessian = np.empty(len(self._grades)), np.empty(len(self._grades))
+        derive = self._derivatives(self._sorted(scores))
+        self._queries.each(lambda rows, starts: derive(rows, starts, gradient[rows], hessian[rows]), n_threads)
+        both = np.empty((2, len(self._grades), 1), np.float32)
+        both[0, self._queries.order, 0] = self._scale * gradient
+        both[1, self._queries.order, 0] = self._scale * hessian
+        return both[0], both[1]
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Weighted mean over queries."""
+        del y, weight
+        return self._queries.mean(self._losses(self._sorted(scores)), self._differ)
+
     def _sorted(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         if scores.shape != (len(self._grades), 1):
             raise DataError(f"scores: must have shape {(len(self._grades), 1)}, got {scores.shape}")
         return np.ascontiguousarray(scores[self._queries.order, 0])
 
-    def _derive(self, derive: Derive, n_threads: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Let a kernel derive some queries at a time, and bring rows and units back."""
-        gradient, hessian = np.empty(len(self._grades)), np.empty(len(self._grades))
+    def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
+        """Return what derives some queries, of all rows' scores by query."""
+        raise NotImplementedError
 
-        def part(_queries: slice, rows: slice, starts: NDArray[np.int64]) -> None:
-            derive(rows, starts, gradient[rows], hessian[rows])
-
-        self._queries.each(part, n_threads)
-        both = np.empty((2, len(self._grades), 1), np.float32)
-        both[0, self._queries.order, 0] = self._scale * gradient
-        both[1, self._queries.order, 0] = self._scale * hessian
-        return both[0], both[1]
+    def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (queries,)."""
+        raise NotImplementedError
 
 
 @final
 class _PairsOfRows(_OfRows):
     """Pairwise logistic loss of given rows."""
 
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 (n, 1) each: first and second derivatives, without weights."""
+    def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
         from costframe.trees.boosting.ranking_kernels import pair_gradients
 
-        del y
-        ordered, counts = self._sorted(scores), self._queries.counts
+        each = ordered, self._grades, self._queries.counts
+        return lambda rows, *written: pair_gradients(*(values[rows] for values in each), *written)
 
-        def derive(
-            rows: slice, starts: NDArray[np.int64], gradient: NDArray[np.float64], hessian: NDArray[np.float64]
-        ) -> None:
-            pair_gradients(ordered[rows], self._grades[rows], counts[rows], starts, gradient, hessian)
-
-        return self._derive(derive, n_threads)
-
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean over queries."""
+    def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
         from costframe.trees.boosting.ranking_kernels import pair_losses
 
-        del y, weight
         losses = np.empty(len(self._queries))
-        pair_losses(self._sorted(scores), self._grades, self._queries.counts, self._queries.starts, losses)
-        return self._queries.mean(losses, self._differ)
+        pair_losses(ordered, self._grades, self._queries.counts, self._queries.starts, losses)
+        return losses
 
 
 @final
 class _LambdasOfRows(_OfRows):
-    """LambdaRank of given rows."""
+    """LambdaRank of given rows; those that tie stand in any order with equal chance."""
 
     def __init__(self, rows: Rows, truncation: int) -> None:
         super().__init__(rows)
@@ -174,27 +256,7 @@ class _LambdasOfRows(_OfRows):
         self._gains /= np.repeat(np.where(ideal > 0, ideal, 1.0), np.diff(self._queries.starts))
         self._scale *= self._unit()
 
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 (n, 1) each: LambdaRank's first and second derivatives, without weights."""
-        del y
-        return self._derive(self._lambdas(self._sorted(scores)), n_threads)
-
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean of 1 - NDCG over queries; rows that tie stand in any order with equal chance."""
-        del y, weight
-        return self._queries.mean(np.maximum(1.0 - self._found(self._sorted(scores)), 0.0), self._differ)
-
-    def _found(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (queries,): discounted sums of gains of rows ranked by these scores."""
-        from costframe.trees.boosting.ranking_kernels import discounted_gains
-
-        found, queries = np.empty(len(self._queries)), self._queries
-        discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)
-        return found
-
-    def _lambdas(self, ordered: NDArray[np.float64]) -> Derive:
+    def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
         from costframe.trees.boosting.ranking_kernels import lambda_gradients
 
         counts, spans = self._queries.counts, self._queries.spans
@@ -207,6 +269,18 @@ class _LambdasOfRows(_OfRows):
 
         return derive
 
+    def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+        """1 - NDCG."""
+        return np.maximum(1.0 - self._found(ordered), 0.0)
+
+    def _found(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+        """float64 (queries,): discounted sums of gains of rows ranked by these scores."""
+        from costframe.trees.boosting.ranking_kernels import discounted_gains
+
+        found, queries = np.empty(len(self._queries)), self._queries
+        discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)
+        return found
+
     def _unit(self) -> float:
         """Find the factor that makes the bound equal to the loss for constant scores.
 
@@ -215,8 +289,7 @@ class _LambdasOfRows(_OfRows):
         """
         constant, queries = np.zeros(len(self._grades)), self._queries
         gradient, hessian = np.empty(len(constant)), np.empty(len(constant))
-        self._lambdas(constant)(slice(None), queries.starts, gradient, hessian)
+        self._derivatives(constant)(slice(None), queries.starts, gradient, hessian)
         bound = 2 * np.log(2.0) * np.add.reduceat(queries.counts * hessian, queries.starts[:-1])
         bounds = queries.mean(bound, self._differ)
-        lost = queries.mean(np.maximum(1.0 - self._found(constant), 0.0), self._differ)
-        return lost / bounds if bounds > 0 else 0.0
+        return queries.mean(self._losses(constant), self._differ) / bounds if bounds > 0 else 0.0
