@@ -31,20 +31,19 @@ def cases(draw):
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 @FEWER
-@given(cases())
-def test_the_loaded_plan_is_the_saved_one(tmp_path_factory, case):
+@given(cases(), st.sampled_from((None, {"tradeoff": 0.3}, {"max_cost": 1.0})))
+def test_the_loaded_plan_is_the_saved_one(tmp_path_factory, case, terms):
     predictor, costs, X = case
     path = tmp_path_factory.getbasetemp() / "plan"
     save(predictor, path)
     content = path.read_bytes()
     again = load(path, {learner.name: learner.function for learner in predictor.bank.opaques})
     assert (again.costs, again.tradeoff) == (predictor.costs, predictor.tradeoff)
-    for terms in ({}, {"costs": costs, "tradeoff": 0.3}, {"max_cost": 1.0}):
-        assert same_bytes(again.predict(X, **terms), predictor.predict(X, **terms))
-        assert same_bytes(again.decision_function(X, **terms), predictor.decision_function(X, **terms))
-        assert same_bytes(again.exits(X, **terms), predictor.exits(X, **terms))
-        assert_same_report(again.cost(X, rounds=True, **terms), predictor.cost(X, rounds=True, **terms))
-    for row in X:
+    terms = {} if terms is None else {"costs": costs} | terms
+    assert same_bytes(again.decision_function(X, **terms), predictor.decision_function(X, **terms))
+    assert same_bytes(again.exits(X, **terms), predictor.exits(X, **terms))
+    assert_same_report(again.cost(X, **terms), predictor.cost(X, **terms))
+    for row in X[:2]:
         assert steps(again, row, "path") == steps(predictor, row, "path")
     save(again, path)
     assert path.read_bytes() == content

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import attrs
 import numpy as np
 from attrs import frozen
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class PriceArrays:
     """Prices in the order of a predictor's d columns; every array is read-only.
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def as_indices(values: object, what: str) -> NDArray[np.int64]:
+def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.int64]:
     """Return ascending, distinct indices >= 0 as a read-only array; refuse others."""
     raw = np.asarray(values)
     if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
-        raise StageError(f"{what}: expected a list of indices, got {values!r}")
+        raise StageError(f"{what}: expected a list of {kind}, got {values!r}")
     array = np.array(raw, dtype=np.int64)
     if (np.diff(array) <= 0).any() or (array < 0).any():
-        raise StageError(f"{what}: expected ascending, distinct indices, got {array.tolist()}")
+        raise StageError(f"{what}: expected ascending, distinct {kind}, got {array.tolist()}")
     array.setflags(write=False)
     return array
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _columns(features: object) -> NDArray[np.int64]:
-    return as_indices(features, "features of a stop")
+    return as_indices(features, "features of a stop", "columns")
 
 
 @frozen(eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import StorageError
 from costframe.core.learners.bank import WeakLearnerBank
@@ -16,12 +17,10 @@ from costframe.core.stages.stages import Answer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import ArrayLike, NDArray
-
     from costframe.core.stages.stages import Stage
 
-    Arrays = dict[str, NDArray[Any]]
-    OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
+Arrays = dict[str, NDArray[Any]]
+OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
 
 BANK_FIELDS = ("feature_names", "categories", "opaques")
 _BANK = {"kind": "|u1", "index": "<i4", "evaluation": "<f8", "column_feature": "<i4", "column_fill": "<f8"}
