@@ -15,8 +15,8 @@ from costframe.stagewise.soft_tree import WeightedSum, as_stage_tree
 from costframe.stagewise.thresholds import halving_threshold
 from costframe_cstc import CSTCRegressor
 from costframe_cstc.answers import Fitter, prune, refit
+from costframe_cstc.by_exact_cost import move_routes
 from costframe_cstc.grow import divide, grow
-from costframe_cstc.routes import move_routes
 
 BANK = boosted(30, 600)
 

@@ -139,7 +139,7 @@ def test_ranks_grades():
     X = rng.standard_normal((600, 4))
     grade = np.clip(np.round(1.5 + X[:, 0] + 0.8 * X[:, 1]), 0, 4)
     qid = np.repeat(np.arange(30), 20)
-    model = CSTCRanker(None, 1e-3, n_estimators=40).fit(X, grade, qid=qid)
+    model = CSTCRanker(None, 1e-3, n_estimators=40, ridge=0.1, inflation=3.0).fit(X, grade, qid=qid)
     assert model.score(X, grade, qid=qid) > 0.85
     assert model.cost(X).mean <= 4
 
@@ -179,9 +179,10 @@ def test_settings_that_are_refused(settings, wrong):
 
 def test_settings_are_chosen_unless_they_are_given():
     X, y = table(1, 300)
-    free = CSTCClassifier(COSTS, 1e-3, bank=BANK).fit(X, y)
+    quick = {"bank": BANK, "depth": 2, "optimize": False}
+    free = CSTCClassifier(COSTS, 1e-3, **quick).fit(X, y)
     given = [
-        CSTCClassifier(COSTS, 1e-3, bank=BANK, ridge=ridge, inflation=3.0).fit(X, y).predict_proba(X)
+        CSTCClassifier(COSTS, 1e-3, ridge=ridge, inflation=3.0, **quick).fit(X, y).predict_proba(X)
         for ridge in (1e-3, 100.0)
     ]
     assert not np.allclose(*given)
