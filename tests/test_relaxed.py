@@ -39,7 +39,7 @@ def test_equals_its_naive_twin(problem, floor):
     twin = naive_relaxed.relaxed(bank, costs, weights, paths, reach, share, floor, **more)
     assert relaxed.value(weights, reach, share) == pytest.approx(twin, rel=1e-12)
     twin = naive_relaxed.charged(bank, costs, weights, paths, reach, share, **more)
-    assert relaxed.charged(weights, reach, share) == pytest.approx(twin, rel=1e-12)
+    assert relaxed.exact_cost(weights, reach, share) == pytest.approx(twin, rel=1e-12)
 
 
 def drawn(seed, paths=PATHS[3], n_outputs=1, floor=0.0):
@@ -109,7 +109,7 @@ def test_weights_of_one_cost_what_is_charged_where_no_group_has_two(problem, ran
     if weights.size:
         weights[random.randrange(weights.shape[0]), random.randrange(weights.shape[1]), 0] = random.choice([1, -1])
     relaxed = RelaxedCost(groups, paths)
-    assert relaxed.value(weights, reach, share) == pytest.approx(relaxed.charged(weights, reach, share), rel=1e-12)
+    assert relaxed.value(weights, reach, share) == pytest.approx(relaxed.exact_cost(weights, reach, share), rel=1e-12)
 
 
 def ways(tree):
@@ -153,7 +153,7 @@ def test_charged_is_the_evaluators_soft_cost(data):
         ).mean()
     relaxed = RelaxedCost(PricedGroups.of_bank(bank, costs.select(NAMES)), paths)
     exact = tree.cost(X, costs, routing="soft", acquisition="learner").mean
-    assert relaxed.charged(weights, share=share) == pytest.approx(exact, rel=1e-6, abs=1e-9)
+    assert relaxed.exact_cost(weights, share=share) == pytest.approx(exact, rel=1e-6, abs=1e-9)
 
 
 def test_a_further_use_costs_reuse():
@@ -162,7 +162,7 @@ def test_a_further_use_costs_reuse():
     costs = cf.CostModel.from_dict({"features": {"a": 1.0, "b": 2.0}, "reuse": 0.25})
     tree = cf.StageTree(bank, [cf.Answer([0, 1, 2], [1.0, 1.0, 1.0], [0.0])])
     relaxed = RelaxedCost(PricedGroups.of_bank(bank, costs.select(("a", "b"))))
-    assert relaxed.charged(np.ones((1, 3, 1))) == 3.5
+    assert relaxed.exact_cost(np.ones((1, 3, 1))) == 3.5
     assert tree.cost(np.ones((2, 2)), costs, acquisition="learner").mean == 3.5
 
 

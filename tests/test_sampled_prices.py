@@ -76,7 +76,7 @@ def test_whole_is_learner_acquisition(case, data):
     used = some(data, bank)
     report = cf.ExpectedCost(costs, acquisition="learner").evaluate(answer(bank, used), X)
     assert sampled.cost(used) == pytest.approx(report.mean, rel=1e-9, abs=1e-9)
-    charged = RelaxedCost(sampled.groups).charged(used[np.newaxis, :, np.newaxis].astype(float))
+    charged = RelaxedCost(sampled.groups).exact_cost(used[np.newaxis, :, np.newaxis].astype(float))
     assert sampled.cost(used) == pytest.approx(charged, rel=1e-9, abs=1e-9)
 
 

@@ -1,1 +1,1 @@
-"""A gate and a cheap model in front of an expensive one: put together, priced, and looked at on held-out rows."""
+"""A gate and a cheap model in front of an expensive model: composition, prices, and evaluation on held-out rows."""

@@ -1,7 +1,7 @@
-"""A gate and a cheap model over one bank, put in front of an expensive model.
+"""A gate and a cheap model over one bank, in front of an expensive model.
 
-They make a stage tree with it, or the expensive model of the next stage. Rows pay once for a feature that several of
-the models read.
+The composite is a stage tree, which can be the expensive model of another gate. A row pays once for a feature that
+several of the models read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "stack",
 ]
 
-STEEPNESS = 1.0  # soft routing sends a row on with the probability sigma(g) that training meant
+STEEPNESS = 1.0  # soft routing sends a row on with probability sigma(g), as in training
 
 
 @frozen(eq=False)
@@ -65,7 +65,7 @@ class GatedPair:
 
     @classmethod
     def of(cls, cheap: StageTree, gate: StageTree | None = None) -> GatedPair:
-        """Put models of one answer together; without a gate, one that tells no rows apart."""
+        """Join a cheap model and a gate, of one answer each; without a gate, its weights are zero."""
         answer = cls._only_answer(cheap)
         if gate is None:
             return cls(cheap.bank, answer.weights, answer.intercept, np.zeros(len(cheap.bank)), 0.0)
@@ -86,7 +86,7 @@ class GatedPair:
 
     @property
     def divides(self) -> bool:
-        """Whether the gate tells rows apart."""
+        """Whether the gate has weights."""
         return bool((self.gate != 0).any())
 
     def cheap_tree(self) -> StageTree:
@@ -97,14 +97,14 @@ class GatedPair:
         )
 
     def gate_tree(self, some: NDArray[np.bool_] | None = None) -> StageTree:
-        """Return a model that answers with the gate's score, or with its part that some learners make."""
+        """Return a model that answers with the gate's score, or with the part of it from some learners."""
         used = np.flatnonzero(self.gate != 0 if some is None else some)
         return StageTree(
             self.bank.restrict(used), (Answer(np.arange(len(used)), self.gate[used], self.gate_intercept),)
         )
 
     def accounts(self, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> tuple[Account, Account]:
-        """Return the accounts of the cheap model and of the gate on rows; a learner that both use is computed once."""
+        """Return the accounts of the cheap model and of the gate on rows; both compute a shared learner only once."""
         cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.cheap_tree(), self.gate_tree()))
         of_both = (self.gate != 0) & (self.cheap != 0).any(axis=1)
         if of_both.any():
@@ -112,7 +112,7 @@ class GatedPair:
         return cheap, gate
 
     def in_front_of(self, expensive: StageTree, threshold: float) -> StageTree:
-        """Return the composite: rows whose gate is above the threshold go on to the expensive model."""
+        """Return the composite: rows with gate scores above the threshold go on to the expensive model."""
         used = np.flatnonzero(self.gate != 0)
         route = Route(used, self.gate[used], self.gate_intercept, threshold, STEEPNESS, 1, 2)
         stages = (route, self._answer, *(_moved(stage, 2, len(self.bank)) for stage in expensive.stages))
@@ -126,7 +126,7 @@ class GatedPair:
 
 
 def _moved(stage: Stage, n_stages: int, n_learners: int) -> Stage:
-    """Return a stage as it reads behind n stages, over a bank that begins with other learners."""
+    """Renumber a stage for a tree with n stages before it and a bank with other learners before its own."""
     moved = evolve(stage, learners=stage.learners + n_learners)
     if isinstance(moved, Route):
         return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)
@@ -138,13 +138,13 @@ SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to 
 
 @frozen(eq=False)
 class ModelOutputs:
-    """A model on some rows.
+    """Probabilities, losses and account of a model on some rows.
 
     Attributes
     ----------
     proba : float64 (n,) of class 1, or (n, M)
     loss : float64 (n,)
-        -log P(y_i | x_i), of the probability clipped to [SURE, 1 - SURE].
+        -log P(y_i | x_i), with the probability clipped to [SURE, 1 - SURE].
     account : Account
     """
 
@@ -161,14 +161,14 @@ class ModelOutputs:
 
 @frozen(eq=False)
 class ExpensiveModel:
-    """The expensive model, or a composite that serves as one.
+    """The expensive model, or a composite in its place.
 
     Attributes
     ----------
     tree : StageTree
-        Of the data's features; gives the probability of class 1, or those of more classes.
+        It reads the data's features and predicts the probability of class 1, or those of more classes.
     train, held : ModelOutputs
-        On training rows, where probabilities are out of fold if they can be; and on held-out rows.
+        Outputs on training rows, out of fold if possible, and on held-out rows.
     """
 
     tree: StageTree
@@ -191,13 +191,13 @@ class Scores:
 
     @classmethod
     def without_gate(cls, cheap: NDArray[np.float64]) -> Scores:
-        """Take scores of a cheap model, (n,) or (n, K), beside a gate of zero."""
+        """Join scores of a cheap model, (n,) or (n, K), with gate scores of zero."""
         return cls(cheap.reshape(len(cheap), -1), np.zeros(len(cheap)))
 
 
 @frozen(eq=False)
 class Predictions:
-    """Held-out rows, and a model's probabilities there."""
+    """Held-out rows, with a model's probabilities."""
 
     rows: Rows
     predictions: NDArray[np.float64]
@@ -213,11 +213,11 @@ class Candidate:
     train, held : Scores
         Of the training rows, and of the held-out rows.
     accounts : (Account, Account)
-        What the cheap model and the gate do on the held-out rows.
+        Of the cheap model and the gate, on the held-out rows.
     curve : GateCurve
         On the held-out rows.
     point : OperatingPoint
-        Where the gate divides.
+        The threshold, with its loss and cost.
     """
 
     pair: GatedPair
@@ -229,7 +229,7 @@ class Candidate:
 
 
 def compose(pair: GatedPair, point: OperatingPoint, expensive: StageTree) -> StageTree:
-    """Return the model of a gate that divides there."""
+    """Return the model of a gate at an operating point."""
     if point.kind == EXPENSIVE:
         return expensive
     if point.kind == CHEAP:
@@ -240,7 +240,7 @@ def compose(pair: GatedPair, point: OperatingPoint, expensive: StageTree) -> Sta
 def mix_predictions(
     cheap: NDArray[np.float64], expensive: NDArray[np.float64], goes_on: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return a composite's probabilities, (n,) or (n, M): of scores (n, K) where rows stay, else of `expensive`."""
+    """Return a composite's probabilities, (n,) or (n, M): of `expensive` for rows that go on, else of scores (n, K)."""
     own = squeeze(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
     return np.where(goes_on if own.ndim == 1 else goes_on[:, np.newaxis], expensive, own)
 
@@ -248,7 +248,7 @@ def mix_predictions(
 def stack(
     candidate: Candidate, expensive: ExpensiveModel, data: TrainingData, held: Rows, n_jobs: int
 ) -> ExpensiveModel:
-    """Let a candidate and the expensive model behind it serve as the expensive model."""
+    """Make one expensive model of a candidate and the expensive model behind it."""
     pair, point, rows = candidate.pair, candidate.point, data.train
     going = np.full(len(rows), point.kind == EXPENSIVE)
     if point.kind == BOTH:

@@ -1,4 +1,4 @@
-"""What each threshold of a gate would lose and cost on held-out rows, and the points chosen from that."""
+"""Loss and cost of each threshold of a gate on held-out rows, and the choice of thresholds."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["BOTH", "CHEAP", "EXPENSIVE", "GateCurve", "OperatingPoint"]
 BOTH, CHEAP, EXPENSIVE = "both", "cheap", "expensive"
 _ALONE = {CHEAP: 2, EXPENSIVE: 3}  # columns of costs: below the gate, above it, and each model without a gate
 _ROUNDING = 1e-12
-_AROUND = (0.25, 1.0, 4.0)  # times the tradeoff that models were trained at, at which a grid looks
-_SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)  # that go on, likewise
+_AROUND = (0.25, 1.0, 4.0)  # times the training tradeoff: the tradeoffs of a grid's points
+_SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)  # of rows that go on, at a grid's points
 
 
 @frozen
 class OperatingPoint:
-    """A gate with its threshold, or the one model that is left where all rows go the same way.
+    """A gate with its threshold, or one model alone, if all rows go the same way.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class OperatingPoint:
     loss, cost : float
         Means over the held-out rows.
     batch : float
-        What is paid once a batch, for each of the held-out rows.
+        Each held-out row's share of once-prices.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class OperatingPoint:
 
 @frozen(eq=False)
 class GateCurve:
-    """Held-out rows, in the order of the gate's scores, ascending.
+    """Held-out rows sorted by the gate's score, ascending, with the loss and cost of each way.
 
     Attributes
     ----------
@@ -62,10 +62,10 @@ class GateCurve:
     loss : float64 (n, 2)
         Below and above the gate.
     cost, batch : float64 (n, 4)
-        Below and above, the gate's own cost in both; then the cheap and the expensive model without a gate. What is
-        paid once a batch is apart, each row with an even share.
+        Below and above, both with the gate; then the cheap and the expensive model without a gate. `batch` is each
+        row's equal share of once-prices, which `cost` leaves out.
     order : int64 (n,)
-        Which rows these are.
+        The numbers of these rows.
     """
 
     gate: NDArray[np.float64]
@@ -85,7 +85,7 @@ class GateCurve:
         weight: NDArray[np.float64],
         prices: PriceArrays,
     ) -> GateCurve:
-        """Price all ways; accounts are those of the cheap model and of the gate."""
+        """Sort rows and price all ways; `accounts` are those of the cheap model and of the gate."""
         cheap, own = accounts
         order = np.argsort(gate, kind="stable")
         ways = [way.take(order) for way in (own | cheap, own | expensive.account, cheap, expensive.account)]
@@ -99,13 +99,13 @@ class GateCurve:
         )
 
     def at(self, threshold: float) -> OperatingPoint:
-        """Divide at this threshold."""
+        """Return the point of a threshold."""
         n_below = int(np.searchsorted(self.gate, threshold, side="right"))
         loss, cost, batch = (self._mean(values, n_below) for values in (self.loss, self.cost, self.batch))
         return OperatingPoint(BOTH, threshold, loss, cost, batch)
 
     def without_gate(self, kind: str) -> OperatingPoint:
-        """Send all rows to one model."""
+        """Return the point that sends all rows to one model."""
         way = _ALONE[kind]
         loss, cost, batch = (
             float(self.weight @ values[:, column])
@@ -114,7 +114,7 @@ class GateCurve:
         return OperatingPoint(kind, np.inf if kind == CHEAP else -np.inf, loss, cost, batch)
 
     def best(self, tradeoff: float, full_share: float | None) -> OperatingPoint:
-        """Divide where loss + tradeoff * cost is least and at most this share goes on; a gate of no use is left out."""
+        """Return the point of least loss + tradeoff * cost, with at most this share going on, or without a gate."""
         found = [self.without_gate(CHEAP)]
         if full_share in (None, 1):
             found.append(self.without_gate(EXPENSIVE))
@@ -124,7 +124,7 @@ class GateCurve:
         return min(found, key=lambda point: point.total(tradeoff))
 
     def divide(self, tradeoff: float, full_share: float | None) -> OperatingPoint | None:
-        """Divide where it is best that some rows go either way; None if the gate does not tell them apart."""
+        """Return the best point with rows on both sides; None if all gate scores are equal or the share forbids it."""
         paid = self.cost[:, :2] + self.batch[:, :2]
         objective = self.loss + (tradeoff * paid if tradeoff else 0.0)
         totals = np.cumsum(self.weight * (objective[:, 0] - objective[:, 1]))[:-1]
@@ -134,7 +134,7 @@ class GateCurve:
         return self.at(self._between(int(np.where(possible, totals, np.inf).argmin()))) if possible.any() else None
 
     def divide_at_share(self, share: float, full_share: float | None) -> OperatingPoint | None:
-        """Divide so that about this share of the rows goes on, and at most `full_share`; None if the gate cannot."""
+        """Return the point where about this share of rows goes on, at most `full_share`; None if there is none."""
         possible = np.flatnonzero(np.diff(self.gate) > 0)
         above = 1 - np.cumsum(self.weight)[possible]
         if full_share is not None:
@@ -145,7 +145,7 @@ class GateCurve:
         return self.at(self._between(int(possible[np.abs(above - share).argmin()])))
 
     def points(self, own: OperatingPoint, tradeoff: float, full_share: float | None) -> Iterator[OperatingPoint]:
-        """Yield a point, others as far as the share allows, and the cheap model alone; never the expensive one."""
+        """Yield a point, others within the share, and the cheap model alone; never the expensive one."""
         found: list[OperatingPoint | None] = [own, self.without_gate(CHEAP)]
         if self.gate[0] < self.gate[-1]:
             found += [self.divide(tradeoff * times, full_share) for times in _AROUND]
@@ -158,7 +158,7 @@ class GateCurve:
                 yield point
 
     def goes_on(self, point: OperatingPoint) -> NDArray[np.bool_]:
-        """Return which rows go on, bool (n,), in the order that they came in."""
+        """Return the rows that go on, bool (n,), in their first order."""
         going = np.empty(len(self.gate), np.bool_)
         going[self.order] = point.kind == EXPENSIVE if point.kind != BOTH else self.gate > point.threshold
         return going

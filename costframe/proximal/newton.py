@@ -1,4 +1,4 @@
-"""Minimizing a smooth function of linear scores plus norms of overlapping groups of weights, by Newton's steps."""
+"""Minimization of a smooth function of linear scores plus norms of overlapping groups of weights, by Newton's steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUGH", "TIGHT", "TURN", "Effort", "GroupNorms", "SmoothObjective", "minimize", "penalty_of", "scores_of"]
 
-_LEAST = 1e-4  # of the foreseen decrease that a step must bring
+_LEAST = 1e-4  # of the predicted decrease: a step must reach it
 _SHORTEST = 2.0**-30
 
 
@@ -28,12 +28,12 @@ class GroupNorms:
     ----------
     first : int64 (J + 1,)
     member : int64 (entries,)
-        The columns of group j, ascending, from first[j] on. Groups differ, and smaller ones come first: with one scale
-        and nested groups, a single pass from the leaves to the root is then exact.
+        The columns of group j, ascending, from first[j] on. Groups differ, and smaller groups come first: one pass from
+        the leaves to the root is then exact for nested groups with one scale.
     radius : float64 (J,)
         Positive.
     scale : float64 (C,)
-        Positive: one, or the unit of each column's weights where other units are penalized.
+        Positive: the unit of each column's weights in the penalty.
     """
 
     first: NDArray[np.int64]
@@ -43,7 +43,7 @@ class GroupNorms:
 
     @classmethod
     def of_groups(cls, groups: PricedGroups, columns: NDArray[np.int64], scale: NDArray[np.float64]) -> GroupNorms:
-        """Keep some columns, in the given order, and add up the prices of groups that hold the same ones."""
+        """Keep some columns, in the given order, and add up the prices of groups with the same columns."""
         prices: dict[tuple[int, ...], float] = {}
         member = groups.restrict(columns).member
         for g, price in enumerate(groups.price.tolist()):
@@ -60,7 +60,7 @@ class GroupNorms:
 
     @classmethod
     def none(cls, n_columns: int) -> GroupNorms:
-        """Charge nothing for the weights of some columns."""
+        """Make no penalty for a number of columns."""
         return cls(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(n_columns))
 
     @property
@@ -77,10 +77,10 @@ class GroupNorms:
 
 
 class SmoothObjective(Protocol):
-    """A convex function of M scores of each row, which are linear in C columns and a constant.
+    """A convex function of M scores of each row, linear in C columns and a constant.
 
-    Weights are (M, C + 1), the constant last. What is minimized is `smooth` of the scores, the norms of the weights
-    without constants, and half of the ridges times the squares of all weights.
+    Weights are (M, C + 1), the constant last. The objective is `smooth` of the scores, plus the norms of the weights
+    without constants, plus half of the ridges times the squares of all weights.
     """
 
     @property
@@ -104,18 +104,18 @@ class SmoothObjective(Protocol):
 
 @frozen
 class Effort:
-    """How far a minimization goes.
+    """Limits of a minimization.
 
     Attributes
     ----------
     steps : int
-        Newton's, at most.
+        Most Newton steps.
     inner : int
-        Proximal steps within each of them, at most.
+        Most proximal steps in each of them.
     tolerance : float
-        Of those, relative to the first one's length.
+        Least length of a proximal step, relative to the first.
     enough : float
-        It ends with a step whose foreseen decrease is not more than this, relative to the objective.
+        It ends with a step whose predicted decrease is at most this share of the objective.
     """
 
     steps: int

@@ -1,7 +1,7 @@
-"""Minimizing a quadratic with overlapping group norms, compiled: accelerated steps, each with an exact proximal map.
+"""Minimization of a quadratic with overlapping group norms, compiled: accelerated steps with exact proximal maps.
 
-Weights are M outputs of C columns and, last, an intercept that no group holds. Group j of columns has the norm
-radius_j * sqrt(sum of squares of all weights of its columns, each over the column's scale).
+Weights are M outputs of C columns and, last, an intercept outside all groups. Group j of columns has the norm radius_j
+* sqrt(sum of squares of all weights of its columns, each divided by the column's scale).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["minimize_quadratic", "shrink"]
 
-HALVED = 100  # steps of the secular equation, of which a handful are needed
-PASSES = 30  # over all groups in one proximal map; nested groups need two, and the next map goes on from here
+HALVED = 100  # most steps for the secular equation; a few are enough
+PASSES = 30  # over all groups in one proximal map; nested groups need two, and the next map continues
 SETTLED = 1e-11  # change of a group's dual, relative to its radius
-TOUCHING = 1 + 1e-9  # times the radius: passes that converge leave as much of a group that is to be zero
+TOUCHING = 1 + 1e-9  # times the radius: a group within this is zero, as passes end slightly outside
 
 
 @kernel
 def _project(wanted: F8, metric: F8, radius: float, found: F8) -> bool:
-    """Find the point y of the ball nearest to `wanted`, in sum (wanted - y)^2 / metric; tell if they are (almost) one.
+    """Find the nearest point y of the ball, by sum (wanted - y)^2 / metric; return whether `wanted` is (almost) inside.
 
     y = wanted / (1 + m * metric) with m the root of 1/|y(m)| = 1/radius, a concave function that Newton's steps from
     m = 0 approach from the left; with equal metrics the first step is exact.
@@ -62,12 +62,12 @@ def _project(wanted: F8, metric: F8, radius: float, found: F8) -> bool:
 def shrink(
     residual: F8, metric: F8, first: I8, member: I8, radius: F8, dual: F8, once: bool, zero: B1, scratch: F8
 ) -> int:
-    """Minimize sum metric/2 (u - a)^2 + sum_j radius_j |u_j| in the dual, group by group; return the passes.
+    """Minimize sum metric/2 (u - a)^2 + sum_j radius_j |u_j| in the dual, group by group; return the number of passes.
 
     Parameters
     ----------
     residual : float64 (M, C + 1)
-        metric * a less the duals of all groups; in the end metric * u.
+        metric * a minus the duals of all groups; in the end metric * u.
     metric : float64 (M, C + 1)
     first : int64 (J + 1,)
     member : int64 (entries,)
@@ -75,11 +75,11 @@ def shrink(
     radius : float64 (J,)
         Positive.
     dual : float64 (M, entries)
-        Where to begin, and the solution.
+        The start, then the solution.
     once : bool
-        Whether groups are disjoint, so that one pass is exact.
+        Whether one pass is exact, as groups are disjoint.
     zero : bool (C + 1,)
-        Returned: the columns of a group whose norm is zero in the solution.
+        Set to the columns of groups whose norms are zero in the solution.
     scratch : float64 (3, M, C)
     """
     n_outputs, passes = residual.shape[0], 0
@@ -110,7 +110,7 @@ def shrink(
 
 @kernel
 def _slope(hessian: F8, gradient: F8, moved: F8, slope: F8) -> None:
-    """Set slope = gradient + hessian * moved, for each output; columns that have not moved cost nothing."""
+    """Set slope = gradient + hessian * moved for each output; skip columns that have not moved."""
     n_outputs, width = moved.shape
     for k in range(n_outputs):
         slope[k] = gradient[k]

@@ -136,7 +136,7 @@ class SetArchive:
     def try_each_with(self, sets: Iterable[frozenset[int]], count: int) -> None:
         """Try sets with each of the `count` features of most gain per cost in the fit on all features."""
         single, full = np.diagonal(self.gain), self.prices.full
-        order = np.argsort(-single / (self.prices.of_each_more(()) / full + _FLOOR), kind="stable")
+        order = np.argsort(-single / (self.prices.added_prices(()) / full + _FLOOR), kind="stable")
         self._try(features | {f} for features in sets for f in order[:count].tolist())
 
     def front(self) -> list[FeatureSet]:
@@ -166,7 +166,7 @@ class SetArchive:
     def _descend(self) -> None:
         """Start from all features, and leave out those of least gain per cost in the fit on the rest, step by step.
 
-        Steps up from the empty set would be slow with many features, and miss features that help only together.
+        Steps up from the empty set would be slow with many features, and would miss features that help only together.
         """
         each = self.found[frozenset(range(len(self.gain)))]
         while each.cost > _LOWEST * self.prices.full:
@@ -205,7 +205,7 @@ class SetArchive:
         def per_cost(added: frozenset[int], gain: float) -> float:
             return gain / ((self.prices.of_set(features | added) - price) / full + _FLOOR)
 
-        each_per_cost = single / (self.prices.of_each_more(features) / full + _FLOOR)
+        each_per_cost = single / (self.prices.added_prices(features) / full + _FLOOR)
         by_cost = sorted(rest, key=lambda f: -each_per_cost[f])[:_PER_COST]
         by_gain = sorted(rest, key=lambda f: -single[f])[:_MOST_GAIN]
         found = [features | {f} for f in dict.fromkeys([*by_cost, *by_gain])]
@@ -217,7 +217,7 @@ class SetArchive:
             best = sorted(new, key=lambda f: -each_per_cost[f])
             found += [features | new, features | set(best[: max(1, len(new) // 3)])]
         used = features.intersection(np.flatnonzero(np.diagonal(self.gain)).tolist()) or features
-        per_saved = single / (self.prices.of_each_less(used) / full + _FLOOR / 2)
+        per_saved = single / (self.prices.saved_prices(used) / full + _FLOOR / 2)
         return [*found, used, *(used - {f} for f in sorted(used, key=lambda f: per_saved[f])[:_FEWER])]
 
     def _pairs(
@@ -239,7 +239,7 @@ class SetArchive:
 def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     """Search feature sets by quick fits on training rows; return None for few rows, many columns, or zero prices.
 
-    It leaves out once-prices, like the mean cost of a row.
+    It ignores once-prices, like the mean cost of a row.
     """
     prices, rows = SetPrices.of(data.prices, np.inf), data.train
     if len(rows) < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:

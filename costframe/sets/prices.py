@@ -47,13 +47,13 @@ class SetPrices:
         resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
         return float(self.cost[chosen].sum() + resources.sum())
 
-    def of_each_more(self, features: Iterable[int]) -> NDArray[np.float64]:
+    def added_prices(self, features: Iterable[int]) -> NDArray[np.float64]:
         """Return the price that each single feature adds to that of `features`: float64 (d,)."""
         had = self.needs[sorted(features)].any(axis=0)
         added: NDArray[np.float64] = self.cost + (self.needs & ~had) @ self.resource_cost
         return added
 
-    def of_each_less(self, features: Iterable[int]) -> NDArray[np.float64]:
+    def saved_prices(self, features: Iterable[int]) -> NDArray[np.float64]:
         """Return the price saved by leaving out each of `features`: float64 (d,), valid at these."""
         alone = self.needs[sorted(features)].sum(axis=0) == 1
         saved: NDArray[np.float64] = self.cost + (self.needs & alone) @ self.resource_cost

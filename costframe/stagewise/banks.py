@@ -1,4 +1,4 @@
-"""The bank to choose from: trained inside, columns, given, or that of a model."""
+"""The bank to choose learners from: trained trees, columns, a given bank, or the bank of a model."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import TrainingData
 
-__all__ = ["dominated_duplicates", "ensemble_weights", "find_bank", "outputs_on", "usual_share"]
+__all__ = ["default_max_features", "dominated_duplicates", "ensemble_weights", "find_bank", "outputs_on"]
 
 TRAINED = (None, "boosted")
-_MOST = 1e75  # size of an output, as of a label
+_MOST = 1e75  # largest size of an output, as of a label
 
 
 def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeoff: float = 0.0) -> WeakLearnerBank:
-    """Return the bank that a parameter `bank` stands for, reading the columns of the data.
+    """Return the bank that a parameter `bank` names, over the columns of the data.
 
     Parameters
     ----------
     bank : None, "boosted", "columns", WeakLearnerBank, StageTree or fitted estimator
     data : TrainingData
     settings : mapping
-        How to train one; a setting that is not None is refused for another bank.
+        Of training a bank; for a given bank all must be None.
     tradeoff : float
-        What trees are to pay by, for the engine "priced".
+        Price of trees in units of loss, for the engine "priced".
 
     Raises
     ------
     CostframeError
-        If it stands for none, has learners of features that the data do not have, or settings would have no effect.
+        If it names no bank, its learners read features that the data do not have, or settings would have no effect.
     """
     named = isinstance(bank, str)
     if bank is None or (named and bank in TRAINED):
@@ -72,7 +72,7 @@ def _model(bank: Any) -> Any:
 
 
 def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None) -> BankOutputs:
-    """Evaluate a bank on rows to fit weights to.
+    """Evaluate a bank on rows, for fits of weights.
 
     Raises
     ------
@@ -94,16 +94,16 @@ def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None
 
 
 def ensemble_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None:
-    """Return how a model adds up the outputs of its bank, float64 (C,): of one answer of one output, or boosted trees.
+    """Return the weights of a bank's outputs in its model, float64 (C,): for one answer of one score, or boosted trees.
 
-    None if it is neither, or has no learners.
+    Return None for other models, and for a bank without learners.
 
     Parameters
     ----------
     given : object
-        What the parameter `bank` was.
+        The value of the parameter `bank`.
     bank : WeakLearnerBank
-        What `find_bank` made of it.
+        The result of `find_bank`.
     """
     model = _model(given)
     if not len(bank):
@@ -119,16 +119,16 @@ def ensemble_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] |
     return np.ones(len(bank)) if (bank.kind == TREE).all() and (bank.widths == 1).all() else None
 
 
-def usual_share(n_features: int) -> float:
-    """Share of the columns that a tree is grown on: a tenth, though three where there are twice as many.
+def default_max_features(n_features: int) -> float:
+    """Return the default share of columns for each tree: a tenth, but at least three of six or more.
 
-    Trees that read everything have nothing to choose between.
+    If trees read all columns, there are no cheap learners to choose.
     """
     return max(-(-n_features // 10), min(3, n_features // 2), 1) / n_features
 
 
 def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -> WeakLearnerBank:
-    """Boost trees on columns in the order of their names, so that draws do not depend on the order they came in."""
+    """Boost trees on columns sorted by name, so that random draws do not depend on the order of columns."""
     chosen: dict[str, Any] = {"engine": "priced"} | {
         name: value for name, value in settings.items() if value is not None
     }
@@ -136,14 +136,14 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
     order = sorted(range(len(data.feature_names)), key=data.feature_names.__getitem__)
     names = [data.feature_names[f] for f in order]
     X = rows.X[:, order]
-    X[:, dominated[order]] = np.nan  # nothing splits on what is always missing
+    X[:, dominated[order]] = np.nan  # no tree splits on a column without values
     if chosen["engine"] == "priced":
         del chosen["engine"]
         prices = data.costs.select(names)
         bank = train_priced_bank(evolve(rows, X=X), prices, data.n_classes, tradeoff, **chosen)
     else:
         signs = {2: 2.0 * rows.y - 1.0}
-        chosen = {"max_features": usual_share(len(names))} | chosen
+        chosen = {"max_features": default_max_features(len(names))} | chosen
         bank = train_bank(
             X,
             signs.get(data.n_classes, rows.y),
@@ -156,7 +156,7 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
 
 
 def _columns(data: TrainingData) -> WeakLearnerBank:
-    """All columns, in the order of their names; a missing value stands for the mean of the others."""
+    """Return all columns as a bank, sorted by name; the mean replaces missing values."""
     rows = data.train
     there = np.isfinite(rows.X)
     weight = rows.weight[:, np.newaxis] * there
@@ -169,9 +169,9 @@ def _columns(data: TrainingData) -> WeakLearnerBank:
 
 
 def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.bool_]:
-    """Find columns with the values of another one that is never dearer, whatever else is acquired: bool (d,).
+    """Find columns with the values of another column that never costs more: bool (d,).
 
-    Of columns that cost the same, the first stays. A bank trained without prices would use both.
+    Of columns with equal prices the first stays. A bank trained without prices would use both.
     """
     alike: dict[bytes, list[int]] = {}
     for f, column in enumerate(X.T):
@@ -187,7 +187,7 @@ def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray
 
 
 def _dominates(prices: PriceArrays, one: int, other: int) -> bool:
-    """Check that no price of a feature is above another's, and that it needs nothing that the other does not."""
+    """Check that no price of a feature is above the other's, and that the other needs all its resources."""
     amounts = (prices.cost, prices.once, prices.split)
     return all(price[one] <= price[other] for price in amounts) and bool(
         (prices.needs[one] <= prices.needs[other]).all()

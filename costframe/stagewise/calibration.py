@@ -30,7 +30,7 @@ def calibrate(
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the slope a >= 0 and constants b that minimize the cross-entropy of softmax(a s + b).
 
-    As with Platt, labels are softened by one row that is shared by all classes, so that perfect scores have a finite
+    As in Platt's method, one more row, shared by all classes, softens the labels: perfect scores then have a finite
     slope.
 
     Parameters
@@ -58,10 +58,10 @@ def calibrate(
 
 
 def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
-    """Let answers minimize cross-entropy on some rows by a slope and constants that all exits share.
+    """Calibrate answers on held-out rows by cross-entropy, with one slope and constants for all exits.
 
-    Answers fitted by squares are no log odds, and those to rows that the bank was trained on are too sure. Labels are
-    softened here: log odds that are better as they are stay.
+    Answers fitted by squares are not log odds, and a bank's answers on its training rows are too sure. Labels are
+    softened, so log odds stay unchanged where they are better.
     """
     rows = held_out.rows
     scores = np.einsum("ik,ikm->im", held_out.flow(tree).exits, tree.scores(rows))
@@ -79,7 +79,7 @@ def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
 
 
 def calibrate_exits(tree: SoftTree, held_out: Evaluation, among: NDArray[np.float64]) -> SoftTree:
-    """Calibrate each node's answer for two classes by weighted rows, float64 (n, K), near the best for all nodes."""
+    """Calibrate each node's answer for two classes on weighted rows, (n, K), with one calibration for all as prior."""
     weight = as_counts(held_out.rows.weight)[:, np.newaxis] * among
     score = tree.scores(held_out.rows)[:, :, 0]
     codes = (held_out.rows.target[:, 0] > 0).astype(np.int64)
@@ -89,7 +89,7 @@ def calibrate_exits(tree: SoftTree, held_out: Evaluation, among: NDArray[np.floa
 
 
 def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights that count rows: as they are, or where they add up to less than one a row, multiplied to do so."""
+    """Scale weights up to a mean of one, if it is less: sums of weights then count rows."""
     return weight * max(1.0, len(weight) / float(weight.sum()))
 
 
@@ -101,8 +101,8 @@ def calibrate_two(
 ) -> tuple[float, float]:
     """Return the slope a >= 0 and the constant b that minimize the cross-entropy of sigmoid(a s + b).
 
-    Labels are softened as in `calibrate`; Newton's method. A slope and a constant that are to be expected stand for
-    some rows: where there are few, the answer stays near them.
+    It softens labels as `calibrate` does, and uses Newton's method. A prior slope and constant count as one row: with
+    few rows the result stays near them.
 
     Parameters
     ----------

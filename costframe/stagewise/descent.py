@@ -1,11 +1,11 @@
-"""Descents of a soft tree: a relaxed objective node by node, or loss and exact cost over all nodes at fixed supports.
+"""Descents of a soft tree: on a relaxed objective, node by node, or on loss and exact cost at fixed supports.
 
-The first is Algorithm 1 of Cronus, which CSTC cycles by as well, and never rises. The second minimizes
+The first, Algorithm 1 of Cronus and the cycles of CSTC, never raises the objective. The second minimizes
 
     sum_i sum_k w_i q_i^k loss(s_i^k, y_i) + lambda p_i^k a_ik
 
-with a_ik for the cost that node k adds for row i if it comes there. A node may weigh everything that is evaluated up
-to it. Unlike a relaxed cost, this does not fall when weights only shrink.
+with a_ik for the cost that node k adds for row i if it reaches the node. A node may use all outputs of the nodes before
+it. Unlike a relaxed cost, this cost does not fall when weights only shrink.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Step", "SupportObjective", "cycle", "descend", "minimize_node"]
 
-_TURNS = 5  # of auxiliaries and node, at most, before it is the next node's turn
-_STEPS = 20  # of the minimizer in each
+_TURNS = 5  # most alternations between auxiliaries and one node
+_STEPS = 20  # of the minimizer in each turn
 _ENOUGH = 1e-5  # of the objective: less is no improvement
-_LEAST = 1e-12  # of an output's mean square: an output that varies less is as good as constant
-_NOTHING = 1e-9  # the probability to come to a node that is taken for none
+_LEAST = 1e-12  # of an output's mean square: an output that varies less counts as constant
+_NOTHING = 1e-9  # a smaller probability to reach a node counts as zero
 _MOST = 1e300
 _NO_SCALE = 1e-20  # of the largest variance: an output that varies less gives no scale
 
 
 @frozen(eq=False)
 class _Moving:
-    """The parts of a tree that move, as a vector: outputs about their means, each part in a unit of its own.
+    """The free parts of a tree as one vector: weights of centered outputs, and each part in a separate unit.
 
     Attributes
     ----------
     start : SoftTree
     nodes : int64 (k,)
-        Whose constants move.
+        The nodes with free constants.
     free : bool (k, C)
-        Which of their weights move.
+        Their free weights.
     routes : bool (k,)
-        Whose thresholds move.
+        Whether their thresholds are free.
     mean : float64 (C,)
     unit : float64 (parts,)
-        Of the weights, the constants and the thresholds that move.
+        Of the free weights, constants and thresholds.
     """
 
     start: SoftTree
@@ -63,7 +63,7 @@ class _Moving:
 
     @property
     def begin(self) -> NDArray[np.float64]:
-        """The vector of the start."""
+        """Pack the start into a vector."""
         at, nodes = self.start, self.nodes
         constants = at.intercept[nodes] + self.mean @ at.weights[nodes]
         return self._pack(at.weights[nodes], constants, at.threshold[nodes]) / self.unit
@@ -93,17 +93,17 @@ class _Moving:
 
 @frozen
 class Step:
-    """One accepted step: the node that moved, the relaxed objective, and lambda times the exact expected cost."""
+    """An accepted step: the node that changed, the relaxed objective, and lambda times the exact expected cost."""
 
     node: int
     objective: float
-    charged: float
+    exact_cost: float
 
 
 def cycle(objective: RelaxedObjective, tree: SoftTree, cycles: int, steps: list[Step]) -> SoftTree:
-    """Minimize the objective node by node, the root first, until it no longer falls or for a number of cycles.
+    """Minimize the objective node by node, the root first, until it no longer falls, for at most `cycles` cycles.
 
-    Nodes that no row comes to stay as they are; thresholds move at nodes that route.
+    Nodes without rows keep their values; only nodes that route have thresholds.
     """
     value = objective.value(tree)
     for _ in range(cycles):
@@ -118,7 +118,7 @@ def cycle(objective: RelaxedObjective, tree: SoftTree, cycles: int, steps: list[
 def minimize_node(
     objective: RelaxedObjective, tree: SoftTree, node: int, turns: int, steps: list[Step]
 ) -> tuple[SoftTree, float]:
-    """Alternate closed-form auxiliaries with a descent of one node while the objective falls; return its value too."""
+    """Alternate closed-form auxiliaries with a descent at one node while the objective falls; return its value too."""
     outcome = objective.outcome(tree)
     value, rows = objective.value(tree, outcome), objective.rows
     come = rows.loss_weight * outcome.flow.passes[:, node]
@@ -131,14 +131,14 @@ def minimize_node(
         if not now < value * (1 - _ENOUGH):
             break
         tree, outcome, value = moved, tried, now
-        steps.append(Step(node, value, objective.charged(tree, outcome)))
+        steps.append(Step(node, value, objective.exact_cost(tree, outcome)))
     return tree, value
 
 
 def _descend(
     objective: RelaxedObjective, start: SoftTree, outcome: Outcome, node: int, come: NDArray[np.float64]
 ) -> SoftTree:
-    """Minimize the bound over one node's weights, constants and threshold; float64 (n,) of rows come to it."""
+    """Minimize the bound over one node's weights, constants and threshold, with row weights `come`, float64 (n,)."""
     rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
     total = float(come.sum())
     mean = rows.rmatvec(come[:, np.newaxis])[:, 0] / total
@@ -159,7 +159,7 @@ def _descend(
 
 @frozen(eq=False)
 class SupportObjective:
-    """The loss and the exact expected cost of a tree whose nodes evaluate given learners.
+    """The loss and the exact expected cost of a tree with fixed supports.
 
     Attributes
     ----------
@@ -209,14 +209,14 @@ def descend(
     other: SupportObjective,
     rounds: int,
 ) -> SoftTree:
-    """Minimize objective + 1/2 sum_k penalty_k |B^k - start|^2 and return the iterate best on other rows.
+    """Minimize objective + 1/2 sum_k penalty_k |B^k - start|^2; return the iterate that is best on other rows.
 
     Parameters
     ----------
     objective : SupportObjective
     start : SoftTree
     free : bool (K, U)
-        Which weights may move; the others stay at zero.
+        The weights that may change; the others stay zero.
     penalty : float64 (K,)
     other : SupportObjective
         Of the other rows.
@@ -238,7 +238,7 @@ def descend(
             moved = at.weights - start.weights
             pulled = 0.5 * float(penalty @ np.square(moved).sum(axis=2).sum(axis=1))
             total = loss + objective.tradeoff * cost + pulled
-        if not np.isfinite(total):  # a step that went too far
+        if not np.isfinite(total):  # the step was too long
             return _MOST, np.zeros(len(x))
         back = slope.weights + penalty[:, np.newaxis, np.newaxis] * moved
         return total, moving.slopes(Slopes(back, slope.intercept, slope.threshold))

@@ -1,4 +1,4 @@
-"""Estimators over a bank: their common settings, and the task that these make."""
+"""Estimators over a bank: their common settings, and the training task."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class BankTask:
 
     @property
     def link(self) -> str:
-        """How answers become predictions."""
+        """The link from answers to predictions."""
         return {0: "identity", 2: "sigmoid"}.get(self.data.n_classes, "softmax")
 
     def finish_printed(self, tree: SoftTree, steepness: float = 1.0) -> StageTree:
-        """Return the stage tree of a tree fitted to numbers, or to -1 and 1, whose answers are then log odds."""
+        """Make the stage tree of a tree fitted to numbers, or to -1 and 1 with log odds as answers."""
         return as_stage_tree(self.bank, as_log_odds(tree) if self.data.n_classes else tree, self.link, steepness)
 
 
@@ -101,11 +101,11 @@ class OverBank(CostAwareEstimator):
     verbose: int = field(default=0, kw_only=True)
 
     _printed_only: ClassVar[tuple[str, ...]] = ("l1",)  # settings without effect on the default recipe
-    _default_only: ClassVar[tuple[str, ...]] = ("ridge", "acquisition")  # without effect on what the paper prints
+    _default_only: ClassVar[tuple[str, ...]] = ("ridge", "acquisition")  # settings without effect on the printed recipe
 
     @property
     def _as_printed(self) -> bool:
-        """Check the recipe, and that every setting has an effect on it."""
+        """Check the recipe, and refuse settings without effect on it."""
         if self.recipe not in _RECIPES:
             raise ParameterError(f"recipe: expected None or 'paper', got {self.recipe!r}")
         printed = self.recipe == "paper"
@@ -119,12 +119,12 @@ class OverBank(CostAwareEstimator):
             raise ParameterError(f"{name}: has no effect with {reason}")
 
     def _task(self, data: TrainingData) -> BankTask:
-        """Check settings that all have, and find the bank."""
+        """Check the common settings, and find the bank."""
         as_printed, acquisition = self._as_printed, "path"
         if self.acquisition is not None:
             check_acquisition(self.acquisition)
             acquisition = str(self.acquisition)
-        elif as_printed:  # the paper's prices are paid by the learner
+        elif as_printed:  # in the paper learners pay
             acquisition = "learner"
         check_sizes(data.train)
         if data.valid is not None:

@@ -1,4 +1,4 @@
-"""Loss and cost of a soft tree as it will be used: rows routed for good, costs exact, at the prices of its learners."""
+"""Loss and cost of a soft tree in use, with hard routing and exact cost, and the prices of its learners."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Evaluation", "Measured", "Pricing"]
 
 @frozen(eq=False)
 class Pricing:
-    """Prices of a bank's learners, features and resources, and the rows that pay them.
+    """Prices of a bank's learners, features and resources, with the rows that pay them.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Pricing:
     groups : PricedGroups
     acquisition : {"path", "learner"}
     n_rows : float
-        Their weights added up.
+        The sum of the rows' weights.
     """
 
     bank: WeakLearnerBank
@@ -59,7 +59,7 @@ class Pricing:
     def of(
         cls, bank: WeakLearnerBank, prices: PriceArrays, rows: Rows, outputs: BankOutputs, acquisition: str
     ) -> Pricing:
-        """Price a bank for rows on which its outputs are known."""
+        """Price a bank for rows with known outputs."""
         comparisons = outputs.comparisons(bank, prices.split, rows.weight)
         groups = PricedGroups.of_bank(bank, prices, n_rows=rows.total_weight, comparisons=comparisons)
         return cls(bank, prices, rows.X, groups, acquisition, rows.total_weight)
@@ -71,7 +71,7 @@ class Pricing:
 
     @cached_property
     def on_all_rows(self) -> SampledPrices:
-        """Prices for all rows, alike; few rows are all drawn, and only their weights change from stage to stage."""
+        """Prices for rows drawn with equal weights; few rows are all drawn, and only their weights change by stage."""
         alike = np.full(len(self.X), 1.0 / len(self.X))
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups, alike)
@@ -95,7 +95,7 @@ class Pricing:
 
 @frozen
 class Measured:
-    """Mean loss of the answers, mean cost, and loss + lambda * cost."""
+    """Mean loss, mean cost, and loss + lambda * cost."""
 
     loss: float
     cost: float
@@ -104,7 +104,7 @@ class Measured:
 
 @frozen(eq=False)
 class Evaluation:
-    """Rows to measure on, the rows that train or held-out ones.
+    """Rows to evaluate trees on: training rows or held-out rows.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class Evaluation:
     loss : Loss
     tradeoff : float
     half : bool (n,), optional
-        Rows apart from the others: a fit to one part is measured on the other.
+        Rows of the first half; `cross_fit` fits on one half and measures on the other.
     reads : SampledPrices, optional
-        What all of the rows read: costs are then found quickly, but comparisons and reuse are priced on average.
+        The reads of all rows: costs are then quick to find, with mean prices for comparisons and reuse.
     """
 
     rows: BankRows
@@ -136,7 +136,7 @@ class Evaluation:
         acquisition: str,
         n_jobs: int | None,
     ) -> Evaluation:
-        """Evaluate a bank on rows, for the squared loss of the targets that `targets_of` makes of labels."""
+        """Evaluate a bank on rows, for the squared loss of the targets of `targets_of`."""
         outputs = outputs_on(bank, rows.X, n_jobs)
         pricing = Pricing.of(bank, data.prices, rows, outputs, acquisition)
         share = rows.weight / rows.total_weight
@@ -145,13 +145,13 @@ class Evaluation:
         )
 
     def take(self, chosen: NDArray[np.bool_]) -> Evaluation:
-        """Keep some rows, bool (n,); costs are exact then."""
+        """Keep some rows, bool (n,), with exact costs."""
         pricing = evolve(self.pricing, X=self.pricing.X[chosen])
         return Evaluation(self.rows.take(chosen), pricing, self.loss, self.tradeoff)
 
     @property
     def counts(self) -> NDArray[np.float64]:
-        """How many rows each stands for: float64 (n,)."""
+        """Weight of each row, counted in rows: float64 (n,)."""
         return as_counts(self.rows.weight)
 
     def losses(self, tree: SoftTree) -> NDArray[np.float64]:
@@ -162,7 +162,7 @@ class Evaluation:
         return found
 
     def costs(self, tree: SoftTree) -> NDArray[np.float64]:
-        """Return the cost that each node adds for each row that comes to it: float64 (n, K)."""
+        """Return the cost that each node adds for each row that reaches it: float64 (n, K)."""
         if self.reads is None:
             stages = as_stage_tree(self.pricing.bank, tree)
             prices, acquisition = self.pricing.spread_prices, self.pricing.acquisition
@@ -172,7 +172,7 @@ class Evaluation:
         return np.stack(costs, axis=1)
 
     def arrival(self, tree: SoftTree) -> NDArray[np.float64]:
-        """Return lambda times `costs`, with the row's weight: float64 (n, K)."""
+        """Return lambda times `costs` times the row's weight: float64 (n, K)."""
         return np.asarray(self.tradeoff * self.rows.share[:, np.newaxis] * self.costs(tree))
 
     def routing(self, tree: SoftTree) -> NDArray[np.float64]:
@@ -180,16 +180,16 @@ class Evaluation:
         return tree.routing(tree.scores(self.rows))
 
     def flow(self, tree: SoftTree) -> Flow:
-        """Route rows for good."""
+        """Route each row one way."""
         return Flow.hard(tree.topology, self.routing(tree), tree.threshold)
 
-    def each(self, tree: SoftTree) -> NDArray[np.float64]:
-        """Return the part of each row in mean loss + lambda * mean cost: float64 (n,)."""
+    def row_totals(self, tree: SoftTree) -> NDArray[np.float64]:
+        """Return each row's part in mean loss + lambda * mean cost: float64 (n,)."""
         flow = self.flow(tree)
         return np.asarray((flow.exits * self.losses(tree) + flow.passes * self.arrival(tree)).sum(axis=1))
 
     def measured_loss(self, tree: SoftTree) -> float:
-        """Return the mean loss alone."""
+        """Return the mean loss."""
         return float((self.flow(tree).exits * self.losses(tree)).sum())
 
     def measure(self, tree: SoftTree) -> Measured:
@@ -213,10 +213,10 @@ class Evaluation:
         assert self.half is not None  # noqa: S101 - for the type checker
         return self.take(self.half), self.take(~self.half)
 
-    def across(self, fit: Callable[[Evaluation], SoftTree]) -> float:
-        """Return loss + lambda * cost on each half of the rows of the tree fitted on the other; on all without halves.
+    def cross_fit(self, fit: Callable[[Evaluation], SoftTree]) -> float:
+        """Return loss + lambda * cost of trees fitted on one half, measured on the other; without halves, on all rows.
 
-        Few rows flatter a tree with many numbers that are fitted to them.
+        A tree with many fitted numbers looks too good on the few rows of its fit.
         """
         if self.half is None:
             return self.total(fit(self))
@@ -228,7 +228,7 @@ class Evaluation:
         return total
 
     def place_thresholds(self, tree: SoftTree) -> SoftTree:
-        """Move thresholds to where loss + lambda * cost is least on these rows; idle routes go."""
+        """Place thresholds at the least loss + lambda * cost on these rows, and remove idle routes."""
         losses, arrival = self.losses(tree), self.arrival(tree)
         threshold = best_thresholds(tree.topology, self.routing(tree), losses, arrival, tree.threshold)
         return tree.with_threshold(threshold).without_idle_routes()

@@ -32,18 +32,18 @@ __all__ = [
     "prune",
 ]
 
-_PATIENCE = 50  # learners added without finding anything better
+_PATIENCE = 50  # learners added without a better support
 USUAL_RIDGE = 1e-2
-_MOST = 1e100  # prices in units of loss; more makes no difference, and its products are no doubles
+_MOST = 1e100  # largest price in units of loss: more makes no difference, and its products would overflow
 _LARGEST = np.finfo(np.float64).max
 
 
 def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDArray[np.bool_]:
-    """Return which outputs to keep, bool (C,): the best of supports that each hold one more than the one before.
+    """Return the best of a series of growing supports, bool (C,): each has one output more than the one before.
 
-    The next output is the one that lowers loss + ridge by most beyond the price of its purchases; where none is worth
-    it, the one that lowers it by most for the money. Ridge regression on a growing support is a pivoted Cholesky
-    factorization, so that all steps together cost as much as one fit.
+    The next output has the largest fall of loss + ridge less price; if no fall exceeds its price, the largest fall per
+    price. Ridge regression on a growing support is a pivoted Cholesky factorization: all steps together take the time
+    of one fit.
     """
     from costframe.stagewise.forward_kernels import select_forward
 
@@ -77,10 +77,9 @@ def prune(
 
 
 def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | None:
-    """Return which weights to remove, by their place in the support, or None if all are worth their price.
+    """Return the weights to remove, by their places in the support, or None if all are worth their price.
 
-    A group costs at least as much to lose as the one of its weights that costs most to lose alone: groups that
-    cannot be the worst by this are skipped.
+    The loss of a group is at least that of each of its weights alone; it skips groups that this bound rules out.
     """
     member, saved = _savings(groups)
     if not len(saved):
@@ -99,9 +98,9 @@ def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | N
 
 
 def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
-    """List groups with a price that have weights, csr (g, c), and the price that the removal of each saves, (g,).
+    """List priced groups that have weights, csr (g, c), and the price saved by removing each, (g,).
 
-    That is the price of all groups that it empties.
+    Removing a group saves the prices of all groups that it empties.
     """
     size = np.diff(groups.member.indptr)
     some = np.flatnonzero((groups.price > 0) & (size > 0))
@@ -113,13 +112,13 @@ def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
 
 
 def groups_in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
-    """Turn prices into loss: lambda times each, at most 1e100."""
+    """Turn the prices of groups into loss: lambda times each, at most 1e100."""
     with np.errstate(over="ignore"):
         return PricedGroups(groups.member, np.minimum(groups.price * min(tradeoff, _LARGEST), _MOST))
 
 
 def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
-    """Turn prices into loss likewise."""
+    """Turn sampled prices into loss: lambda times each, at most 1e100."""
     return evolve(prices, groups=groups_in_loss(prices.groups, tradeoff))
 
 
@@ -131,7 +130,7 @@ def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, r
     normal : NormalEquations
         Of C outputs.
     prices : SampledPrices
-        Of learners that are not bought yet.
+        Of learners not bought before.
     price : float
         In units of this loss, per unit of cost.
     ridge : float
@@ -140,7 +139,7 @@ def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, r
     Returns
     -------
     float64 (C, M)
-        Exactly zero where nothing is evaluated.
+        Exactly zero for outputs that are not used.
     """
     return next(fit_at_ridges(normal, prices, price, [ridge], ridge))
 
@@ -148,9 +147,9 @@ def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, r
 def fit_at_ridges(
     normal: NormalEquations, prices: SampledPrices, price: float, ridges: Sequence[float], usual: float = USUAL_RIDGE
 ) -> Iterator[NDArray[np.float64]]:
-    """Fit as `fit_at_price` for each ridge, to supports that are selected with the usual one.
+    """Fit as `fit_at_price` with each ridge, on supports selected with the usual ridge.
 
-    By exact cost, and with the ridge, the result is never worse than the fit without prices or the constant.
+    With exact cost and the ridge, the result is never worse than the fit without prices or the constant.
     """
     varying = np.flatnonzero(normal.varies)
     part, priced = normal.columns(varying), in_loss(prices, price).restrict(varying)
@@ -166,7 +165,7 @@ def fit_at_ridges(
 def _fit_best(
     normal: NormalEquations, prices: SampledPrices, supports: Sequence[NDArray[np.bool_]], ridge: float
 ) -> NDArray[np.float64]:
-    """Fit to each support, remove groups that are not worth their price, and keep the best by exact cost."""
+    """Fit on each support, remove groups that are not worth their price, and keep the best fit by exact cost."""
 
     def objective(weights: NDArray[np.float64]) -> float:
         ridged = normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
@@ -189,9 +188,9 @@ def fit_ridge(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) ->
 
 
 def _blas_side_by_side() -> AbstractContextManager[Any]:
-    """Let BLAS use a third of the threads, at least one, as up to three systems are solved side by side.
+    """Limit BLAS to a third of the threads, at least one: up to three threads solve systems side by side.
 
-    The threads of a Cholesky factorization wait for each other so often that on a busy machine two take up to twenty
-    times as long as one; solutions in threads of their own do not wait.
+    The threads of one Cholesky factorization wait for each other: on a busy machine, two take up to twenty times as
+    long as one. Separate systems do not wait.
     """
     return blas_threads(max(1, thread_count() // 3))

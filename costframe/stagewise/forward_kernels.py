@@ -1,4 +1,4 @@
-"""Forward selection compiled: a pivoted Cholesky factorization that pays, by sets of rows, for what it adds."""
+"""Forward selection, compiled: a pivoted Cholesky factorization in which rows pay for the outputs that it adds."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["select_forward"]
 
-LEAST = 1e-9  # of an output's variance, below which it is a sum of others
+LEAST = 1e-9  # of an output's variance: an output with less left is a sum of others
 TINY = 2.0**-1022  # the least normal number
-TILE = 1024  # outputs whose column stays in the nearest cache while the rows of the factor pass by
+TILE = 1024  # outputs per pass over the rows of the factor, few enough for the nearest cache
 BYTE = np.uint64(255)
 
 
 @kernel
 def _entries_by_output(output: I8, n_outputs: int) -> tuple[I8, I8]:
-    """Sort entries by their outputs: where those of each begin, (C + 1,), and the entries."""
+    """Sort entries by their outputs; return where those of each output begin, (C + 1,), and the entries."""
     first, entries = np.zeros(n_outputs + 1, np.int64), np.empty(output.shape[0], np.int64)
     for entry in range(output.shape[0]):
         first[output[entry] + 1] += 1
@@ -41,7 +41,7 @@ def _entries_by_output(output: I8, n_outputs: int) -> tuple[I8, I8]:
 
 @kernel
 def _choose(left: F8, least: F8, right: F8, offers: F8, closed: B1) -> tuple[int, float, float]:
-    """Return the best output, or -1, its gain and its worth; close those that have become sums of others."""
+    """Return the best output, or -1, its gain and its worth; close outputs that have become sums of others."""
     best, worth, best_gain = -1, 0.0, 0.0
     fair, rate, fair_gain = -1, 0.0, 0.0
     for c in range(left.shape[0]):
@@ -56,7 +56,7 @@ def _choose(left: F8, least: F8, right: F8, offers: F8, closed: B1) -> tuple[int
         gain = 0.5 * square / left[c]
         if gain - offers[c] > worth:
             best, worth, best_gain = c, gain - offers[c], gain
-        if best < 0 and gain > 0.0 and (fair < 0 or gain / offers[c] > rate):  # it costs no less than it gains
+        if best < 0 and gain > 0.0 and (fair < 0 or gain / offers[c] > rate):  # costs at least its gain
             fair, rate, fair_gain = c, gain / offers[c], gain
     if best >= 0 or fair < 0:
         return best, best_gain, worth
@@ -65,7 +65,7 @@ def _choose(left: F8, least: F8, right: F8, offers: F8, closed: B1) -> tuple[int
 
 @kernel
 def _fresh_bytes(reads: U8, paid: U8, word: I8, shift: U8, mask: U8) -> int:
-    """Pay for one group on the rows of one output; list the bytes in which rows newly pay, and return how many."""
+    """Pay for one group on the rows of one output; list the bytes with rows that pay now, and return their number."""
     count = 0
     for w in range(reads.shape[0]):
         fresh = reads[w] & ~paid[w]
@@ -84,7 +84,7 @@ def _fresh_bytes(reads: U8, paid: U8, word: I8, shift: U8, mask: U8) -> int:
 def _buy(
     bought: I8, group: I8, first: I8, output: I8, price: F8, reads: U8, paid: U8, mass: F8, closed: B1, offers: F8
 ) -> None:
-    """Pay for the entries of one output, and lower the offers of the others that are open."""
+    """Pay for the entries of one output, and lower the offers of the other open outputs."""
     most = 8 * reads.shape[1]
     word, shift, mask = np.empty(most, np.int64), np.empty(most, np.uint64), np.empty(most, np.uint64)
     for b in range(bought.shape[0]):
@@ -106,7 +106,7 @@ def _buy(
 
 @kernel
 def _next_row(row: F8, factor: F8, known: int, at: int) -> None:
-    """Subtract from row `at` of the Gram matrix what the known rows of the factor explain of it."""
+    """Subtract the known rows' part of the factor from row `at` of the Gram matrix."""
     for begin in range(0, row.shape[0], TILE):
         end = min(begin + TILE, row.shape[0])
         part, done = row[begin:end], known - known % 4
@@ -124,9 +124,9 @@ def _next_row(row: F8, factor: F8, known: int, at: int) -> None:
 
 @kernel
 def _add_row(row: F8, at: int, left: F8, right: F8) -> None:
-    """Turn a row of what is left of the Gram matrix into one of the factor; update what is left.
+    """Turn a row of the remaining Gram matrix into a row of the factor; update the remaining diagonal and right side.
 
-    Its entries for outputs that are in already are not used, and so the ridge is not added at `at`.
+    Nothing reads its entries for outputs selected before, so it adds no ridge at `at`.
     """
     root = np.sqrt(left[at])
     step = right[at] / root
@@ -142,9 +142,9 @@ def select_forward(
     gram: F8, right: F8, ridge: float, first: I8, output: I8, price: F8, reads: U8, paid: U8, mass: F8, offers: F8,
     patience: int, support: B1,
 ) -> None:  # fmt: skip
-    """Set support; `right`, `paid` and `offers` are used up. See `costframe.stagewise.fitting.forward_select`.
+    """Set `support`, and overwrite `right`, `paid` and `offers`; see `costframe.stagewise.fitting.forward_select`.
 
-    `first` and `output` are the member matrix of the groups, `offers` what each output costs at the beginning.
+    `first` and `output` are the member matrix of the groups, `offers` the cost of each output at the beginning.
     """
     n_outputs = gram.shape[0]
     of_output, entries = _entries_by_output(output, n_outputs)

@@ -1,4 +1,4 @@
-"""Least squares over a bank, from one Gram matrix: sums over rows are taken once, then weights can be tried quickly."""
+"""Least squares over a bank from one Gram matrix: after one pass over the rows, trying weights is quick."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NormalEquations:
 
     @classmethod
     def of(cls, outputs: BankOutputs, y: NDArray[np.float64], weight: NDArray[np.float64]) -> NormalEquations:
-        """Sum over rows with labels (n, M) and weights (n,), which are normalized to a sum of one."""
+        """Sum over rows with labels (n, M) and weights (n,), divided by their sum."""
         w = weight / weight.sum()
         mean, target_mean = outputs.mean(w), w @ y
         y = y - target_mean
@@ -67,7 +67,7 @@ class NormalEquations:
         return float(np.median(np.diag(self.gram)[self.varies])) if self.varies.any() else 0.0
 
     def columns(self, chosen: NDArray[np.int64]) -> NormalEquations:
-        """Keep some outputs, in the order given; nothing is copied if these are all."""
+        """Keep some outputs, in the given order; copy nothing if these are all."""
         if np.array_equal(chosen, np.arange(len(self.right))):
             return self
         gram = self.gram[np.ix_(chosen, chosen)]

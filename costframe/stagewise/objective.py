@@ -2,9 +2,10 @@
 
     sum_i w_i sum_k c_i^k loss(s_i^k, y_i)  +  sum_k rho_k |beta^k|_1  +  relaxed cost
 
-The loss counts where rows are answered, c = q (Cronus), or at every node that they come to, c = p (CSTC). The cost is
-`RelaxedCost`: one way through all nodes whose weights count by the share of rows that come, d_k (Cronus), or a way to
-each exit with the share of rows that leave there (CSTC). Weights of several scores count together.
+The loss counts at the node that answers a row, c = q (Cronus), or at every node it reaches, c = p (CSTC). The cost is
+`RelaxedCost`: one way through all nodes, with node k's weights times the share d_k of rows that reach it (Cronus), or
+one way to each exit, with the share of rows that leave there (CSTC). All scores of a node share the norms of its
+weights.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ FLOOR = 1e-6  # of auxiliaries
 
 @frozen(eq=False)
 class Auxiliaries:
-    """Lemma 1: with these fixed, the roots are parabolas.
+    """The auxiliaries of Lemma 1: with these fixed, parabolas bound the roots.
 
     Attributes
     ----------
     groups : float64 (L, G)
-        For each way and group: kappa and eta of Cronus.
+        Of each way and group: kappa and eta of Cronus.
     weights : float64 (K, C)
         Of the l1 norms: sigma of Cronus.
     """
@@ -48,7 +49,7 @@ class Auxiliaries:
 
 @frozen(eq=False)
 class Outcome:
-    """Scores, losses and flow of n rows; when one node moves, so does one column.
+    """Scores, losses and flow of n rows; a change of one node changes one column of scores.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class Outcome:
         return cls(scores, losses, Flow.of(tree.topology, tree.routing(scores), tree.threshold, steepness))
 
     def moved(self, tree: SoftTree, rows: BankRows, loss: Loss, node: int) -> Outcome:
-        """Score rows anew at one node."""
+        """Score rows again at one node."""
         scores, losses = self.scores.copy(), self.losses.copy()
         scores[:, node] = rows.times(tree.weights[node]) + tree.intercept[node]
         losses[:, node] = loss.value(scores[:, node], rows.target)
@@ -98,8 +99,8 @@ def slopes_at(
 ) -> Slopes:
     """Differentiate sum_ik counted_ik w_i loss_ik + exits_ik at_exit_ik + p_i^k on_arrival_ik by some nodes.
 
-    The first sum's derivative is that by the scores in the loss alone: `counted`, float64 (n, K), is fixed, and so are
-    the other two, float64 (n, K), which hold the terms that the flow of rows changes.
+    `counted`, `at_exit` and `on_arrival`, float64 (n, K), count as constant. The first term changes with the scores in
+    the loss, the other two with the flow of rows.
     """
     through = outcome.flow.by_scores(at_exit, on_arrival)[:, nodes]
     by_score = np.empty((len(rows.target), len(nodes), tree.intercept.shape[1]))
@@ -125,7 +126,7 @@ class RelaxedObjective:
     steepness : float
         gamma.
     cascade : bool
-        As of Cronus: one way, and loss where rows are answered. Otherwise as of CSTC.
+        True for eq. 8 of Cronus, false for eq. 5 of CSTC.
     """
 
     rows: BankRows
@@ -139,7 +140,7 @@ class RelaxedObjective:
     def of_chain(
         cls, rows: BankRows, loss: Loss, groups: PricedGroups, l1: NDArray[np.float64], steepness: float
     ) -> RelaxedObjective:
-        """Return eq. 8 of Cronus, with a rho for each of K stages."""
+        """Return eq. 8 of Cronus, with one rho for each of K stages."""
         return cls(rows, loss, RelaxedCost.chain(groups, len(l1), FLOOR), l1, steepness, cascade=True)
 
     @classmethod
@@ -155,25 +156,25 @@ class RelaxedObjective:
         return Outcome.of(tree, self.rows, self.loss, self.steepness)
 
     def reach(self, flow: Flow) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return d (K,) and p^l (L,) as `RelaxedCost` takes them."""
+        """Return d (K,) and p^l (L,), the arguments of `RelaxedCost`."""
         share = self.rows.share
         return (share @ flow.passes, np.ones(1)) if self.cascade else (np.ones(len(self.l1)), share @ flow.exits)
 
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
-        """Return the objective, roots floored as `RelaxedCost` has them."""
+        """Return the objective, with roots floored as in `RelaxedCost`."""
         outcome = self.outcome(tree) if outcome is None else outcome
         flow = outcome.flow
         loss = self.rows.loss_weight @ (self._counted(flow) * outcome.losses).sum(axis=1)
         roots = floored_root(np.square(tree.weights).sum(axis=2), self.cost.floor).sum(axis=1)
         return float(loss + self.l1 @ roots) + self.cost.value(tree.weights, *self.reach(flow))
 
-    def charged(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
-        """Return lambda times the expected cost itself, with 0/1 in place of norms."""
+    def exact_cost(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
+        """Return lambda times the exact expected cost, with 0/1 in place of norms."""
         outcome = self.outcome(tree) if outcome is None else outcome
-        return self.cost.charged(tree.weights, *self.reach(outcome.flow))
+        return self.cost.exact_cost(tree.weights, *self.reach(outcome.flow))
 
     def auxiliaries(self, tree: SoftTree, outcome: Outcome) -> Auxiliaries:
-        """Return the best ones in closed form, eq. 11 of Cronus."""
+        """Return the best auxiliaries in closed form, eq. 11 of Cronus."""
         squares = np.square(tree.weights).sum(axis=2)
         of_groups = self.cost.auxiliaries(tree.weights, self.reach(outcome.flow)[0])
         return Auxiliaries(of_groups, auxiliary(squares, self.cost.floor))
@@ -181,7 +182,7 @@ class RelaxedObjective:
     def bound(self, tree: SoftTree, z: Auxiliaries, outcome: Outcome, node: int) -> tuple[float, Slopes]:
         """Return the objective with parabolas for roots, and its derivatives by one node.
 
-        When a node moves, so do the probabilities of all nodes after it, in the loss and in the cost.
+        A change of one node also changes the probabilities of all nodes after it, in the loss and in the cost.
         """
         rows, flow, (reach, share) = self.rows, outcome.flow, self.reach(outcome.flow)
         priced = self.cost.gradient(tree.weights, z.groups, reach, share)

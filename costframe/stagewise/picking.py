@@ -1,4 +1,4 @@
-"""Settings picked by the results that they lead to on held-out rows."""
+"""Choice of settings by their results on held-out rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_LEARNERS", "climb", "pick"]
 
-MOST_LEARNERS = 1_000  # settings are picked on part of the rows and of the learners
+MOST_LEARNERS = 1_000  # settings are chosen on part of the rows and of the learners
 
 S = TypeVar("S")
 
@@ -28,17 +28,17 @@ def pick(
     label: str,
     verbose: int,
 ) -> S:
-    """Return the settings with the least total: the best of all combinations of starts, from which one number climbs.
+    """Minimize a total over settings: begin with the best combination of starts, then climb one setting at a time.
 
     Parameters
     ----------
     settings : attrs class, hashable
     grid, starts : mapping of names to ascending numbers
-        Values that may be set, and values to begin with.
+        Allowed values of each setting, and values to begin with.
     total : callable
-        What is minimized; it is called once for each settings.
+        Returns the number to minimize; called once for each settings.
     turns : int
-        How often each name has its turn.
+        Climbs of each setting.
     label, verbose
         Of the progress bar.
     """
@@ -65,7 +65,7 @@ def pick(
 
 
 def climb(values: Sequence[float], start: float, total: Callable[[float], float]) -> float:
-    """Return the value reached from a start by steps up, then down, ascending values while the total falls."""
+    """Step from a start up, then down, through ascending values while the total falls; return the last value."""
     best, least = start, total(start)
     for way in ([v for v in values if v > start], [v for v in values[::-1] if v < start]):
         for value in way:

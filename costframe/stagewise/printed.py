@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["LOG_ODDS", "as_log_odds", "drop_zeros", "energies", "relax", "relaxed_fit"]
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
-_ZERO = 1e-4  # of the target's deviation: a weight that moves scores by less is a zero of the optimum
+_ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero
 _ROUNDS = 1000
 _FLOOR = 1e-6  # least auxiliary; weights that should be zero end below it
-_NEGLIGIBLE = 1e-7  # of the labels' deviation: an output that moves scores by less leaves the alternation
+_NEGLIGIBLE = 1e-7  # of the labels' deviation: outputs that change scores by less leave the alternation
 
 
 def relax(
@@ -39,7 +39,7 @@ def relax(
 ) -> NDArray[np.float64]:
     """Minimize loss + rho |B|_1 + sum_g price_g sqrt(bought_g + d^2 sum_c G_gc |B_c|^2) from weights of one, (C, M).
 
-    That is eq. 7, and for a last stage eq. 8 or eq. 5 of CSTC.
+    For a single stage this is eq. 7, for a last stage eq. 8 of Cronus or eq. 5 of CSTC.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def relaxed_fit(
     bought: NDArray[np.float64] | None = None,
     reach: float = 1.0,
 ) -> WeightedSum:
-    """Minimize a stage's relaxed objective as if it were the last, in closed form by turns (eqs. 11, 13 and 14).
+    """Minimize a stage's relaxed objective as if it were the last, by closed forms in turns (eqs. 11, 13 and 14).
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ def relaxed_fit(
     bought : float64 (G,), optional
         What the stages before contribute under the roots.
     reach : float
-        What multiplies this stage's weights there, d_k.
+        The factor d_k of this stage's weights under the roots.
     """
     come = rows.loss_weight * passes
     normal, total = NormalEquations.of(rows.outputs, rows.target, come), float(come.sum())
     varying, weights = np.flatnonzero(normal.varies), np.zeros(normal.right.shape)
     if len(varying):
-        here = groups.restrict(varying).times(1.0 / total)  # the loss above is a mean over the rows that come
+        here = groups.restrict(varying).times(1.0 / total)  # the loss is a mean over the rows that reach the stage
         weights[varying] = relax(normal.columns(varying), here, l1 / total, bought, reach)
     return WeightedSum(weights, normal.intercept(weights))
 
@@ -115,7 +115,7 @@ def energies(groups: PricedGroups, weights: NDArray[np.float64]) -> NDArray[np.f
 
 
 def drop_zeros(tree: SoftTree, rows: BankRows) -> SoftTree:
-    """Set to zero the weights that a minimizer left next to it."""
+    """Set negligible weights, which a minimizer leaves near zero, to zero."""
     variance = rows.loss_weight @ np.square(rows.target - rows.loss_weight @ rows.target)
     size = np.sqrt(np.square(tree.weights).sum(axis=2) * rows.variance)
     matters = size >= _ZERO * np.sqrt(variance.max())
@@ -123,5 +123,5 @@ def drop_zeros(tree: SoftTree, rows: BankRows) -> SoftTree:
 
 
 def as_log_odds(tree: SoftTree) -> SoftTree:
-    """Let a tree fitted to -1 and 1 answer with log odds: no fit, and the class is the sign of the score."""
+    """Turn answers fitted to -1 and 1 into log odds without a fit: the class is the sign of the score."""
     return evolve(tree, calibration=np.tile([LOG_ODDS, 0.0], (len(tree), 1)))

@@ -1,6 +1,6 @@
-"""The cost of stages made smooth for training: mixed norms of their weights in place of 0/1 (Cronus, CSTC).
+"""A smooth cost of stages for training: mixed norms of their weights in place of 0/1 (Cronus, CSTC).
 
-The evaluator (`costframe.core.cost`) is exact; an optimizer can follow these.
+The evaluator (`costframe.core.cost`) is exact, but has no derivatives.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RelaxedCost:
     paths : bool (L, K)
         Which stages are on each way; one stage by default.
     floor : float
-        Below it a root becomes a parabola, z/2 above zero at zero; 0 is the norm itself, whose slope is 0 at zero.
+        Least z: below it a root becomes a parabola, z/2 at zero. At floor 0 the slope of the norm at zero is 0.
     """
 
     groups: PricedGroups
@@ -82,7 +82,7 @@ class RelaxedCost:
         return float(self._by_way(share) @ roots @ self.groups.price)
 
     def auxiliaries(self, weights: F8, reach: F8 | float = 1.0) -> F8:
-        """Return the best z, float64 (L, G): with it the bound touches `value`."""
+        """Return the best z, float64 (L, G), at which the bound equals `value`."""
         return auxiliary(self._squares(weights, self._by_stage(reach)), self.floor)
 
     def gradient(self, weights: F8, z: F8, reach: F8 | float = 1.0, share: F8 | float = 1.0) -> RelaxedGradient:
@@ -103,10 +103,10 @@ class RelaxedCost:
         d = self._by_stage(reach)
         return np.asarray(d[:, np.newaxis] ** 2 * (self._pull(z, share) @ self.groups.member))
 
-    def charged(self, weights: F8, reach: F8 | float = 1.0, share: F8 | float = 1.0) -> float:
-        """Return the cost itself, with 0/1 in place of norms.
+    def exact_cost(self, weights: F8, reach: F8 | float = 1.0, share: F8 | float = 1.0) -> float:
+        """Return the exact cost, with 0/1 in place of norms.
 
-        A way's price of a group is paid at the first stage that uses it, whose d_k is the largest: d must not rise.
+        On each way, the first stage that uses a group pays for it. Its d_k must be the largest: d must not rise.
         """
         paid = self.groups.used(weights) * self._by_stage(reach)[:, np.newaxis]
         most = np.stack([paid[on].max(axis=0, initial=0.0) for on in self.paths])
@@ -121,7 +121,7 @@ class RelaxedCost:
         return np.asarray((self.paths * d**2) @ self._energies(weights))
 
     def _pull(self, z: F8, share: F8 | float) -> F8:
-        """Sum over ways of p price / z, float64 (K, G); zero where z is."""
+        """Sum p price / z over ways, float64 (K, G); 0 where z is 0."""
         per_root = np.divide(self.groups.price, z, out=np.zeros(z.shape), where=z > 0)
         return self.paths.T.astype(np.float64) @ (self._by_way(share)[:, np.newaxis] * per_root)
 

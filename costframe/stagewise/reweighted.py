@@ -24,15 +24,15 @@ RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 
 
 def train_reweighted(task: BankTask, ridge: float | None, l1: float = 0.0) -> StageTree:
-    """Weigh the learners of a bank anew; learners that are not used are not in the model.
+    """Fit new weights to the learners of a bank, and leave out learners without a weight.
 
-    As printed, the weights are the minimizer of eq. 7. Otherwise, without a ridge given, the one of `RIDGES` is taken
-    that gives the least validation loss + lambda * exact cost, or `USUAL_RIDGE` where there are no validation data.
+    As printed, the weights minimize eq. 7. Otherwise, if `ridge` is None, it takes the ridge of `RIDGES` with the least
+    validation loss + lambda * exact cost, or `USUAL_RIDGE` without validation data.
     """
     data, tradeoff, train = task.data, task.tradeoff, task.on(task.data.train)
     if task.as_printed:
         if data.n_classes > 2:
-            raise ParameterError(f"recipe: 'paper' is for two classes or numbers, got {data.n_classes} classes")
+            raise ParameterError(f"recipe: expected two classes or numbers for 'paper', got {data.n_classes} classes")
         answer = relaxed_fit(
             train.rows, np.ones(len(train.rows.target)), groups_in_loss(train.pricing.groups, tradeoff), l1
         )

@@ -1,4 +1,4 @@
-"""Rows as outputs of a bank on them, with targets and weights, and the losses of scores for these targets."""
+"""Rows with a bank's outputs, targets and weights, and the losses of scores."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["BankRows", "Logistic", "Loss", "Softmax", "Squared", "targets_of"]
 
 _MOST = 1 << 26  # numbers held as a matrix: half a GiB
 _BLOCK = 1 << 15  # rows
-LEAST = 0.01  # curvature of rows that are answered surely: a step for the others would send them far
+LEAST = 0.01  # least curvature, for rows with sure answers: steps would else move their scores far
 
 
 def targets_of(y: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
-    """Return targets of scores, float64 (n, M): numbers, signs of two classes, or one 0/1 column a class."""
+    """Turn labels into targets, float64 (n, M): numbers, -1 and 1 for two classes, or one 0/1 column per class."""
     if n_classes > 2:
         return np.asarray(np.eye(n_classes)[y])
     return np.asarray(2.0 * y - 1.0 if n_classes else y, np.float64)[:, np.newaxis]
@@ -40,7 +40,7 @@ class BankRows:
     loss_weight : float64 (n,)
         Weights in means of loss; they sum to one.
     matrix : float64 (n, C), optional
-        The outputs written out.
+        The outputs as a dense matrix.
     """
 
     outputs: BankOutputs
@@ -55,7 +55,7 @@ class BankRows:
         return np.asarray(self.weight / self.weight.sum())
 
     def columns(self, used: NDArray[np.int64]) -> BankRows:
-        """Keep few outputs, written out if they fit, for many products."""
+        """Keep few outputs, as a dense matrix if it fits, for many products."""
         part = self.outputs.columns(used)
         n_rows = len(self.target)
         fits = n_rows * len(used) <= _MOST
@@ -84,7 +84,7 @@ class BankRows:
         return found
 
     def scores(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return H B + b: float64 (n, M) for weights (C, M) and constants (M,); outputs without weight are not read."""
+        """Return H B + b: float64 (n, M) for weights (C, M) and constants (M,); read only outputs with a weight."""
         if self.matrix is not None:
             return self.times(weights) + intercept
         used = np.flatnonzero(weights.any(axis=1))
@@ -123,7 +123,7 @@ class Squared:
 
 @frozen
 class Logistic:
-    """log(1 + exp(-y s)), targets being -1 and 1."""
+    """log(1 + exp(-y s)), for targets -1 and 1."""
 
     def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of scores (n, 1) for targets (n, 1): float64 (n,)."""
@@ -141,7 +141,7 @@ class Logistic:
 
 @frozen
 class Softmax:
-    """Minus the logarithm of the probability of the class, targets being one column of 0 and 1 a class."""
+    """Minus the logarithm of the probability of the class, for targets of one 0/1 column per class."""
 
     def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""

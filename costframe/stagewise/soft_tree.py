@@ -1,4 +1,4 @@
-"""The one trained form: a tree of nodes that each weigh the outputs of a bank, and route or answer by the sum.
+"""The soft stage tree: each node forms weighted sums of a bank's outputs, and routes rows or answers by them.
 
 A single answer is one node, Cronus a chain, CSTC a binary tree. Routing is soft in training and hard in use (`Flow`);
 `as_stage_tree` makes the predictor: a route for each node that has a child, an answer for each exit.
@@ -28,18 +28,18 @@ __all__ = ["SoftTree", "WeightedSum", "as_stage_tree", "stage_numbers"]
 
 @frozen(eq=False)
 class WeightedSum:
-    """A weighted sum of C outputs of a bank, M of them: weights, float64 (C, M), and constants, float64 (M,)."""
+    """M weighted sums of C outputs of a bank: weights, float64 (C, M), and constants, float64 (M,)."""
 
     weights: NDArray[np.float64]
     constant: NDArray[np.float64]
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Which outputs have a weight: bool (C,)."""
+        """Which outputs have a weight other than zero: bool (C,)."""
         return np.asarray(self.weights.any(axis=1))
 
     def scores(self, outputs: BankOutputs) -> NDArray[np.float64]:
-        """Return the sums for rows: float64 (n, M)."""
+        """Return the sums for each row: float64 (n, M)."""
         used = np.flatnonzero(self.used)
         return outputs.columns(used).times(self.weights[used]) + self.constant
 
@@ -55,9 +55,9 @@ class SoftTree:
         beta^k.
     intercept : float64 (K, M)
     direction : float64 (K, M)
-        A node routes by the weighted sum of its scores; ones for a single score.
+        A node routes by this weighted sum of its scores; ones for a single score.
     threshold : float64 (K,)
-        theta^k: a row goes up where the node routes it above. Without effect at leaves.
+        theta^k: rows with a greater sum go up. It has no effect at leaves.
     calibration : float64 (K, 1 + M)
         The slope a and the constants c of each node's answer a s + c.
     """
@@ -89,7 +89,7 @@ class SoftTree:
 
     @classmethod
     def of_zeros(cls, topology: Topology, n_outputs: int, width: int) -> SoftTree:
-        """Make nodes that weigh nothing yet."""
+        """Make nodes whose weights are all zero."""
         n_nodes = len(topology)
         nothing, ones = np.zeros((n_nodes, width)), np.ones((n_nodes, width))
         return cls(topology, np.zeros((n_nodes, n_outputs, width)), nothing, ones, np.zeros(n_nodes))
@@ -106,11 +106,11 @@ class SoftTree:
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Which outputs a node weighs: bool (K, C)."""
+        """Which outputs each node uses: bool (K, C)."""
         return np.asarray(self.weights.any(axis=2))
 
     def bought(self, node: int) -> NDArray[np.bool_]:
-        """Which outputs are evaluated on the way to a node: bool (C,)."""
+        """Which outputs the nodes before a node use: bool (C,)."""
         on = self.topology.paths[node].copy()
         on[node] = False
         return np.asarray(self.used[on].any(axis=0))
@@ -122,15 +122,15 @@ class SoftTree:
         return rows.scores(flat, self.intercept.ravel()).reshape(-1, n_nodes, width)
 
     def routing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores that nodes compare with thresholds, float64 (n, K), of scores (n, K, M)."""
+        """Turn scores (n, K, M) into those that nodes compare with thresholds: float64 (n, K)."""
         return np.asarray(np.einsum("ikm,km->ik", scores, self.direction))
 
     def answers(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the answers of nodes, float64 (n, K, M), of scores (n, K, M)."""
+        """Turn scores (n, K, M) into the answers of nodes: float64 (n, K, M)."""
         return np.asarray(self.calibration[:, :1] * scores + self.calibration[:, 1:])
 
     def columns(self, used: NDArray[np.int64]) -> SoftTree:
-        """Keep the weights of some outputs."""
+        """Keep only the weights of some outputs."""
         return evolve(self, weights=self.weights[:, used])
 
     def spread(self, used: NDArray[np.int64], n_outputs: int) -> SoftTree:
@@ -140,16 +140,16 @@ class SoftTree:
         return evolve(self, weights=weights)
 
     def take(self, topology: Topology, nodes: NDArray[np.int64]) -> SoftTree:
-        """Keep some nodes, as another tree."""
+        """Return a tree of another shape, made of these nodes."""
         parts = (self.weights, self.intercept, self.direction, self.threshold, self.calibration)
         return SoftTree(topology, *(part[nodes] for part in parts))
 
     def with_answer(self, node: int, answer: WeightedSum) -> SoftTree:
-        """Let a node answer by other weights."""
+        """Replace the weights of a node, which then answers."""
         return self._with_node(node, answer.weights, answer.constant, np.ones(len(answer.constant)), 0.0)
 
     def with_route(self, node: int, weights: NDArray[np.float64], threshold: float) -> SoftTree:
-        """Let a node route by other weights, (C,)."""
+        """Replace the weights of a node by others, (C,), by which it routes."""
         first = np.zeros(self.intercept.shape[1])
         first[0] = 1.0
         return self._with_node(node, np.outer(weights, first), 0.0 * first, first, threshold)
@@ -172,13 +172,13 @@ class SoftTree:
         return evolve(self, threshold=threshold)
 
     def ending_at(self, node: int, answer: WeightedSum) -> SoftTree:
-        """Answer all rows that come to a node there."""
+        """Turn a node into a leaf, which answers all its rows."""
         return self.with_answer(node, answer).take(*self.topology.ending_at(node))
 
     def dividing(
         self, node: int, route: NDArray[np.float64], threshold: float, below: WeightedSum, above: WeightedSum
     ) -> SoftTree:
-        """Let a leaf, or a route to two leaves, divide its rows by weights (C,), and answer them below and above."""
+        """Let a leaf, or a route to two leaves, divide its rows by weights (C,) between two answers."""
         tree = self
         if not self.topology.routes[node]:
             topology, order = self.topology.dividing(node)
@@ -188,28 +188,28 @@ class SoftTree:
         return tree.with_route(node, route, threshold).with_answer(first, below).with_answer(second, above)
 
     def with_leaf(self, node: int, answer: WeightedSum) -> SoftTree:
-        """Answer the rows that leave a route's exit by a leaf instead."""
+        """Replace a route's exit by a leaf."""
         topology, order = self.topology.with_leaf(node)
         tree = self.take(topology, np.where(order < len(self), order, node))
         return tree.with_answer(int(np.flatnonzero(order == len(self))[0]), answer)
 
     def without_idle_routes(self) -> SoftTree:
-        """Leave out routes that send all rows the same way, as their threshold is infinite."""
+        """Remove routes with infinite thresholds, which send all rows the same way."""
         idle = np.flatnonzero(self.topology.routes & np.isinf(self.threshold))
         if not len(idle):
             return self
         node, side = int(idle[0]), 0 if self.threshold[idle[0]] > 0 else 1
         if self.topology.children[node, side] >= 0:
             return self.take(*self.topology.bypassing(node, side)).without_idle_routes()
-        tree = self.take(*self.topology.ending_at(node))  # all rows leave there
+        tree = self.take(*self.topology.ending_at(node))  # all rows leave at this node
         tree.threshold[node] = 0.0
         return tree.without_idle_routes()
 
 
 def stage_numbers(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the stages of the nodes, int64 (K,), and those below and above each, int64 (K, 2), level by level.
+    """Return the stage of each node, int64 (K,), and those below and above it, int64 (K, 2), level by level.
 
-    An exit of a node that routes is a stage of its own.
+    Each exit of a node that routes is a separate stage.
     """
     node_stage, followers = np.zeros(len(topology), np.int64), np.full((len(topology), 2), -1)
     waiting, count = [0], 1
@@ -229,9 +229,9 @@ def as_stage_tree(
     link: str = "identity",
     steepness: float = 1.0,
 ) -> StageTree:
-    """Make stages; learners without a weight are left out of the bank.
+    """Return the predictor: routes and answers over the learners that have a weight.
 
-    With the link "ranked" the exits rank in the order of their nodes.
+    With the link "ranked", rows of later nodes rank above those of earlier ones.
     """
     owner = np.repeat(np.arange(len(bank)), bank.widths)
     used = np.unique(owner[tree.used.any(axis=0)])

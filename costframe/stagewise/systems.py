@@ -1,4 +1,4 @@
-"""Symmetric positive systems, inverses from which unknowns are taken, smooth minimization; and the threads of BLAS."""
+"""Symmetric positive systems, inverses of shrinking matrices, smooth minimization, and threads of BLAS."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _pools() -> ThreadpoolController:
 
 
 def blas_threads(count: int | None) -> AbstractContextManager[Any]:
-    """Let BLAS use a number of threads; None leaves it as it is."""
+    """Limit the threads of BLAS; None changes nothing."""
     if count is None:
         return nullcontext()
     context: AbstractContextManager[Any] = _pools().limit(limits=count, user_api="blas")
@@ -45,16 +45,16 @@ def blas_threads(count: int | None) -> AbstractContextManager[Any]:
 def blas_for(
     n_rows: int, n_outputs: int, *, small: int | None = 1, large: int | None = None
 ) -> AbstractContextManager[Any]:
-    """Let BLAS use threads by the size of a Gram matrix.
+    """Limit the threads of BLAS by the size of a Gram matrix.
 
-    Where it is small, two would wait on a busy machine longer than they work.
+    For a small one, two threads on a busy machine would wait longer than they work.
     """
     return blas_threads(small if n_rows * n_outputs**2 < _LARGE else large)
 
 
 @cache
 def _pools_of_scipy() -> ThreadpoolController:
-    """Return the pools of SciPy's own BLAS, which is another one than NumPy's where both come as wheels."""
+    """Return the thread pools of SciPy's BLAS; wheels of SciPy and NumPy bring one each."""
     own = [pool["filepath"] for pool in _pools().info() if "scipy.libs" in pool["filepath"]]
     return _pools().select(filepath=own) if own else _pools()
 
@@ -67,7 +67,7 @@ def minimize_smooth(
 ) -> Any:
     """Minimize by L-BFGS a function that returns its value and its derivatives; SciPy's BLAS uses one thread.
 
-    The minimizer solves small systems at each step, whose threads would wait for each other for milliseconds.
+    The minimizer solves small systems at each step; several threads would wait milliseconds for each other.
     """
     asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options} | more
     with _pools_of_scipy().limit(limits=1, user_api="blas"):
@@ -77,7 +77,7 @@ def minimize_smooth(
 def solve_scaled(
     matrix: NDArray[np.float64], right: NDArray[np.float64], penalty: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Solve a symmetric positive system whose diagonal may hold numbers of very different sizes.
+    """Solve a symmetric positive system, also with a diagonal of very different sizes.
 
     Parameters
     ----------
@@ -120,15 +120,15 @@ def _factor(
 
 
 class ShrinkingInverse:
-    """A ridge fit b = M^-1 r, M = S + ridge I, on ever fewer of its unknowns.
+    """A ridge fit b = M^-1 r, M = S + ridge I, whose unknowns are removed step by step.
 
-    If the unknowns R go, the inverse of what is left of M is M^-1 - (M^-1)_.R ((M^-1)_RR)^-1 (M^-1)_R. on the others,
-    and b loses (M^-1)_.R ((M^-1)_RR)^-1 b_R: Schur complements. From time to time M is inverted anew.
+    After removal of the unknowns R, the inverse on the others is M^-1 - (M^-1)_.R ((M^-1)_RR)^-1 (M^-1)_R., and b falls
+    by (M^-1)_.R ((M^-1)_RR)^-1 b_R (Schur complements). Now and then it inverts M again.
 
     Attributes
     ----------
     support : int64 (s,)
-        Unknowns that are left, of C.
+        The unknowns left, of C.
     weights : float64 (s, M)
         b on the support.
     """
@@ -142,37 +142,37 @@ class ShrinkingInverse:
     def _invert(self) -> None:
         self._inverse = invert(self._matrix[np.ix_(self.support, self.support)], self._ridge)
         self.weights = self._inverse @ self._right[self.support]
-        self._at = np.arange(len(self.support))  # where in the inverse those of the support are
+        self._at = np.arange(len(self.support))  # places of the support in the inverse
 
     @property
     def lost_alone(self) -> NDArray[np.float64]:
-        """The rise of loss + ridge if one unknown goes and the others are fitted anew: float64 (s,)."""
+        """The rise of loss + ridge if one unknown is removed and the others are fitted again: float64 (s,)."""
         return np.asarray(0.5 * np.square(self.weights).sum(axis=1) / self._inverse[self._at, self._at])
 
     def lost(self, gone: NDArray[np.int64]) -> float:
-        """Return the rise if several go, by their place in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
+        """Return the rise if several are removed, by their places in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
         if 2 * len(gone) > len(self.support):
             return self._lost_but_few(gone)
         at, part = self._at[gone], self.weights[gone]
         return 0.5 * float((part * solve_scaled(self._inverse[np.ix_(at, at)], part)).sum())
 
     def _lost_but_few(self, gone: NDArray[np.int64]) -> float:
-        """Fit the others directly: loss + ridge of a fit is lower than that of zero by 1/2 tr b' r."""
+        """Fit the few others directly: a fit lowers loss + ridge by 1/2 tr b' r from that of zero weights."""
         left = np.delete(self.support, gone)
         there = float((self.weights * self._right[self.support]).sum())
         few, penalty = self._matrix[np.ix_(left, left)], np.full(len(left), self._ridge)
         return 0.5 * (there - float((solve_scaled(few, self._right[left], penalty) * self._right[left]).sum()))
 
     def remove(self, gone: NDArray[np.int64]) -> None:
-        """Let unknowns go, by their place in the support."""
+        """Remove unknowns, by their places in the support."""
         at, part = self._at[gone], self.weights[gone]
         self.support, self._at = np.delete(self.support, gone), np.delete(self._at, gone)
         if len(self.support) < _WORTH_INVERTING * len(self._inverse):
             self._invert()
             return
-        across = np.ascontiguousarray(self._inverse[at])  # (R, all): of those gone before, nothing is read again
+        across = np.ascontiguousarray(self._inverse[at])  # (R, all): columns of unknowns removed before have no effect
         both = solve_scaled(across[:, at], np.hstack([across, part]))
         self.weights = np.delete(self.weights, gone, axis=0) - across[:, self._at].T @ both[:, across.shape[1] :]
-        # in place on the transpose, which is in the order of Fortran, and equal
+        # in place on the transpose, which is equal and in Fortran order
         changed = dgemm(-1.0, across.T, both[:, : across.shape[1]], beta=1.0, c=self._inverse.T, overwrite_c=1)
         self._inverse = changed.T

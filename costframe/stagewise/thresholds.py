@@ -1,4 +1,4 @@
-"""Where thresholds are placed: to pass a share of the rows, to halve them, or where rows pay least."""
+"""Placement of thresholds: to pass a share of the rows, to halve them, or to minimize their payments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["best_threshold", "best_thresholds", "halving_threshold", "passing_threshold"]
 
 _NEARLY = 1e-15
-_EVEN = 1e-9  # sums of weights differ by rounding; the first of two as good is taken
+_EVEN = 1e-9  # sums of weights differ by rounding; the first of two equal places wins
 _ROUNDING = 1e-12  # of the largest score
 _TURNS = 10
 
@@ -30,22 +30,22 @@ def best_thresholds(
     on_arrival: NDArray[np.float64],
     threshold: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Place thresholds, the last node's first, each at its optimum given the others, until none moves.
+    """Move thresholds, the last node's first, each to its optimum given the others, until none moves.
 
     Parameters
     ----------
     topology : Topology
     scores : float64 (n, K)
-        What nodes route by.
+        Routing scores of nodes.
     at_exit, on_arrival : float64 (n, K)
-        What a row pays where it is answered, and at each node that it comes to.
+        Payments of a row at the node that answers it, and at each node that it reaches.
     threshold : float64 (K,)
-        To start with.
+        At the start.
 
     Returns
     -------
     float64 (K,)
-        Where -inf sends all rows up and inf all down. A finite one that moved lies between two scores that occur.
+        -inf sends all rows up, inf all down. A finite threshold that moved lies between two scores.
     """
     found = threshold.copy()
     for _ in range(_TURNS):
@@ -61,10 +61,10 @@ def best_thresholds(
 
 
 def best_threshold(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
-    """Return the threshold such that the rows that are not above it have the least sum of `more`, float64 (n,).
+    """Return the threshold with the least sum of `more`, float64 (n,), over the rows not above it.
 
-    The threshold there is, `now`, stays if it is as good. Another one is half-way between two scores, (n,), or infinite
-    where all rows are on one side.
+    It keeps the threshold `now` if that is as good. A new one is half-way between two scores, (n,), or infinite if all
+    rows are on one side.
     """
     order = np.argsort(scores, kind="stable")
     ascending, sums = scores[order], np.concatenate([[0.0], np.cumsum(more[order])])
@@ -79,9 +79,9 @@ def best_threshold(scores: NDArray[np.float64], more: NDArray[np.float64], now: 
 
 
 def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the threshold half-way between the two adjacent scores that come nearest to halving the rows' weight.
+    """Return the threshold half-way between two adjacent scores that comes nearest to halving the rows' weight.
 
-    Scores, (n,), differ if by more than rounding; it is infinite if all are equal.
+    Scores, (n,), that differ by rounding count as equal; the threshold is infinite if all are equal.
     """
     order = np.argsort(scores, kind="stable")
     ascending, sums = scores[order], np.cumsum(weight[order])
@@ -95,7 +95,7 @@ def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) 
 def passing_threshold(
     scores: NDArray[np.float64], weight: NDArray[np.float64], share: float, steepness: float
 ) -> float:
-    """Return theta such that the weighted mean of sigma(gamma (s - theta)) is `share`, in (0, 1)."""
+    """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
     total = float(weight.sum())
     margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
 

@@ -1,4 +1,4 @@
-"""The shape of a stage tree, and how rows flow through it: expected loss and cost change with the scores of nodes."""
+"""The shape of a stage tree, the flow of rows through it, and the derivatives of loss and cost by node scores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Topology:
 
     @classmethod
     def chain(cls, n_stages: int) -> Topology:
-        """Return a chain: a row leaves at each node below its threshold, and all that are left at the last."""
+        """Return a chain: each node but the last answers the rows below its threshold, and the last one all others."""
         below_above = np.stack([np.full(n_stages, -1), np.arange(1, n_stages + 1)], axis=1)
         below_above[-1] = -1
         return cls(below_above)
@@ -50,7 +50,7 @@ class Topology:
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
-        """The node before each, -1 before the root: int64 (K,)."""
+        """The parent of each node, -1 for the root: int64 (K,)."""
         found = np.full(len(self), -1)
         for node, below_above in enumerate(self.children):
             found[below_above[below_above >= 0]] = node
@@ -68,7 +68,7 @@ class Topology:
 
     @cached_property
     def paths(self) -> NDArray[np.bool_]:
-        """Which nodes are on the way to each, itself included: bool (K, K)."""
+        """Which nodes (columns) are on the way to each node (rows), itself included: bool (K, K)."""
         found = np.eye(len(self), dtype=np.bool_)
         for node, parent in enumerate(self.parent):
             if parent >= 0:
@@ -76,35 +76,35 @@ class Topology:
         return found
 
     def without(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
-        """Turn a node into an exit of its parent; return also which nodes are left, in the new order."""
+        """Turn a node into an exit of its parent; return also the old numbers of the nodes left, in the new order."""
         return self._numbered(np.where(self.children == node, -1, self.children))
 
     def ending_at(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
-        """Let a node have no children; return also which nodes are left, in the new order."""
+        """Remove the children of a node; return also the old numbers of the nodes left, in the new order."""
         children = self.children.copy()
         children[node] = -1
         return self._numbered(children)
 
     def dividing(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
-        """Give a leaf two children; return also which node is which in the new order, the new ones counted last."""
+        """Give a leaf two children, K and K + 1; return also the old numbers of the nodes, in the new order."""
         children = np.vstack([self.children, [[-1, -1], [-1, -1]]])
         children[node] = len(self), len(self) + 1
         return self._numbered(children)
 
     def with_leaf(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
-        """Put a leaf in place of a node's exit; return also which node is which, the new one counted last."""
+        """Put a leaf, K, in place of a node's exit; return also the old numbers of the nodes, in the new order."""
         children = np.vstack([self.children, [[-1, -1]]])
         children[node, children[node] < 0] = len(self)
         return self._numbered(children)
 
     def bypassing(self, node: int, side: int) -> tuple[Topology, NDArray[np.int64]]:
-        """Put a node's child below (0) or above (1) in its place; return also which are left, in the new order."""
+        """Replace a node by its child below (0) or above (1); return also the old numbers of the nodes left."""
         stays = int(self.children[node, side])
         return self._numbered(np.where(self.children == node, stays, self.children), stays if node == 0 else 0)
 
     @staticmethod
     def _numbered(children: NDArray[np.int64], root: int = 0) -> tuple[Topology, NDArray[np.int64]]:
-        """Renumber the nodes that can be reached, level by level."""
+        """Renumber the nodes below the root, level by level."""
         order = [root]
         for node in order:  # grows
             order += [int(child) for child in children[node] if child >= 0]
@@ -123,7 +123,7 @@ class Flow:
     up : float64 (n, K)
         sigma(gamma (s_i^k - theta^k)), the probability to go up from a node.
     passes : float64 (n, K)
-        p_i^k, to come to a node.
+        p_i^k, the probability to reach a node.
     steepness : float
         gamma.
     """
@@ -137,12 +137,12 @@ class Flow:
     def of(
         cls, topology: Topology, scores: NDArray[np.float64], threshold: NDArray[np.float64], steepness: float
     ) -> Flow:
-        """Follow rows with routing scores (n, K) and thresholds (K,); those of leaves decide nothing."""
+        """Compute the flow from routing scores (n, K) and thresholds (K,); those of leaves have no effect."""
         return cls._along(topology, expit(steepness * (scores - threshold)), steepness)
 
     @classmethod
     def hard(cls, topology: Topology, scores: NDArray[np.float64], threshold: NDArray[np.float64]) -> Flow:
-        """Route rows for good: up where the score is above the threshold."""
+        """Route each row one way: up where the score is above the threshold."""
         return cls._along(topology, (scores > threshold).astype(np.float64), np.inf)
 
     @classmethod
@@ -163,9 +163,9 @@ class Flow:
         return np.asarray(self.passes * np.where(below & above, 1.0, sides))
 
     def ahead(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the expected payment of a row that comes to a node, from there on: float64 (n, K).
+        """Return the expected payment of each row from each node on: float64 (n, K).
 
-        It pays `on_arrival` at each node that it comes to, and `at_exit` where it is answered; both are float64 (n, K).
+        A row pays `on_arrival` at each node that it reaches, and `at_exit` at the node that answers it: float64 (n, K).
         """
         found = np.empty(self.passes.shape)
         for node in range(len(self.topology) - 1, -1, -1):
@@ -180,14 +180,14 @@ class Flow:
     def more_below(
         self, node: int, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return by how much more a row pays if a node sends it below than above: float64 (n,)."""
+        """Return the expected payment of each row below a node minus that above: float64 (n,)."""
         below, above = self._followed(node, at_exit, self.ahead(at_exit, on_arrival))
         return below - above
 
     def by_scores(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
         """Differentiate sum_ik exits_ik at_exit_ik + p_i^k on_arrival_ik by the routing scores: float64 (n, K).
 
-        A threshold's derivative is minus the sum of its column. Both arguments are taken as constant.
+        A threshold's derivative is minus the sum of its column. Both arguments count as constant.
         """
         ahead, slopes = self.ahead(at_exit, on_arrival), np.zeros(self.passes.shape)
         for node in np.flatnonzero(self.topology.routes).tolist():
@@ -199,6 +199,6 @@ class Flow:
     def _followed(
         self, node: int, at_exit: NDArray[np.float64], ahead: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the payments of a row from the children on, below and above."""
+        """Return the expected payments of each row below and above a node."""
         below, above = (at_exit[:, node] if child < 0 else ahead[:, child] for child in self.topology.children[node])
         return below, above

@@ -47,21 +47,21 @@ def train_bank(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> WeakLearnerBank:
-    """Boost trees and return them as a bank; outputs carry the learning rate, constants are left out.
+    """Boost trees and return them as a bank; outputs include the learning rate, the bank has no constants.
 
     Parameters
     ----------
     X : float64 (n, d), or data frame
     y : (n,)
-        Numbers, or class codes 0..K-1, each of which must occur, for "logistic" (K = 2) and "softmax" (one tree a class
-        and round).
+        Numbers; for "logistic" (K = 2) and "softmax" (one tree per class and round) class codes 0..K-1, which must all
+        occur.
     engine : {"xgboost", "cart"}
-        xgboost computes in single precision: values of X must be finite in it or missing.
+        xgboost computes in single precision: values of X must be missing, or finite in single precision.
     loss : {"squared", "logistic", "softmax"}
     n_estimators : int
         Rounds.
     learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins
-        As everywhere; `min_samples_leaf` is a sum of hessians to xgboost.
+        As everywhere; xgboost takes `min_samples_leaf` as a sum of hessians.
     max_features : float
         Share of the columns drawn for each tree, in (0, 1].
     sample_weight : float64 (n,), optional
@@ -71,7 +71,7 @@ def train_bank(
     Raises
     ------
     CostframeError
-        A ValueError that names what does not fit.
+        A ValueError that names the wrong argument.
     """
     for name, value, choices in (("engine", engine, ENGINES), ("loss", loss, LOSSES)):
         if value not in choices:
@@ -135,7 +135,7 @@ def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
 
 
 def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
-    """Numbers as they are; class codes as int64."""
+    """Return numbers as they are, class codes as int64."""
     if loss == "squared":
         return y
     present = np.unique(y)
@@ -153,7 +153,7 @@ def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
 
 
 def _check_single_precision(rows: Rows) -> None:
-    """Refuse by name what xgboost would refuse in its own words, or silently take for zero."""
+    """Refuse, with the column's name, numbers that xgboost refuses or silently takes for zero."""
     limits = np.finfo(np.float32)
     outside = np.abs(rows.X) > limits.max  # NaN is not
     if outside.any():

@@ -20,7 +20,7 @@ from costframe.trees.boosting.monitor import scorer
 from costframe_adapt.adapt import train_adapt, train_without_gate
 from costframe_adapt.default_model import fit_default
 from costframe_adapt.judge import Judge
-from costframe_adapt.path import sweep_grid, usual_tradeoffs
+from costframe_adapt.path import default_tradeoffs, sweep_grid
 from costframe_adapt.settings import read_grid, read_settings
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class AdaptClassifier(CostAwareClassifier):
             raise ParameterError("X_val: a path needs validation data")
         score = scorer(scoring)
         judge = Judge.of(data, self._find(data, settings, proba), settings)
-        return sweep_grid(judge, usual_tradeoffs(judge) if levels is None else levels, shares, score, progress)
+        return sweep_grid(judge, default_tradeoffs(judge) if levels is None else levels, shares, score, progress)
 
     def _train(self, data: TrainingData, proba: NDArray[np.float64] | None = None) -> StageTree:
         settings = self._settings(data)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptSettings, AdaptTrees
 
-__all__ = ["AdaptPoint", "sweep_grid", "usual_tradeoffs"]
+__all__ = ["AdaptPoint", "default_tradeoffs", "sweep_grid"]
 
 _LEVELS = 12
 _AFRESH = 3  # every third fit of linear models has all starts: those nearby may all be in one basin
@@ -161,7 +161,7 @@ def sweep_grid(
     return sweep.models.path(judge.data.costs)
 
 
-def usual_tradeoffs(judge: Judge, levels: int = _LEVELS) -> NDArray[np.float64]:
+def default_tradeoffs(judge: Judge, levels: int = _LEVELS) -> NDArray[np.float64]:
     """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
 
     They begin where the cheapest feature that is not free is hardly worth its price.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from costframe.stagewise.rows import BankRows
     from costframe_cronus.train import CascadeSettings
 
-__all__ = ["CHOICES", "calibrated", "emphasized", "in_own_order", "initialize", "pick_settings", "train_by_exact_cost"]
+__all__ = ["CHOICES", "as_cascade", "calibrated", "emphasize", "initialize", "pick_settings", "train_by_exact_cost"]
 
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 
@@ -59,9 +59,9 @@ def train_by_exact_cost(
 
     start = initialize(train.rows, train.pricing.at, settings, verbose)
     limit = held_out.total(answering(held_out, start, place=False))
-    best, least = start, held_out.across(lambda rows: answering(rows, start, place=False))
+    best, least = start, held_out.cross_fit(lambda rows: answering(rows, start, place=False))
     for tree, place in _candidates(start, own, train, held_out, settings):
-        total = held_out.across(lambda rows: answering(rows, tree, place=place))  # noqa: B023
+        total = held_out.cross_fit(lambda rows: answering(rows, tree, place=place))  # noqa: B023
         if total < least:
             found = _placed(held_out, tree, settings.steepness) if place else tree
             if held_out.total(answering(held_out, found, place=False)) <= limit:
@@ -118,7 +118,7 @@ def _candidates(
     yield initialize(train.rows, train.pricing.at, evolve(settings, n_stages=1)), False
     starts = [start]
     if own is not None:
-        starts.append(in_own_order(train.rows, own, train.pricing.at(train.rows.share), settings.n_stages))
+        starts.append(as_cascade(train.rows, own, train.pricing.at(train.rows.share), settings.n_stages))
         yield starts[-1].without_idle_routes(), False
     for one in starts:
         yield one, True
@@ -127,7 +127,7 @@ def _candidates(
             yield _at_supports(begin, train, held_out, settings), True
 
 
-def in_own_order(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, n_stages: int) -> SoftTree:
+def as_cascade(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, n_stages: int) -> SoftTree:
     """Turn a model into a cascade: at most `n_stages` sums of the first outputs, weighted by `own`, float64 (C,).
 
     Each sum is fitted to the target by a slope and a constant. Stages end where what is bought by then passes a k-th of
@@ -156,7 +156,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     start = tree.columns(used)
 
     def objective(at: Evaluation) -> SupportObjective:
-        rows = emphasized(at.rows, settings.positive_weight).columns(used)
+        rows = emphasize(at.rows, settings.positive_weight).columns(used)
         return SupportObjective(rows, Squared(), at.costs(tree), settings.tradeoff, settings.steepness)
 
     on_train = objective(train)
@@ -187,7 +187,7 @@ def _flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
     return Flow.of(tree.topology, rows.routing(tree), tree.threshold, steepness)
 
 
-def emphasized(rows: BankRows, positive_weight: float) -> BankRows:
+def emphasize(rows: BankRows, positive_weight: float) -> BankRows:
     """Multiply the loss of each row: by 1 at target -1, by w+ at 1, and in between."""
     share = (rows.target[:, 0] + 1.0) / 2.0
     more = (positive_weight * share + (1.0 - share)) * rows.weight
@@ -207,7 +207,7 @@ def pick_settings(
 
     def total(at: CascadeSettings) -> float:
         start = initialize(train.rows, train.pricing.at, at)
-        return held_out.across(lambda rows: calibrated(rows, _placed(rows, start, at.steepness), at.steepness))
+        return held_out.cross_fit(lambda rows: calibrated(rows, _placed(rows, start, at.steepness), at.steepness))
 
     grid = {name: values for name, values in CHOICES.items() if name in free}
     starts = {name: values if name == "rejected" else values[:1] for name, values in grid.items()}

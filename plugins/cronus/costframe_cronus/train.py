@@ -15,7 +15,7 @@ from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
 from costframe_cronus import cronus
-from costframe_cronus.by_exact_cost import calibrated, emphasized, initialize, pick_settings, train_by_exact_cost
+from costframe_cronus.by_exact_cost import calibrated, emphasize, initialize, pick_settings, train_by_exact_cost
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -107,7 +107,7 @@ def train_cronus(
 
     def fitting(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
         found = task.on(rows, learners)
-        return evolve(found, rows=emphasized(found.rows, settings.positive_weight))
+        return evolve(found, rows=emphasize(found.rows, settings.positive_weight))
 
     def choosing(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
         if data.n_classes and not task.as_printed:

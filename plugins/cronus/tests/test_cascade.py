@@ -56,7 +56,7 @@ def test_the_exact_cost_is_the_evaluators(bank, started):
     X, weight, rows, groups, chain, passes = started
     tree = as_stage_tree(bank, chain, "sigmoid", 50.0)
     report = cf.ExpectedCost(COSTS, routing="soft", acquisition="learner").evaluate(tree, X, sample_weight=weight)
-    charged = RelaxedCost.chain(groups, len(chain.weights)).charged(chain.weights, rows.share @ passes)
+    charged = RelaxedCost.chain(groups, len(chain.weights)).exact_cost(chain.weights, rows.share @ passes)
     assert report.mean == pytest.approx(charged, rel=1e-9)
     assert 0 < charged < COSTS.full_cost(NAMES)
 

@@ -13,7 +13,7 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import CostframeError
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.plugins.registry import Registry
-from costframe.stagewise.banks import dominated_duplicates, usual_share
+from costframe.stagewise.banks import default_max_features, dominated_duplicates
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
@@ -72,7 +72,7 @@ def test_the_cost_is_the_evaluators(cancer, bank):
     report, prices = model.cost(X[test], acquisition="learner"), costs.select(costs.names)
     comparisons = BankOutputs.of(model.bank_, X[test]).comparisons(model.bank_, prices.split, np.ones(len(test)))
     groups = PricedGroups.of_bank(model.bank_, prices, comparisons=comparisons)
-    assert report.mean == pytest.approx(RelaxedCost(groups).charged(np.ones((1, len(model.bank_), 1))))
+    assert report.mean == pytest.approx(RelaxedCost(groups).exact_cost(np.ones((1, len(model.bank_), 1))))
     used = [costs.names[f] for f in np.flatnonzero(np.diff(model.bank_.F.indptr))]
     assert len(used) > 2
     paid = sum(report.by_feature.values()) + sum(report.by_resource.values())
@@ -149,7 +149,7 @@ def test_copies_that_are_dearer_are_found():
 
 
 def test_trees_read_few_columns():
-    assert [round(usual_share(d) * d) for d in (1, 2, 3, 4, 6, 30, 31, 500)] == [1, 1, 1, 2, 3, 3, 4, 50]
+    assert [round(default_max_features(d) * d) for d in (1, 2, 3, 4, 6, 30, 31, 500)] == [1, 1, 1, 2, 3, 3, 4, 50]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from costframe.testing import CountingSource
 from costframe.training.data import Rows, TrainingData
 from costframe_cronus import ReweightedClassifier, by_exact_cost
 from costframe_cronus import train as training
-from costframe_cronus.by_exact_cost import calibrated, in_own_order
+from costframe_cronus.by_exact_cost import as_cascade, calibrated
 from costframe_cronus.train import CascadeSettings
 
 RECIPES = ("start", "default", "paper")
@@ -72,7 +72,7 @@ def test_soft_cost_by_learners_is_the_01_form(case, bank):
     scores = bank.outputs(rows.X) @ chain.weights[:, :, 0].T + chain.intercept[:, 0]
     d = rows.weight @ Flow.of(chain.topology, scores, chain.threshold, 50.0).passes / rows.weight.sum()
     groups = PricedGroups.of_bank(bank, costs.select(NAMES))
-    charged = RelaxedCost.chain(groups, len(chain.weights)).charged(chain.weights, d)
+    charged = RelaxedCost.chain(groups, len(chain.weights)).exact_cost(chain.weights, d)
     assert report.mean == pytest.approx(charged, rel=1e-9)
     assert charged > 0.5
 
@@ -187,7 +187,7 @@ def test_a_model_in_its_own_order_buys_more_and_more_and_ends_as_itself(bank, ac
     own = ensemble_weights(model, model.bank_)
     judge = evaluation_of(model.bank_, X, y, acquisition=acquisition)
     prices = judge.pricing.at(judge.rows.share)
-    chain = in_own_order(judge.rows, own, prices, 4)
+    chain = as_cascade(judge.rows, own, prices, 4)
     used = chain.used
     assert 2 <= len(used) <= 4
     assert (chain.threshold[:-1] == -np.inf).all()

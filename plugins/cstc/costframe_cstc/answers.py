@@ -229,11 +229,11 @@ def prune(held_out: Evaluation, tree: SoftTree, answers: Sequence[WeightedSum]) 
     answers : sequence of WeightedSum
         For each node an answer that could end the tree there.
     """
-    now = held_out.each(tree)
+    now = held_out.row_totals(tree)
     for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
         # the nodes before it keep their numbers: they are numbered level by level, and later ones alone are gone
         ended = tree.ending_at(node, answers[node])
-        without = held_out.each(ended)
+        without = held_out.row_totals(ended)
         saved = without - now
         if saved.sum() <= _ERRORS * held_out.error(saved):
             tree, now = ended, without

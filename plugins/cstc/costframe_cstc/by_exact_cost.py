@@ -91,7 +91,7 @@ def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
     """Place thresholds on held-out rows, if those placed on one half of them are better on the other."""
     if held_out.half is None or len(tree) == 1:
         return tree
-    gained = held_out.across(lambda _: tree) - held_out.across(lambda half: half.place_thresholds(tree))
+    gained = held_out.cross_fit(lambda _: tree) - held_out.cross_fit(lambda half: half.place_thresholds(tree))
     return held_out.place_thresholds(tree) if gained > 0 else tree
 
 

@@ -28,7 +28,7 @@ def test_what_is_measured_is_what_will_be_charged(costs, acquisition):
     chances = stages.predict(X)
     assert measured.loss == pytest.approx(-np.log(np.where(y == 1, chances, 1 - chances)).mean())
     assert measured.total == pytest.approx(measured.loss + 0.01 * measured.cost)
-    assert judge.each(tree).sum() == pytest.approx(judge.measure(tree).total)
+    assert judge.row_totals(tree).sum() == pytest.approx(judge.measure(tree).total)
 
 
 @pytest.mark.parametrize("acquisition", ["path", "learner"])

@@ -117,5 +117,5 @@ def test_the_exact_cost_is_paid_once_on_each_way(seed, width, density):
     at = evolve(at, weights=at.weights * (rng.random((len(tree), 4, 1)) < density))
     objective = RelaxedObjective.of_tree(rows, LOSSES["squared"], groups, tree, 0.0, 4.0)
     twin = naive_cstc.charged(H, objective, at, COSTS)
-    assert objective.charged(at) == pytest.approx(twin, rel=1e-9, abs=1e-12)
-    assert objective.charged(at, objective.outcome(at)) == objective.charged(at)
+    assert objective.exact_cost(at) == pytest.approx(twin, rel=1e-9, abs=1e-12)
+    assert objective.exact_cost(at, objective.outcome(at)) == objective.exact_cost(at)

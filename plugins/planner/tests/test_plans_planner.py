@@ -110,7 +110,7 @@ def test_prices_of_one_feature_more_or_less_are_differences():
     prices = SetPrices(rng.random(6), rng.random(3), rng.random((6, 3)) < 0.4, 1.0)
     for size in range(7):
         features = frozenset(rng.permutation(6)[:size].tolist())
-        more, less = prices.of_each_more(features), prices.of_each_less(features)
+        more, less = prices.added_prices(features), prices.saved_prices(features)
         for f in range(6):
             if f in features:
                 assert less[f] == pytest.approx(prices.of_set(features) - prices.of_set(features - {f}))
