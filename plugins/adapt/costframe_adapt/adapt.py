@@ -1,4 +1,4 @@
-"""Adapt: one gate and cheap model in front of the expensive one, then perhaps another in front of both."""
+"""Adapt: a gate and a cheap model in front of an expensive model, then perhaps another pair in front of all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["WarmStart", "fit_stage", "train_adapt", "train_without_gate"]
 
 @frozen(eq=False)
 class WarmStart:
-    """Where a fit may begin that is near one done before: at its shares, at a cheap model, or at its linear models."""
+    """Start of a fit from the result of a similar one: its shares, a cheap model, or linear models."""
 
     q: NDArray[np.float64] | None = None
     cheap: Ensemble | None = None
@@ -36,7 +36,7 @@ class WarmStart:
 
 
 def train_adapt(judge: Judge) -> tuple[StageTree, list[float]]:
-    """Put stages in front of the expensive model, but for one that brings nothing.
+    """Put stages in front of the expensive model, except for useless ones.
 
     Return the model, and the objective after each round of all alternations.
     """
@@ -51,9 +51,9 @@ def train_adapt(judge: Judge) -> tuple[StageTree, list[float]]:
 def fit_stage(
     judge: Judge, trees: AdaptTrees | None, warm: WarmStart | None = None
 ) -> tuple[Candidate, list[float], WarmStart]:
-    """Fit one stage: of linear models, or of these trees.
+    """Fit one stage, of trees, or of linear models if `trees` is None.
 
-    Return the best candidate, the objective after each round, and where a fit nearby may begin.
+    Return the best candidate, the objective after each round, and a start for similar fits.
     """
     warm, ended, settings = warm or WarmStart(), WarmStart(), judge.settings
     if settings.variant == "l1":
@@ -76,7 +76,7 @@ def fit_stage(
 
 
 def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree:
-    """Train the cheap model alone, as where no row may go on: on all training rows."""
+    """Train the cheap model alone, on all training rows."""
     if not settings.trees:
         return train_linear_alone(data, settings)
     held = None if settings.paper else data.valid

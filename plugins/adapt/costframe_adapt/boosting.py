@@ -1,4 +1,4 @@
-"""ADAPT-GBRT: as the paper prints it; and gates behind a cheap model that stays as it is."""
+"""ADAPT-GBRT: as the paper prints it, boosted jointly at row-by-row prices, and gates for a fixed cheap model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from costframe.trees.boosting.grower import tree_grower
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Running
 from costframe.trees.growing.prices import NoPrices, once_prices
-from costframe_adapt.cheap import GatePayers, boost_cheap
+from costframe_adapt.cheap import GatePrices, boost_cheap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +39,10 @@ __all__ = ["GateLoss", "GrowingPair", "PairBoosting"]
 _LEAST_HESSIAN = 1e-16
 _ROUNDS = 10  # of the alternation
 _LOOKED_AT = (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0)  # of all trees
-_LOOKS = 3  # without a better model, after which no more trees are grown
+_LOOKS = 3  # without a better model before growth stops
 _STEADY = 1e-4  # change of a row's share at which the alternation has converged
 _PATIENCE = 2  # rounds of the alternation without a better model
-_GATES = 3  # gates fitted behind a cheap model that stays as it is, as long as they get better
+_GATES = 3  # most gates for a fixed cheap model, while they get better
 
 
 @frozen
@@ -53,24 +53,24 @@ class GateLoss:
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(n, 1) each: sigma(g) - q, and sigma(g) (1 - sigma(g))."""
-        del n_threads  # there is nothing to share
+        del n_threads  # one thread is enough
         sure = expit(scores)
         return sure - np.asarray(y, np.float64)[:, np.newaxis], np.maximum(sure * (1 - sure), _LEAST_HESSIAN)
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean of the cross-entropy."""
+        """Return the weighted mean of the cross-entropy."""
         lost = np.logaddexp(0.0, scores[:, 0]) - np.asarray(y, np.float64) * scores[:, 0]
         return float(np.average(lost, weights=None if weight is None else np.asarray(weight, np.float64)))
 
 
 @define(eq=False)
 class GrowingPair:
-    """Both ensembles under way.
+    """The ensembles of the cheap model and of the gate while they grow.
 
     Attributes
     ----------
     cheap, gate : EnsembleRun
-        Watched on the held-out rows; the labels of the gate are q.
+        With scores of held-out rows; the labels of the gate are q.
     tradeoff : float
     rebuilds : bool
         Whether the cheap model grows too.
@@ -85,7 +85,7 @@ class GrowingPair:
     def begin(
         cls, judge: Judge, trees: AdaptTrees, q: NDArray[np.float64], cheap: SplitPrices, gate: SplitPrices
     ) -> GrowingPair:
-        """Begin both at their best constants for shares q, at the prices of each."""
+        """Begin both at their best constants for shares q, each with its prices."""
         staying, loss = evolve(judge.rows, weight=judge.rows.weight * (1 - q)), loss_for(judge.data.n_classes)
         boosted = Boosted.constant(staying, loss, trees.learning_rate)
         first = _run(judge, trees, staying, loss.for_rows(staying), boosted, cheap)
@@ -95,18 +95,18 @@ class GrowingPair:
     def behind(
         cls, judge: Judge, trees: AdaptTrees, q: NDArray[np.float64], cheap: CheapModel, gate: SplitPrices
     ) -> GrowingPair:
-        """Begin a gate at its best constant for shares q, behind a cheap model that stays as it is."""
-        boosted, loss = Boosted(cheap.ensemble, cheap.unseen), loss_for(judge.data.n_classes)
+        """Begin a gate at its best constant for shares q, for a fixed cheap model."""
+        boosted, loss = Boosted(cheap.ensemble, cheap.out_of_fold), loss_for(judge.data.n_classes)
         first = _run(judge, trees, judge.rows, loss.for_rows(judge.rows), boosted, NoPrices(), cheap.running)
         return cls(first, _gate_run(judge, trees, q, gate), judge.settings.tradeoff, rebuilds=False)
 
     def add_round(self) -> bool:
-        """Add a tree an output to the cheap model, then one to the gate; False if none of them splits."""
+        """Add a tree per output to the cheap model, then one to the gate; return False if none of them splits."""
         cheap = self.rebuilds and self.cheap.add_round(self.tradeoff)
         return self.gate.add_round(self.tradeoff) or cheap
 
     def scores(self) -> tuple[Scores, Scores]:
-        """Return scores of the cheap model, (n, K), and the gate, (n,): of training rows, and of held-out rows."""
+        """Return the scores of training rows and of held-out rows."""
         cheap, gate = self.cheap, self.gate
         return (
             Scores(cheap.boosted.scores.copy(), gate.boosted.scores[:, 0].copy()),
@@ -118,7 +118,7 @@ class GrowingPair:
         return Account.of_prefix(self.cheap.running.paid), Account.of_prefix(self.gate.running.paid)
 
     def pair(self, feature_names: Sequence[str]) -> GatedPair:
-        """Return both as they are."""
+        """Return the cheap model and the gate at this round."""
         cheap, gate = (run.boosted.ensemble.finish(feature_names) for run in (self.cheap, self.gate))
         return GatedPair.of(cheap, gate)
 
@@ -141,7 +141,7 @@ def _run(
     prices: SplitPrices,
     running: Running | None = None,
 ) -> EnsembleRun:
-    grow = tree_grower(judge.rows, judge.binned, trees)  # whose leaves count rows, wherever these go
+    grow = tree_grower(judge.rows, judge.binned, trees)  # its leaves count all rows, also those that go on
     if running is None:
         running = Running(judge.held, loss_for(judge.data.n_classes), judge.data.prices)
         running.begin(boosted.ensemble.intercept)
@@ -151,29 +151,29 @@ def _run(
 
 @frozen(eq=False)
 class PairBoosting:
-    """One stage of boosted trees of one kind."""
+    """One stage of boosted trees with one kind of prices."""
 
     judge: Judge
     trees: AdaptTrees
 
     def as_printed(self) -> tuple[list[Candidate], list[float]]:
-        """Run Algorithm 2: from Greedy Miser's model and a gate of zero, q, then all trees of both, until q rests.
+        """Run Algorithm 2: from Greedy Miser's model and a gate of zero, alternate q and all trees, until q converges.
 
         Returns
         -------
         list of Candidate, list of float
-            What the last round grew; bound + tradeoff * prices of all features bought, after each round.
+            The models of the last round; bound + tradeoff * prices of all features bought, after each round.
         """
         judge, trees, data, tradeoff = self.judge, self.trees, self.judge.data, self.judge.settings.tradeoff
         start = boost_cheap(data, judge.binned, trees, tradeoff, None)[0].finish(data.feature_names)
         pair = GatedPair.of(start)
         scores, held = (Scores.without_gate(start.decision_function(rows.X)) for rows in (judge.rows, judge.held))
         objective: list[float] = []
-        if judge.settings.full_share == 0:  # then there is no gate to grow
+        if judge.settings.full_share == 0:  # no gate
             return [judge.candidate(pair, scores, held)], objective
         q = judge.shares(pair, scores)
         while True:
-            # One table of u_f: the first tree of either that uses a feature buys it for both.
+            # One table of u_f: the first tree of either model that uses a feature buys it for both.
             prices = once_prices(data.prices, judge.rows, tradeoff=tradeoff)
             growing = GrowingPair.begin(judge, trees, q, prices, prices)
             for _ in range(trees.n_estimators):
@@ -182,46 +182,46 @@ class PairBoosting:
             pair, (scores, held) = growing.pair(data.feature_names), growing.scores()
             objective.append(self._bound(q, scores) + self._price_of(pair))
             before, q = q, judge.shares(pair, scores)
-            if self._rests(before, q) or len(objective) == _ROUNDS:
+            if self._converged(before, q) or len(objective) == _ROUNDS:
                 return [judge.candidate(pair, scores, held, growing.accounts())], objective
 
     def jointly(self, cheap: CheapModel, q: F8 | None = None) -> tuple[list[Candidate], F8, list[float]]:
-        """Rebuild both models for new shares in each round, at prices paid row by row by those that will pay them.
+        """Boost both models again in each round, for new shares, at row-by-row prices for the rows that pay.
 
-        Begins with the shares beside the cheap model that stands alone, or with q, float64 (n,), from a fit nearby.
+        It begins with the shares of the cheap model alone, or with q, float64 (n,), of a similar fit.
 
         Returns
         -------
         list of Candidate, float64 (n,), list of float
-            The best of each round; the shares of the last; loss + tradeoff * cost of each round.
+            The best of each round, the last shares, and loss + tradeoff * cost of each round.
         """
         judge, patience = self.judge, _PATIENCE if q is None else 1
         q = judge.shares(cheap.candidate.pair, cheap.candidate.train) if q is None else q
         found: list[Candidate] = []
         history: list[float] = []
         for _ in track(range(_ROUNDS), "Adapt", verbose=judge.settings.verbose):
-            prices = self._payers(q).by_row()
+            prices = self._gate_prices(q).by_row()
             staying = prices.weighing(judge.rows.weight * (1 - q))
             found.append(self._best(GrowingPair.begin(judge, self.trees, q, staying, prices)))
             history.append(judge.total(found[-1]))
             before, q = q, judge.shares(found[-1].pair, found[-1].train)
-            if self._rests(before, q) or len(history) - 1 - int(np.argmin(history)) == patience:
+            if self._converged(before, q) or len(history) - 1 - int(np.argmin(history)) == patience:
                 break
         return found, q, history
 
     def gates(self, cheap: CheapModel) -> tuple[list[Candidate], list[float]]:
-        """Leave the cheap model as it is and fit gates to where it fails, as copies of it show out of fold.
+        """Keep the cheap model, and fit gates to its out-of-fold failures.
 
-        A strong cheap model is sure of the rows that it was grown on, so that their losses say little of new ones.
+        A strong cheap model is too sure on its training rows: its losses there say little about new rows.
         """
         judge, bank = self.judge, cheap.candidate.pair.bank
         found: list[Candidate] = []
         history: list[float] = []
-        pair, train = cheap.candidate.pair, Scores.without_gate(cheap.unseen)
+        pair, train = cheap.candidate.pair, Scores.without_gate(cheap.out_of_fold)
         for _ in range(_GATES):
             q = judge.shares(pair, train)
-            payers = self._payers(q)
-            prices = payers.by_row_after(bank) if self.trees.by_row else payers.once_after(bank)
+            of_gate = self._gate_prices(q)
+            prices = of_gate.by_row_after(bank) if self.trees.by_row else of_gate.once_after(bank)
             found.append(self._best(GrowingPair.behind(judge, self.trees, q, cheap, prices)))
             history.append(judge.total(found[-1]))
             if history[-1] > min(history):
@@ -229,10 +229,10 @@ class PairBoosting:
             pair, train = found[-1].pair, found[-1].train
         return found, history
 
-    def _payers(self, q: F8) -> GatePayers:
+    def _gate_prices(self, q: F8) -> GatePrices:
         judge = self.judge
         read = judge.expensive.train.account.acquired
-        return GatePayers(judge.data.prices, judge.rows, 1 - q, read, judge.settings.tradeoff)
+        return GatePrices(judge.data.prices, judge.rows, 1 - q, read, judge.settings.tradeoff)
 
     def _best(self, growing: GrowingPair) -> Candidate:
         """Grow all rounds, and return the best candidate on the way."""
@@ -247,7 +247,7 @@ class PairBoosting:
                     break
         return min(found, key=self.judge.total)
 
-    def _rests(self, before: F8, q: F8) -> bool:
+    def _converged(self, before: F8, q: F8) -> bool:
         weight = self.judge.rows.weight
         return bool(np.abs(q - before) @ weight < _STEADY * weight.sum())
 

@@ -1,7 +1,7 @@
-"""The cheap model that stands alone, and the prices of its trees and of the gate's.
+"""The cheap model alone, and the prices of its trees and of the gate's trees.
 
-A cheap model is bought by the rows that it is grown for. A gate's features are paid for by all rows, save those that go
-on to a model which would have read them anyway; those that the cheap model reads cost the rows that stay nothing more.
+Rows that stay pay for the cheap model. All rows pay for the gate's features, except rows that go on if the expensive
+model reads the feature anyway, and rows that stay if the cheap model reads it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptTrees
 
-__all__ = ["CheapModel", "GatePayers", "anneal_cheap", "boost_cheap", "cheap_prices"]
+__all__ = ["CheapModel", "GatePrices", "anneal_cheap", "boost_cheap", "cheap_prices"]
 
-_PATIENCE = 30  # rounds without a better one
+_PATIENCE = 30  # rounds without a better model
 _FOLDS = 3
 
 
@@ -53,17 +53,17 @@ def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: f
 
 
 @frozen(eq=False)
-class GatePayers:
-    """Who pays for a gate's trees.
+class GatePrices:
+    """The rows that pay for a gate's trees, and their prices.
 
     Attributes
     ----------
     prices : PriceArrays
     rows : Rows
     stays : float64 (n,)
-        1 - q: the share of each row that is answered by the cheap model.
+        1 - q: the cheap model's share of each row.
     read : bool (n, d)
-        What the expensive model reads anyway.
+        Features that the expensive model reads anyway.
     tradeoff : float
     """
 
@@ -74,7 +74,7 @@ class GatePayers:
     tradeoff: float
 
     def by_row(self) -> LazyPrices:
-        """Return prices paid row by row."""
+        """Return row-by-row prices."""
         prices, n_rows = self.prices, len(self.rows)
         full = prices.cost.sum() + prices.resource_cost.sum()
         later = self.read @ prices.cost
@@ -84,7 +84,7 @@ class GatePayers:
         return LazyPrices(prices, self.tradeoff, n_rows, self.rows.weight * (1 - (1 - self.stays) * anyway))
 
     def by_row_after(self, cheap: WeakLearnerBank) -> LazyPrices:
-        """Return the same, where each row has the features on its ways through the cheap model's trees already."""
+        """Return row-by-row prices after the features on each row's ways through the cheap model's trees."""
         found, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
         leaves = cheap.leaves(self.rows.X)
         for tree in range(len(cheap)):
@@ -92,7 +92,7 @@ class GatePayers:
         return found
 
     def once_after(self, cheap: WeakLearnerBank) -> OncePrices:
-        """Return prices paid once; features of the cheap model are charged for the rows that go on only."""
+        """Return prices paid once; only rows that go on pay for features of the cheap model."""
         prices, going = self.prices, self.rows.weight * (1 - self.stays)
         stays = float(self.rows.weight @ self.stays)
         features = np.maximum(float(going.sum()) - going @ self.read, 0.0)
@@ -115,9 +115,9 @@ class GatePayers:
 def boost_cheap(
     data: TrainingData, binned: BinnedData, trees: AdaptTrees, tradeoff: float, held: Rows | None
 ) -> tuple[Ensemble, int]:
-    """Boost with q = 0, stopped early by held-out rows; return all rounds, and the best one.
+    """Boost with q = 0 and early stopping on held-out rows; return the ensemble of all rounds, and the best round.
 
-    Miser's trees make it Greedy Miser.
+    With Miser's trees this is Greedy Miser.
     """
     rows, loss = data.train, loss_for(data.n_classes)
     monitor = None if held is None else Monitor(held, loss, data.prices, tradeoff, _PATIENCE, None)
@@ -126,7 +126,7 @@ def boost_cheap(
 
 
 def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:
-    """Anneal trees of one kind from nothing bought to hardly any price, measured on the held-out rows."""
+    """Anneal trees from prices at which nothing is bought to almost none, measured on the held-out rows."""
     data, rows = judge.data, judge.rows
     prices: SplitPrices = once_prices(data.prices, rows)
     if trees.by_row:
@@ -148,31 +148,31 @@ class CheapModel:
     Attributes
     ----------
     ensemble : Ensemble
-        Of its best round.
+        At its best round.
     candidate : Candidate
-        The same without a gate.
+        The model without a gate.
     running : Running
-        The same on the held-out rows.
-    unseen : float64 (n, K)
+        Its scores and account on the held-out rows.
+    out_of_fold : float64 (n, K)
         Scores of the training rows out of fold.
     """
 
     ensemble: Ensemble
     candidate: Candidate
     running: Running
-    unseen: NDArray[np.float64]
+    out_of_fold: NDArray[np.float64]
 
     @classmethod
     def best(cls, judge: Judge, trees: AdaptTrees, given: Ensemble | None = None) -> Self:
-        """Boost one with early stopping by the held-out rows, or take one that is given if it is better there."""
+        """Boost a model with early stopping on held-out rows; take the given one if it is better there."""
         boosted, n_rounds = boost_cheap(judge.data, judge.binned, trees, judge.settings.tradeoff, judge.held)
-        looks = [_look_at(judge, one) for one in (boosted.prefix(n_rounds), given) if one is not None]
+        looks = [_evaluate(judge, one) for one in (boosted.prefix(n_rounds), given) if one is not None]
         ensemble, candidate, running = min(looks, key=lambda look: judge.total(look[1]))
         return cls(ensemble, candidate, running, _out_of_fold(judge, trees, candidate, len(ensemble.rounds)))
 
 
-def _look_at(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, Candidate, Running]:
-    """Look at an ensemble without a gate."""
+def _evaluate(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, Candidate, Running]:
+    """Evaluate an ensemble without a gate."""
     running = Running(judge.held, loss_for(judge.data.n_classes), judge.data.prices)
     running.begin(ensemble.intercept)
     for number in range(len(ensemble.rounds)):
@@ -184,10 +184,10 @@ def _look_at(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, Candidate, Run
 
 
 def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: int) -> NDArray[np.float64]:
-    """Return scores, (n, K), of models that read what this one reads, of rows that they were not grown on."""
+    """Return out-of-fold scores, (n, K), of models with the features of this one."""
     data, rows, loss = judge.data, judge.rows, loss_for(judge.data.n_classes)
     read = np.diff(model.pair.bank.F.indptr) > 0
-    # No tree splits on a column that is always missing.
+    # No tree splits on a column without values.
     binned = judge.binned.mapper.transform(np.where(read, rows.X, np.nan), n_threads=trees.n_threads)
     fold, found = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
@@ -196,7 +196,7 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
             continue
         few = rows.take(inside) if len(inside) else rows
         prices = cheap_prices(trees, data.prices, few, judge.settings.tradeoff)
-        if not trees.by_row:  # the features of the model are bought already
+        if not trees.by_row:  # the model has bought its features already
             prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
         rounds = evolve(trees, n_estimators=n_rounds if len(inside) else 0)
         ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)

@@ -1,4 +1,4 @@
-"""The expensive model where none is given: trees boosted without prices."""
+"""The default expensive model: trees boosted without prices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATIENCE = 30
 
 
 def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> FittedModel:
-    """Boost trees without prices; held-out rows choose how many."""
+    """Boost trees without prices; held-out rows choose their number."""
     trained, held = split_off(data)
     _, n_rounds = boost_plainly(trained.train, data, n_threads, None if held is data.train else held)
 
@@ -42,12 +42,12 @@ def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> Fitted
 def boost_plainly(
     rows: Rows, data: TrainingData, n_threads: int, held: Rows | None = None, n_rounds: int = _PLAIN.n_estimators
 ) -> tuple[StageTree, int]:
-    """Boost trees of 31 leaves as if all were free; a copy of a column at a higher price is not read.
+    """Boost trees of 31 leaves without prices; they do not read copies of columns at higher prices.
 
-    Return also the rounds: those with the least loss on held-out rows, if there are any.
+    Return also the number of rounds: with held-out rows, that of the least loss on them.
     """
     loss, trees = loss_for(data.n_classes), evolve(_PLAIN, n_estimators=n_rounds, n_threads=n_threads)
-    # No tree splits on a column that is always missing.
+    # No tree splits on a column without values.
     read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices), np.nan, rows.X))
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
     grow = tree_grower(rows, bin_rows(read, trees), trees)

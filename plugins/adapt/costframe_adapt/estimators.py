@@ -39,7 +39,7 @@ __all__ = ["AdaptClassifier"]
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class AdaptClassifier(CostAwareClassifier):
-    """A cheap model and a gate in front of an expensive one: rows go on to it only where it is worth its price.
+    """A cheap model and a gate in front of an expensive model: rows go on to it only if it is worth its price.
 
     Parameters
     ----------
@@ -48,30 +48,30 @@ class AdaptClassifier(CostAwareClassifier):
     tradeoff : float
         lambda, loss accepted per unit of cost per row.
     expensive : object, or (object, list of str), optional
-        What rows go on to, and the features to give it (all by default, or those that it names itself). An unfitted
-        classifier of scikit-learn's kind is fitted inside, with probabilities out of fold for the training rows. Fitted
-        ones are taken as they are: a tree model of xgboost or scikit-learn, or what `cf.adopt` made of one, is priced
-        on its paths; any other classifier, a predictor that is no stage tree, or a function of (n, features) that
-        returns probabilities, reads all its features. A function must have its features named. A fitted estimator
-        of costframe may stand here too, this one included. `clone` takes the fit from fitted estimators; scikit-learn's
-        FrozenEstimator keeps it. By default trees are boosted as if all were free.
+        The expensive model, and its features (by default those that it names, else all). `fit` trains an unfitted
+        scikit-learn classifier, with out-of-fold probabilities of the training rows. It keeps a fitted model: a tree
+        model of xgboost or scikit-learn, or the result of `cf.adopt`, has prices on its paths; any other classifier,
+        another predictor than a stage tree, or a function of (n, features) that returns probabilities reads all its
+        features. A function needs the names of its features. Fitted estimators of costframe are possible too, also this
+        one. `clone` removes the fit of fitted estimators; scikit-learn's FrozenEstimator keeps it. The default is trees
+        boosted without prices.
     variant : {"gbrt", "lin", "l1"}, optional
         Boosted trees, the default, or linear models. "l1" is the baseline of the paper: logistic regression with a
-        penalty chooses columns, on these a cheap model is fitted to all rows, and a gate to where that is wrong.
+        penalty chooses columns; on these it fits a cheap model to all rows, and a gate to that model's errors.
     full_share : float, optional
-        P_full in [0, 1]: the largest mean of q, the share of rows that the expensive model gets. By default its price
-        decides: what it costs a row beyond the cheap model and the gate counts against it. With 0 there is no gate.
+        P_full in [0, 1]: the largest mean of q, the share of rows that the expensive model gets. By default the price
+        decides: each row counts its further cost beyond the cheap model and the gate. With 0 there is no gate.
     recipe : {"paper"}, optional
         Train what the paper prints and nothing more; see the README.
     n_stages : int, optional
-        Gates, one by default: each further one stands in front of all before it.
+        Number of gates, 1 by default: each further one stands in front of all before it.
     n_estimators : int, optional
-        Trees of the cheap model and of the gate, at most 200 each by default (300 with full_share=0; by the paper's
-        recipe exactly as many, 100 by default).
+        Largest number of trees of the cheap model and of the gate, by default 200 each, or 300 with full_share=0. By
+        the paper's recipe their exact number, 100 by default.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int
-        For expensive models that draw and do not say how.
+        Seed of expensive models without one.
     n_jobs : int, optional
         Threads; all there are by default. The model does not depend on it.
     verbose : int
@@ -83,12 +83,12 @@ class AdaptClassifier(CostAwareClassifier):
     expensive_ : object
         The fitted expensive model; None with full_share=0.
     expensive_predictor_ : StageTree
-        The same as it stands in the predictor, so that its cost can be asked for.
+        The expensive model within the predictor, whose cost can be measured.
     n_iter_ : int
         Rounds of the alternation.
     objective_ : float64 (n_iter_,)
-        What it went by: loss + tradeoff * cost on held-out rows, or for linear models and by the paper's recipe the
-        bound on training rows, with the penalty.
+        The objective of each round: loss + tradeoff * cost on held-out rows; for linear models and the paper's recipe
+        the bound on training rows, with the penalty.
     classes_ : ndarray (M,)
     """
 
@@ -118,19 +118,19 @@ class AdaptClassifier(CostAwareClassifier):
         qid_val: ArrayLike | None = None,
         expensive_proba: ArrayLike | None = None,
     ) -> Self:
-        """Train.
+        """Train on rows and labels.
 
         Parameters
         ----------
         X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for every estimator; rows are held out for what is chosen where there is no validation data.
+            As for every estimator; without validation data, it holds out training rows for its choices.
         expensive_proba : float64 (n,) of class 1, or (n, M), optional
-            The expensive model's probabilities of the rows of X, as of rows that it has not seen.
+            The expensive model's probabilities of the rows of X, out of fold.
 
         Raises
         ------
         CostframeError
-            A ValueError that names what does not fit.
+            A ValueError that names the wrong argument.
         """
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
@@ -147,7 +147,7 @@ class AdaptClassifier(CostAwareClassifier):
         tree = self.predictor_
         if not isinstance(tree, StageTree) or tree.links != ("identity",):
             return scores
-        # An expensive model that stands alone answers with probabilities.
+        # An expensive model alone answers with probabilities.
         return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
 
     def fit_path(
@@ -167,23 +167,23 @@ class AdaptClassifier(CostAwareClassifier):
         scoring: Any = None,
         progress: Callable[[float], None] | None = None,
     ) -> DeferredPath[AdaptPoint]:
-        """Fit a grid over tradeoffs and shares, and return all models that are worth having.
+        """Fit a grid over tradeoffs and shares, and return all non-dominated models.
 
-        The expensive model, its probabilities out of fold and the bins are made once, and each fit begins where that at
-        the next larger tradeoff ended. The estimator becomes the model that is best at its own `tradeoff`.
+        All fits share the expensive model, its out-of-fold probabilities and the bins, and each begins at the result of
+        the next larger tradeoff. The estimator becomes the best model at its own `tradeoff`.
 
         Parameters
         ----------
         X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val, expensive_proba
             As for `fit`.
         tradeoffs : sequence of float, optional
-            By default 12, from where hardly anything is bought to where prices hardly count.
+            By default 12, from almost no purchases to almost no effect of prices.
         full_shares : sequence of float or None, optional
             Values of P; by default `full_share` alone.
         scoring : "loss", name of a score, or callable, optional
-            The score of points, of which more is better; minus the validation loss by default.
+            The score of points, higher is better; minus the validation loss by default.
         progress : callable, optional
-            Called with the share that is done, from 0 to 1.
+            Called with the finished share, from 0 to 1.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class AdaptClassifier(CostAwareClassifier):
         Raises
         ------
         CostframeError
-            As of `fit`; if there are no validation data, or a parameter has no effect on a grid.
+            As for `fit`; also if there are no validation data, or a parameter has no effect on a grid.
         """
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
@@ -219,7 +219,7 @@ class AdaptClassifier(CostAwareClassifier):
         settings = self._settings(data)
         if settings.full_share == 0:
             self.expensive_, self.n_iter_, self.objective_ = None, 0, np.zeros(0)
-            self.__dict__.pop("expensive_predictor_", None)  # an earlier fit's
+            self.__dict__.pop("expensive_predictor_", None)  # of an earlier fit
             return train_without_gate(data, settings)
         tree, objective = train_adapt(Judge.of(data, self._find(data, settings, proba), settings))
         self.n_iter_, self.objective_ = len(objective), np.array(objective)
@@ -245,7 +245,7 @@ class AdaptClassifier(CostAwareClassifier):
         return read_settings(self, data, grid=grid)
 
     def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-        """Check probabilities of training rows, and leave out those of weight zero."""
+        """Check probabilities of training rows, and leave out rows of weight zero."""
         if proba is None:
             return None
         values = read_probabilities(proba, n_rows, len(self.classes_), "expensive_proba")

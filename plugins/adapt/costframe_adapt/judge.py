@@ -1,4 +1,4 @@
-"""The worth of a gate and a cheap model in front of an expensive one: on held-out rows, and for the next shares q."""
+"""The worth of a gate and a cheap model in front of an expensive model, on held-out rows, and the next shares q."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge", "cheap_losses", "share_out"]
 
-_FARTHEST = 2.0**11  # where the search for b ends: far beyond any difference of losses
-_HALVINGS = 200  # a double has no more
+_FARTHEST = 2.0**11  # largest b of the search: far above any difference of losses
+_HALVINGS = 200  # enough for all digits of a double
 
 
 @frozen(eq=False)
 class Judge:
-    """The rows that one stage is fitted to and judged by, the model behind it, and settings.
+    """Training rows and held-out rows of one stage, the model behind it, and settings.
 
     Attributes
     ----------
     data : TrainingData
         Without the held-out rows.
     held : Rows
-        Held out, or those of validation.
+        Held-out rows: those of validation, or part of the training rows.
     expensive : ExpensiveModel
-        Behind the gate.
+        The model behind the gate.
     binned : BinnedData
         The training rows.
     settings : AdaptSettings
@@ -60,7 +60,7 @@ class Judge:
 
     @classmethod
     def of(cls, data: TrainingData, fitted: FittedModel, settings: AdaptSettings) -> Judge:
-        """Hold out rows if there are no validation rows; as the paper prints it, training rows have to do instead."""
+        """Hold out rows if there are no validation rows; the paper's recipe then uses the training rows."""
         tree, proba = fitted.tree, fitted.proba
         rows, held, held_proba = data.train, data.valid, fitted.proba_val
         if held is None or held_proba is None:
@@ -82,15 +82,15 @@ class Judge:
         return self.data.train
 
     def behind(self, best: Candidate) -> Judge:
-        """Put a candidate in front of the expensive model: the next stage stands in front of both."""
+        """Put a candidate in front of the expensive model, for the next stage in front of both."""
         return evolve(self, expensive=stack(best, self.expensive, self.data, self.held, self.settings.n_threads))
 
     def candidate(
         self, pair: GatedPair, train: Scores, held: Scores, accounts: tuple[Account, Account] | None = None
     ) -> Candidate:
-        """Look at a cheap model and a gate, whose scores of training rows and of held-out rows are given.
+        """Evaluate a cheap model and a gate by their scores of training rows and of held-out rows.
 
-        Accounts are those of both on the held-out rows, if they are known.
+        `accounts` are those of both on the held-out rows, if known.
         """
         settings, rows = self.settings, self.held
         if accounts is None:
@@ -124,7 +124,7 @@ class Judge:
         return below, self.expensive.train.loss + np.logaddexp(0.0, -train.gate)
 
     def _extra_cost(self, pair: GatedPair) -> NDArray[np.float64]:
-        """Return the cost of going on beyond that of staying for each training row, float64 (n,)."""
+        """Return each training row's cost of going on minus that of staying: float64 (n,)."""
         prices, expensive = self.data.prices, self.expensive.train.account
         cheap, gate = self._accounts(pair, self.rows)
         goes, stays = gate | expensive, gate | cheap
@@ -145,7 +145,7 @@ def share_out(
     Parameters
     ----------
     cheap, full : float64 (n,)
-        A and B: the price that a row pays for the answer of the cheap model, and of the expensive one.
+        A and B: loss and price of each row with the answer of the cheap model, and of the expensive model.
     weight : float64 (n,)
         Of the rows in the mean.
     full_share : float or None
@@ -176,7 +176,7 @@ def share_out(
         low, high = (middle, high) if float(share @ q_at(middle)) > full_share else (low, middle)
     q = q_at(high)
     mean = float(share @ q)
-    return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet one below SURE
+    return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet a limit below SURE
 
 
 def cheap_losses(scores: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.float64]:

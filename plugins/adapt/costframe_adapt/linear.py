@@ -1,7 +1,7 @@
-"""ADAPT-LIN: a gate and a cheap model that are linear in columns, with a norm on the weights of what they acquire.
+"""ADAPT-LIN: a gate and a cheap model, linear in columns, with norms of the weights as the price of acquisitions.
 
-Algorithm 1 alternates between shares and models until neither changes anything. It finds only what is near, so that
-it is tried from several starts.
+Algorithm 1 alternates between shares and models until neither changes. It finds a local optimum, so it has several
+starts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ACCURACY = 1e-5
 _SHARES = 1e-4
 _ROWS = 2000
 _PROMISING = 8  # starts that get more than one round
-_ROUNDS = 2  # of each of them, before the worse half is given up
+_ROUNDS = 2  # of each of them before the worse half is dropped
 _HIGH, _LOW = 0.95, 0.05
 _ALIKE = 1e-12  # standard deviation, relative to the largest value, of a column that counts as constant
 _REFIT = 1e-3  # ridge that takes the place of the penalty
@@ -39,16 +39,16 @@ _REFIT = 1e-3  # ridge that takes the place of the penalty
 
 @frozen(eq=False)
 class LinearPair:
-    """A gate g and a cheap model f1 over C columns, and where their alternation stands.
+    """A gate g and a cheap model f1 over C columns, and the state of their alternation.
 
     Attributes
     ----------
     weights : float64 (1 + K, C + 1)
-        The gate's, then f1's; intercepts last. Zeros are exact: a column is free if it has nothing but zeros.
+        The gate's, then f1's; intercepts last. Zeros are exact: a column with only zeros is not acquired.
     q : float64 (n,)
         Probability of sending each training row to f0.
     bounds : float64 (rounds,)
-        mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] and the penalty after each round, which do not rise.
+        mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] + penalty after each round; it does not rise.
     converged : bool
     """
 
@@ -59,7 +59,7 @@ class LinearPair:
 
     @property
     def used(self) -> NDArray[np.int64]:
-        """The columns that are read."""
+        """The columns with a weight."""
         return np.flatnonzero(self.weights[:, :-1].any(axis=0))
 
     def scores(self, H: F8) -> Scores:
@@ -69,7 +69,7 @@ class LinearPair:
 
 
 def alternate(objective: LinearObjective, pair: LinearPair, most: int, effort: Effort = TURN) -> LinearPair:
-    """Go on until accuracy changes by less than 1e-5 and q by less than 1e-4 a row, or `most` rounds are done."""
+    """Alternate until accuracy changes by less than 1e-5 and q by less than 1e-4 per row, or for `most` rounds."""
     weights, q, bounds, converged = pair.weights, pair.q, pair.bounds.tolist(), False
     scores = scores_of(objective.columns, weights)
     accuracy = objective.accuracy(scores)
@@ -87,7 +87,7 @@ def alternate(objective: LinearObjective, pair: LinearPair, most: int, effort: E
 
 
 def finish(objective: LinearObjective, pair: LinearPair) -> LinearPair:
-    """End with models that are minimized to the end; the last bound is the one after it."""
+    """Minimize both models for the last q to full precision, and append the bound."""
     step = evolve(objective, q=pair.q)
     weights = minimize(step, pair.weights, TIGHT)
     bound = step.bound(weights, scores_of(objective.columns, weights))
@@ -95,9 +95,9 @@ def finish(objective: LinearObjective, pair: LinearPair) -> LinearPair:
 
 
 def extreme_shares(values: F8, weight: F8, share: float) -> F8:
-    """Return q = .95 on the rows of the highest values that weigh `share` together, .05 elsewhere.
+    """Return q = .95 on the rows of the highest values, of total weight `share`, and .05 elsewhere.
 
-    Rows of equal values get equal q, in between where only a part of them is wanted: the order of rows is no matter.
+    Rows of equal values get equal q, perhaps in between: the order of rows has no effect.
     """
     distinct, place = np.unique(values, return_inverse=True)
     mass = np.bincount(place, weight, len(distinct)) / weight.sum()
@@ -107,16 +107,16 @@ def extreme_shares(values: F8, weight: F8, share: float) -> F8:
 
 
 def best_start(objective: LinearObjective, plain: F8) -> F8:
-    """Return the weights from which a sample of rows ends lowest.
+    """Return the starting weights with the lowest bound after alternations on a sample of rows.
 
-    Tried are a plain f1 with a gate of zero, and for each column and direction the best models for a q that sends its
-    extreme rows to f0. After one round the best eight are kept, and after every two more the better half.
+    It tries a plain f1 with a gate of zero, and for each column and direction the best models for a q that sends the
+    extreme rows to f0. It keeps the best eight after one round, and the better half after every two more.
 
     Parameters
     ----------
     objective : LinearObjective
     plain : float64 (1 + K, C + 1)
-        Of the plain f1.
+        Of the plain f1, with a gate of zero.
     """
     sample = _sample(objective)
     share = objective.problem.full_share
@@ -136,12 +136,12 @@ def best_start(objective: LinearObjective, plain: F8) -> F8:
 
 
 def _lowest(tried: list[LinearPair], most: int) -> list[LinearPair]:
-    """Keep those of the lowest bounds; of equals the first."""
+    """Keep the pairs with the lowest bounds, the first of equal ones."""
     return [tried[i] for i in np.argsort([pair.bounds[-1] for pair in tried], kind="stable")[:most]]
 
 
 def _sample(objective: LinearObjective) -> LinearObjective:
-    """Draw rows by weight, evenly by class, loss of f0 and values, so that the order of rows is no matter."""
+    """Draw a subsample of rows by weight, spread over class, loss of f0 and values; the order of rows has no effect."""
     problem = objective.problem
     order = np.lexsort((*objective.columns.T[::-1], problem.loss0, problem.y))
     drawn, weight = drawn_rows(problem.weight[order], _ROWS)
@@ -153,7 +153,7 @@ def _sample(objective: LinearObjective) -> LinearObjective:
 
 @frozen(eq=False)
 class _Standardized:
-    """Columns that vary, and how to standardize them: mean and standard deviation, float64 (C',) each."""
+    """The columns that vary, with their means and standard deviations, float64 (C',) each."""
 
     chosen: NDArray[np.int64]
     mean: F8
@@ -171,12 +171,12 @@ class _Standardized:
         return np.ascontiguousarray((H[:, self.chosen] - self.mean) / self.spread)
 
     def weights(self, raw: F8) -> F8:
-        """Turn weights of the columns as they are, (1 + K, C + 1), into those of standardized ones, (1 + K, C' + 1)."""
+        """Turn weights of raw columns, (1 + K, C + 1), into those of standardized columns, (1 + K, C' + 1)."""
         chosen = raw[:, self.chosen]
         return np.column_stack([chosen * self.spread, raw[:, -1] + chosen @ self.mean])
 
     def raw(self, weights: F8, n_columns: int) -> F8:
-        """Turn weights back."""
+        """Turn weights of standardized columns into those of raw columns."""
         found = np.zeros((len(weights), n_columns + 1))
         found[:, self.chosen] = weights[:, :-1] / self.spread
         found[:, -1] = weights[:, -1] - found[:, self.chosen] @ self.mean
@@ -195,20 +195,20 @@ def fit_linear(
     """Alternate between the shares q (OPT1), and the gate and f1 given q (OPT2).
 
     For given q, g and f1 minimize mean_i [(1 - q_i) (l(f1_i, y_i) + log(1 + exp(g_i))) + q_i log(1 + exp(-g_i))]
-    + sum_G price_G * sqrt(sum of squares of all weights of the columns of group G). Intercepts are free. Where f0 may
-    get nothing, the gate is a constant.
+    + sum_G price_G * sqrt(sum of squares of all weights of the columns of group G). Intercepts have no price. If f0 may
+    get no rows, the gate is a constant.
 
     Parameters
     ----------
     H : float64 (n, C)
-        Finite columns of any units.
+        Finite columns in any units.
     problem : Problem
     groups : PricedGroups
-        Of the C columns; prices times what a cost unit is worth in loss.
+        Of the C columns, with prices in units of loss.
     starts : bool
-        Whether each column and direction is tried as a start too; else f1 begins as fitted to all rows, the gate at 0.
+        Whether to try each column and direction as a start too; else f1 begins with a fit to all rows, the gate at 0.
     start : LinearPair, optional
-        A solution of a problem nearby, and then the only start.
+        A solution of a similar problem, and then the only start.
     max_rounds : int
     """
     if groups.member.shape[1] != H.shape[1]:
@@ -228,14 +228,14 @@ def fit_linear(
 
 
 def refit(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
-    """Undo the penalty's shrinkage: the same q and the same columns, with a small ridge in place of the penalty.
+    """Fit again without the penalty's shrinkage: for the same q and columns, with a small ridge in its place.
 
     Parameters
     ----------
     H : float64 (n, C)
     problem : Problem
     pair : LinearPair
-        Fitted to them.
+        A solution for these rows.
     """
     kept, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
     problem = evolve(problem, full_share=None if pair.q.any() else 0.0)

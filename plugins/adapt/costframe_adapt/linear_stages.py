@@ -1,4 +1,4 @@
-"""One stage of linear models over the columns: as the paper prints it, or at several penalties; and its l1 baseline."""
+"""One stage of linear models over the columns, as the paper prints it or at several penalties, and the l1 baseline."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["PENALTIES", "JudgedColumns", "fit_l1_stage", "fit_linear_stage", "fit_where_wrong", "train_linear_alone"]
 
 _ROUNDS = 50
-_LIMITS = (0.3, 0.6)  # of the share, tried where the price decides it
-_ROUNDS_TRIED = 10  # of the alternation at these
+_LIMITS = (0.3, 0.6)  # of the share, to try if the price decides it
+_ROUNDS_TRIED = 10  # of the alternation at these limits
 PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns
 
 
 @frozen(eq=False)
 class JudgedColumns:
-    """All columns, of training rows and of rows held out.
+    """All columns of training rows and of held-out rows.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class JudgedColumns:
     bank : WeakLearnerBank
         The columns.
     H, held : float64 (n, C), float64 (n', C)
-        Of the training rows, and of the rows held out.
+        Of the training rows, and of the held-out rows.
     problem : Problem
-        Of the training rows, with the share of the settings.
+        Of the training rows, with the settings' share.
     priced : PricedGroups
     """
 
@@ -66,39 +66,39 @@ class JudgedColumns:
     def fit(
         self, full_share: float | None, penalty: float, max_rounds: int, *, starts: bool, start: LinearPair | None
     ) -> LinearPair:
-        """Fit a pair at a limit of the share, and a penalty times the tradeoff; see `fit_linear`."""
+        """Fit a pair at a limit of the share and a multiple of the penalty; see `fit_linear`."""
         judge, problem = self.judge, evolve(self.problem, full_share=full_share)
-        if full_share is None:  # then the cost of f0 decides the share
+        if full_share is None:  # the cost of f0 decides the share
             account, prices = judge.expensive.train.account, judge.data.prices
             cost = account.cost(prices) + account.batch(prices) / judge.rows.total_weight
             problem = evolve(problem, loss0=problem.loss0 + judge.settings.tradeoff * cost)
         groups = self.priced.times(judge.settings.tradeoff * penalty)
         return fit_linear(self.H, problem, groups, starts=starts, start=start, max_rounds=max_rounds)
 
-    def look_at(self, pair: LinearPair) -> Candidate:
-        """Look at a gate and a cheap model on the held-out rows."""
+    def evaluate(self, pair: LinearPair) -> Candidate:
+        """Evaluate a gate and a cheap model on the held-out rows."""
         return self.judge.candidate(_gated(self.bank, pair), pair.scores(self.H), pair.scores(self.held))
 
 
 def fit_linear_stage(
     judge: Judge, warm: tuple[LinearPair, ...] = ()
 ) -> tuple[list[Candidate], tuple[LinearPair, ...], list[float]]:
-    """Fit at the tradeoff from several starts, or from a solution nearby, and from there at other penalties.
+    """Fit at the tradeoff from several starts, or from similar solutions, and from there at other penalties.
 
-    Each solution is looked at with its weights as they are, and refitted without the penalty on the same columns. Where
-    the price decides the share, some shares are tried as limits too: a gate that is sharp enough costs more norm than
-    it saves, and a limit finds it nevertheless. As the paper prints it there is one solution, from the plain start.
+    It evaluates each solution as it is, and refitted without the penalty on the same columns. If the price decides the
+    share, it also tries some shares as limits, which find sharp gates: their norms cost more than they save. The
+    paper's recipe has one solution, from the plain start.
 
     Returns
     -------
     list of Candidate, tuple of LinearPair, list of float
-        All that was looked at; the solution at the tradeoff for each limit; the bound of the first after each round.
+        All candidates; the solution at the tradeoff for each limit; the bound of the first after each round.
     """
     settings, columns = judge.settings, JudgedColumns.of(judge)
     own = settings.full_share
     if settings.paper:
         pair = columns.fit(own, 1.0, _ROUNDS, starts=False, start=None)
-        return [columns.look_at(pair)], (), pair.bounds.tolist()
+        return [columns.evaluate(pair)], (), pair.bounds.tolist()
     found: list[Candidate] = []
     solutions: list[LinearPair] = []
     shares = (None, *_LIMITS) if own is None else (own,)
@@ -109,12 +109,12 @@ def fit_linear_stage(
         for penalty in PENALTIES if share == own else PENALTIES[:1]:
             if penalty != 1:
                 pair = columns.fit(share, penalty, rounds, starts=True, start=pair)
-            found += [columns.look_at(pair), columns.look_at(refit(columns.H, columns.problem, pair))]
+            found += [columns.evaluate(pair), columns.evaluate(refit(columns.H, columns.problem, pair))]
     return found, tuple(solutions), solutions[0].bounds.tolist()
 
 
 def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
-    """Fit the cheap model alone: logistic regression with the penalty; for "l1" it only chooses the columns."""
+    """Fit the cheap model alone: logistic regression with the penalty, which for "l1" only chooses the columns."""
     bank, H, priced = _read(data, settings.n_threads)
     problem = Problem.of(data.train, data.n_classes, np.zeros(len(H)), 0.0)
     pair = fit_linear(H, problem, priced.times(settings.tradeoff))
@@ -136,15 +136,15 @@ def _gated(bank: WeakLearnerBank, pair: LinearPair) -> GatedPair:
 
 
 def fit_l1_stage(judge: Judge) -> tuple[list[Candidate], list[float]]:
-    """Choose columns at the tradeoff, and at others nearby; on each choice fit f1, then a gate to where f1 is wrong.
+    """Choose columns at the tradeoff, and at similar ones; on each choice fit f1, then a gate to the errors of f1.
 
-    As the paper prints it there is one choice. For two classes and prices of columns alone the penalty is the
-    weighted l1 norm, tradeoff * sum_f c_f |w_f|; for more classes, and for resources, it is that of groups.
+    The paper's recipe has one choice. For two classes and prices only of columns the penalty is the weighted l1 norm,
+    tradeoff * sum_f c_f |w_f|; for more classes or resources it is the group norm.
 
     Returns
     -------
     list of Candidate, list of float
-        All that was looked at; and the objective of the choice at the tradeoff.
+        All candidates, and the objective of the choice at the tradeoff.
     """
     settings, columns = judge.settings, JudgedColumns.of(judge)
     H, problem = columns.H, evolve(columns.problem, full_share=0.0)
@@ -154,21 +154,21 @@ def fit_l1_stage(judge: Judge) -> tuple[list[Candidate], list[float]]:
     for penalty in PENALTIES[:1] if settings.paper else PENALTIES:
         chosen = fit_linear(H, problem, columns.priced.times(settings.tradeoff * penalty), start=chosen)
         objective = objective or chosen.bounds[-1:].tolist()
-        found.append(columns.look_at(fit_where_wrong(H, problem, refit(H, problem, chosen))))
+        found.append(columns.evaluate(fit_where_wrong(H, problem, refit(H, problem, chosen))))
     return found, objective
 
 
 def fit_where_wrong(H: NDArray[np.float64], problem: Problem, pair: LinearPair) -> LinearPair:
-    """Return a cheap model with a gate of the same columns: logistic regression, of where it is wrong.
+    """Add a gate to a cheap model, over the same columns: logistic regression of its errors.
 
-    Where it is always right, or always wrong, nothing tells rows apart, and the gate's weights are zero.
+    If it is always right, or always wrong, the gate's weights are zero.
 
     Parameters
     ----------
     H : float64 (n, C)
     problem : Problem
     pair : LinearPair
-        Of which the cheap model is taken.
+        The pair with the cheap model.
     """
     scores = pair.scores(H).cheap
     answers = scores[:, 0] > 0 if problem.n_scores == 1 else scores.argmax(axis=1)

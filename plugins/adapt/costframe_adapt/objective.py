@@ -1,4 +1,4 @@
-"""What linear models minimize: (OPT2) for given shares, and the bound that (OPT1) and (OPT2) lower in turns."""
+"""The objectives of linear models: (OPT2) for given shares, and the bound that (OPT1) and (OPT2) lower in turns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RIDGE", "LinearObjective", "Problem"]
 
-RIDGE = 1e-6  # on weights of standardized columns, and intercepts: keeps them finite where nothing else does
+RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 
 
 @frozen(eq=False)
@@ -37,9 +37,9 @@ class Problem:
     weight : float64 (n,)
         Positive, of mean one.
     loss0 : float64 (n,)
-        -log P(y_i | x_i; f0), of the clipped probability, and the worth of f0's cost in loss where no P is given.
+        -log P(y_i | x_i; f0), of the clipped probability; without P, plus the cost of f0 in units of loss.
     full_share : float or None
-        P, the largest mean share of rows that f0 may get; None: the cost of f0 decides alone.
+        P, the largest mean share of rows for f0; None if only the cost of f0 decides.
     """
 
     y: NDArray[np.int64]
@@ -50,7 +50,7 @@ class Problem:
 
     @classmethod
     def of(cls, rows: Rows, n_classes: int, loss0: NDArray[np.float64], full_share: float | None) -> Problem:
-        """Bring the rows' weights to a mean of one."""
+        """Scale the rows' weights to a mean of one."""
         return cls(rows.y, n_classes, rows.weight * (len(rows) / rows.total_weight), loss0, full_share)
 
     @property
@@ -65,7 +65,7 @@ class Problem:
 
 @frozen(eq=False)
 class LinearObjective:
-    """A problem with its columns, and shares q. Weights are (1 + K, C + 1): the gate's, then f1's; intercepts last.
+    """A problem with its columns and shares q. Weights are (1 + K, C + 1): the gate's, then f1's; intercepts last.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class LinearObjective:
     q : float64 (n,)
         Shares of f0.
     ridge : float
-        Half of it times the sum of the squares of all weights is paid as well; for intercepts never more than RIDGE.
+        The objective has half of it times the sum of squares of all weights; for intercepts at most RIDGE.
     """
 
     columns: F8
@@ -87,7 +87,7 @@ class LinearObjective:
 
     @property
     def gated(self) -> bool:
-        """Whether f0 may get anything."""
+        """Whether f0 may get rows."""
         return self.problem.full_share != 0
 
     @property
@@ -109,16 +109,15 @@ class LinearObjective:
         return self.problem.mean(losses)
 
     def bound(self, weights: F8, scores: F8) -> float:
-        """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)], and the penalty."""
+        """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] + penalty."""
         fixed = self.q * self.problem.loss0 - entr(self.q) - entr(1 - self.q)
         return self.smooth(scores) + self.problem.mean(fixed) + penalty_of(self, weights)
 
     def slopes(self, scores: F8) -> tuple[F8, F8]:
         """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each.
 
-        The curvatures are exact but for the scores of three classes and more, where each row has the smaller of two
-        diagonals that are not below diag(p) - pp' in any direction: p, and, as that is diagonally dominant,
-        2 p (1 - p).
+        The curvatures are exact for the gate and for two classes. For more, each row has the smaller of two diagonals
+        that are upper bounds of diag(p) - pp': p, and 2 p (1 - p), as the matrix is diagonally dominant.
         """
         slope, curvature = np.zeros_like(scores), np.zeros_like(scores)
         share = self.problem.weight / len(self.q)
@@ -136,6 +135,6 @@ class LinearObjective:
         return slope, curvature
 
     def accuracy(self, scores: F8) -> float:
-        """Return the share of rows that f1 classifies well."""
+        """Return the accuracy of f1."""
         chosen = scores[1] > 0 if len(scores) == 2 else scores[1:].argmax(axis=0)
         return self.problem.mean((chosen == self.problem.y).astype(np.float64))

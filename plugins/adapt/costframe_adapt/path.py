@@ -1,4 +1,4 @@
-"""A grid over tradeoffs and shares in one fit: all models looked at on the way, measured in score and exact cost."""
+"""A grid over tradeoffs and shares in one fit: all candidates on the way, with their score and exact cost."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 __all__ = ["AdaptPoint", "default_tradeoffs", "sweep_grid"]
 
 _LEVELS = 12
-_AFRESH = 3  # every third fit of linear models has all starts: those nearby may all be in one basin
+_AFRESH = 3  # every third fit of linear models has all starts: similar solutions may share one local optimum
 _LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
 _HIGHEST = (1.0, 30.0)
 
 
 @frozen
 class AdaptPoint:
-    """A model of a grid.
+    """A model of the grid.
 
     Attributes
     ----------
     tradeoff : float
-        At which it was trained; 0 for the expensive model alone.
+        Of its training; 0 for the expensive model alone.
     full_share : float or None
     n_rounds : int
-        Trees, or columns, of its cheap models and gates; none for the expensive model alone.
+        Trees or columns of its cheap models and gates; 0 for the expensive model alone.
     loss, cost : float
         Mean validation loss, and exact mean validation cost per row.
     score : float
-        The score that was asked for, else minus the loss.
+        The given score, or minus the loss.
     """
 
     tradeoff: float
@@ -63,7 +63,7 @@ class AdaptPoint:
 
 @define(eq=False)
 class _Sweep:
-    """A grid under way; models that others dominate both by score and by loss are let go."""
+    """The points of a grid so far, without models that others dominate both by score and by loss."""
 
     judge: Judge
     score: Callable[[Predicted], float] | None
@@ -81,7 +81,7 @@ class _Sweep:
     def recorder(
         self, tradeoff: float, full_share: float | None, expensive: ExpensiveModel
     ) -> Callable[[Candidate], None]:
-        """Return a function that adds the models of one fit."""
+        """Return a function that adds a candidate of one fit."""
 
         def record(candidate: Candidate) -> None:
             points = [candidate.point]
@@ -108,7 +108,7 @@ class _Sweep:
         return path
 
     def fit(self, settings: AdaptSettings, trees: AdaptTrees | None, warm: WarmStart) -> WarmStart:
-        """Fit all stages at one tradeoff, and return where the first ended."""
+        """Fit all stages at one tradeoff, and return the first stage's warm start."""
         judge, ended = evolve(self.judge, settings=settings), warm
         for number in range(settings.n_stages):
             record = self.recorder(settings.tradeoff, settings.full_share, judge.expensive)
@@ -130,19 +130,19 @@ def sweep_grid(
     score: Callable[[Predicted], float] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> DeferredPath[AdaptPoint]:
-    """Fit at each share with each kind of trees down the tradeoffs, each fit from where the one before ended.
+    """Fit at each share, with each kind of trees, at descending tradeoffs, each from the result before it.
 
     Parameters
     ----------
     judge : Judge
-        Of the rows, and with settings for all but the tradeoff and the share.
+        Rows and settings, except for the tradeoff and the share.
     tradeoffs : float64 (levels,)
         Descending.
     full_shares : sequence of float or None
     score : callable, optional
-        Of held-out rows and predictions; minus their loss by default.
+        Of predictions of held-out rows; minus their loss by default.
     progress : callable, optional
-        Called with the share that is done, from 0 to 1.
+        Called with the finished share, from 0 to 1.
     """
     sweep, levels, settings = _Sweep(judge, score), tradeoffs.tolist(), judge.settings
     sweep.begin()
@@ -164,7 +164,7 @@ def sweep_grid(
 def default_tradeoffs(judge: Judge, levels: int = _LEVELS) -> NDArray[np.float64]:
     """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
 
-    They begin where the cheapest feature that is not free is hardly worth its price.
+    At the largest, the cheapest feature with a price is hardly worth it.
     """
     held, expensive, prices = judge.held, judge.expensive.held, judge.data.prices
     share = np.bincount(held.y, held.weight, judge.data.n_classes) / held.weight.sum()

@@ -1,4 +1,4 @@
-"""The parameters of the estimator, checked, and the algorithm's own numbers where they leave it open."""
+"""The checked parameters of the estimator, and the algorithm's defaults."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PAID_BY_ROW", "AdaptSettings", "AdaptTrees", "read_grid", "read_settings"]
 
-_PAPER_SHARES = (0.2, 0.4, 0.6, 0.8)  # of a grid where none is given
+_PAPER_SHARES = (0.2, 0.4, 0.6, 0.8)  # default shares of a grid
 
 
 @frozen(kw_only=True)
 class AdaptTrees(TreeSettings):
-    """How the trees of the cheap model and of the gate are grown, and who pays for them.
+    """Settings of the trees of the cheap model and of the gate, and their kind of prices.
 
     Attributes
     ----------
     by_row : bool
-        Prices are paid row by row; else once by the model.
+        Whether rows pay prices one by one; else the model pays once.
     """
 
     by_row: bool = False
@@ -47,7 +47,7 @@ PAID_BY_ROW = AdaptTrees(
     by_row=True,
 )
 _USUAL = (PAID_BY_ROW, evolve(PAID_BY_ROW, by_row=False))
-# Greedy Miser's own, where there is no gate.
+# Of Greedy Miser, without a gate.
 _MISER = AdaptTrees(
     n_estimators=300, learning_rate=0.3, growth="breadth", newton=False, max_depth=3, min_samples_leaf=10
 )
@@ -56,7 +56,7 @@ _PAPER = evolve(_MISER, n_estimators=100, learning_rate=1.0, min_samples_leaf=1)
 
 @frozen
 class AdaptSettings:
-    """The parameters of `AdaptClassifier`, checked.
+    """Checked parameters of `AdaptClassifier`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class AdaptSettings:
     paper : bool
         Whether to train what the paper prints and nothing more.
     trees : tuple of AdaptTrees
-        All are tried; none for linear models.
+        All kinds to try; empty for linear models.
     """
 
     tradeoff: float
@@ -79,17 +79,17 @@ class AdaptSettings:
 
     @property
     def binning(self) -> TreeSettings:
-        """The bins that all trees share."""
+        """Settings of the bins, which all trees share."""
         return evolve(PAID_BY_ROW, n_threads=self.n_threads)
 
 
 def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> AdaptSettings:
-    """Check an estimator's parameters; `grid` says that shares come from elsewhere.
+    """Check an estimator's parameters; a grid has its own shares.
 
     Raises
     ------
     ParameterError
-        If one is out of its range, or would have no effect.
+        If a parameter is out of its range, or would have no effect.
     """
     variant = "gbrt" if given.variant is None else _one_of("variant", given.variant, ("gbrt", "lin", "l1"))
     paper = given.recipe is not None and _one_of("recipe", given.recipe, ("paper",)) == "paper"
@@ -117,7 +117,7 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
 def read_grid(
     given: Any, settings: AdaptSettings, tradeoffs: Any, full_shares: Any
 ) -> tuple[NDArray[np.float64] | None, tuple[float | None, ...]]:
-    """Check the parts of a grid: its tradeoffs, descending, and shares."""
+    """Check the tradeoffs, descending, and the shares of a grid."""
     shares: tuple[Any, ...] = (given.full_share,)
     if full_shares is not None:
         shares = _several("full_shares", full_shares)
@@ -133,7 +133,7 @@ def read_grid(
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
-    """Return values of a grid; refuse one that stands alone, and none."""
+    """Return the values of a grid; refuse a single value, and an empty list."""
     try:
         found = tuple(values)
     except TypeError:
@@ -150,7 +150,7 @@ def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
 
 
 def _trees(given: Any, data: TrainingData, *, paper: bool) -> tuple[AdaptTrees, ...]:
-    """Return how trees are grown: as printed, as Greedy Miser's where there is no gate, or as is tried."""
+    """Return the kinds of trees: the paper's, Greedy Miser's without a gate, or all kinds to try."""
     usual = (_PAPER,) if paper else (_MISER,) if given.full_share == 0 else _USUAL
     for leaf in {trees.min_samples_leaf for trees in usual}:
         if data.train.total_weight < 2 * leaf <= len(data.train):
