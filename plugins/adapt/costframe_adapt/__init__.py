@@ -1,4 +1,4 @@
-"""Adapt: a cheap model and a gate in front of an expensive one (NIPS 2017)."""
+"""Adapt: a cheap model and a gate in front of an expensive model (NIPS 2017)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def __getattr__(name: str) -> object:
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Bring Adapt."""
+    """Return Adapt."""
     from costframe_adapt.estimators import AdaptClassifier
 
     return [

@@ -17,13 +17,13 @@ def __getattr__(name: str) -> object:
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Bring CEGB."""
+    """Return CEGB."""
     from costframe_cegb.estimators import CEGBClassifier, CEGBRanker, CEGBRegressor
 
     return [
         Algorithm(
             name="cegb",
-            summary="Boosted best-first trees; a feature or resource is paid for by each row that first meets it.",
+            summary="Boosted best-first trees; each row pays once for each feature or resource that it meets.",
             reference="Peter, Diego, Hamprecht, Nadler: Cost efficient gradient boosting, NIPS 2017",
             classifier=CEGBClassifier,
             regressor=CEGBRegressor,

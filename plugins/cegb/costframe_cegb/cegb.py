@@ -1,4 +1,4 @@
-"""The algorithm: second-order boosting, best-first, with every price in the gain of every split."""
+"""The algorithm: second-order best-first boosting, with all prices in the gains of splits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["anneal_cegb", "train_cegb"]
 
-_SMALLER = 4  # small trees have so many times fewer leaves
+_SMALLER = 4  # quotient of the leaves of large and small trees
 _LEAST_LEAVES = 4
 
 
@@ -37,8 +37,8 @@ def train_cegb(
 
         1/2 [ G_l^2/(H_l+reg) + G_r^2/(H_r+reg) - G_p^2/(H_p+reg) ] - price of (p, f)
 
-    at `LazyPrices`, and a leaf's value is -G/(H+reg). The open leaf whose best split is worth most is split next, as
-    long as one is worth anything. Goes on from `state`, which is changed.
+    with `LazyPrices`, and a leaf's value is -G/(H+reg). The open leaf with the best split is split next, while a split
+    has worth. It continues from `state`, and changes it.
 
     Returns
     -------
@@ -62,11 +62,11 @@ def train_cegb(
 
 
 def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
-    """Anneal from nothing bought to hardly any price, once with each kind of prices.
+    """Anneal from prices at which nothing is bought to almost none, once with each kind of prices.
 
-    Prices paid once by the whole model (`OncePrices`) lead to few features that all rows acquire, and are better at low
-    budgets; prices paid row by row to features that only some rows acquire, and are better at high ones. Trees are of
-    the size that is better where prices do not count.
+    Prices paid once by the whole model (`OncePrices`) lead to few features for all rows, and are better at low budgets.
+    Prices paid row by row lead to features for some rows, and are better at high budgets. The size of trees is the
+    better one without prices.
     """
     rows, starts, most = data.train, [], settings.max_leaves
     binned = bin_rows(rows, settings, data.categorical)
@@ -85,6 +85,6 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: A
 
 
 def _sizes(max_leaves: int) -> list[int]:
-    """Return the leaves of trees to grow: as many as asked for, and fewer."""
+    """Return the sizes of trees to try: the given number of leaves, and fewer."""
     fewer = max(max_leaves // _SMALLER, min(_LEAST_LEAVES, max_leaves))
     return [fewer] if fewer == max_leaves else [fewer, max_leaves]

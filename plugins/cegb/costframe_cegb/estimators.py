@@ -1,4 +1,4 @@
-"""CEGB for two and more classes, for numbers and for rankings, in scikit-learn's manner."""
+"""Scikit-learn estimators of CEGB for two and more classes, for numbers and for rankings."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
-_FEWEST_BINS, _ROWS_PER_BIN = 63, 8  # of a path on few rows: finer thresholds take time and are noise
-_PATH_L2 = 1.0  # a path has many models to choose from, and chance chooses with us where leaves are free to be extreme
+_FEWEST_BINS, _ROWS_PER_BIN = 63, 8  # of a path on few rows: finer thresholds are slow, and noise
+_PATH_L2 = 1.0  # extreme leaves would make the choice among a path's many models one of chance
 _USUAL = TreeSettings(max_leaves=31, min_samples_leaf=20, min_hessian_leaf=1e-3)
 _PAPER = TreeSettings(max_leaves=31, learning_rate=1.0, from_zero=True)
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _CEGB(BoostedEstimator):
-    """What all have in common: settings, and training.
+    """Common settings and training.
 
-    A path has trees of `max_leaves` or of a quarter of them; by default, `l2_regularization` is 1 there, and a bin has
-    at least eight rows where there are more than 63 bins.
+    A path has trees of `max_leaves` leaves or of a quarter of them. Its default `l2_regularization` is 1, and with more
+    than 63 bins each has at least eight rows.
     """
 
     _usual: ClassVar = _USUAL
@@ -71,7 +71,7 @@ class _CEGB(BoostedEstimator):
         path = anneal_cegb(data, self._loss(data), settings, asked)
         self._kept = None
         for name in ("n_grown_", "believed_cost_", "believed_fixed_"):
-            self.__dict__.pop(name, None)  # an earlier fit's
+            self.__dict__.pop(name, None)  # of an earlier fit
         return path
 
     def _settings(self, data: TrainingData) -> TreeSettings:
@@ -91,7 +91,7 @@ class _CEGB(BoostedEstimator):
 
 @define(slots=False, eq=False, repr=False)
 class CEGBClassifier(CostAwareClassifier, _CEGB):
-    """CEGB for two classes (logistic loss) or more (softmax, one tree a class and round).
+    """CEGB for two classes (logistic loss) or more (softmax, one tree per class and round).
 
     Parameters are those of `BoostedEstimator`, with these defaults: `n_estimators` 100, `learning_rate` 0.1,
     `max_leaves` 31, any depth, `min_samples_leaf` 20. And
@@ -99,19 +99,19 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     Parameters
     ----------
     growth : {"best", "breadth"}, optional
-        Always the leaf whose split is worth most (the default), or level by level.
+        The leaf with the best split first (the default), or level by level.
     min_hessian_leaf : float, optional
-        Sum of hessians in a leaf, 0.001 by default.
+        Least sum of hessians in a leaf, 0.001 by default.
     subsample, max_features : float, optional
-        Share of the rows and of the columns that each tree is grown on, in (0, 1]; all by default.
+        Share of the rows and of the columns for each tree, in (0, 1]; all by default.
     monotone_constraints : sequence of int (d,), or dict of names to int, optional
-        1 for features with which scores must not fall, -1 for those with which they must not rise, other features being
-        equal and missing values apart; not for more than two classes.
+        1 for features with which scores must not fall, -1 for features with which they must not rise, if other features
+        are equal and values are not missing; not for more than two classes.
     warm_start : bool
-        True continues the trees of the last `fit`, up to `n_estimators` rounds in all, as if they had been one: what
-        rows have paid for stays paid. Other rows than before have paid for what the trees so far acquire for them.
-        Prices, features, classes, constraints, `learning_rate`, `max_bins`, `recipe` and `random_state` must be as
-        before. Validation data judge earlier rounds anew; if they would have stopped there, no round is added.
+        True continues the trees of the last `fit`, up to `n_estimators` rounds in all, as in one fit: rows do not pay
+        again. New rows count as having paid for all acquisitions of the present trees. Prices, features, classes,
+        constraints, `learning_rate`, `max_bins`, `recipe` and `random_state` must be as before. Validation data judge
+        earlier rounds again, and may stop at one of these.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int
@@ -123,8 +123,8 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     n_iter_, n_grown_ : int
         Rounds kept, and rounds grown by `fit`.
     believed_cost_, believed_fixed_ : float
-        Cost of the training rows for all rounds grown, as `fit` believes it: mean per row, and once for the batch. If
-        all are kept, `cost` of the training rows reports the same.
+        Cost of the training rows for all rounds grown, as counted by `fit`: mean per row, and once-prices of the batch.
+        If `fit` keeps all rounds, `cost` of the training rows reports the same.
     classes_ : ndarray (K,)
     """
 
@@ -137,17 +137,16 @@ class CEGBRegressor(CostAwareRegressor, _CEGB):
 
 @define(slots=False, eq=False, repr=False)
 class CEGBRanker(CostAwareRanker, _CEGB):
-    """CEGB for rankings, over the queries that `fit` is given as `qid`.
+    """CEGB for rankings within queries, the `qid` of `fit`.
 
     Parameters are those of `CEGBClassifier` without `class_weight`, and
 
     Parameters
     ----------
     objective : {"lambdarank", "pairwise", "squared"}, optional
-        LambdaRank for NDCG (the default), whose tradeoff is NDCG at 30 given up per unit of cost per row; or logistic
-        loss of pairs, mean by query; or squared loss of grades, as with recipe="paper". See
-        `costframe.trees.boosting.ranking`. Validation data are judged by this loss (LambdaRank: by what NDCG at 30
-        lacks to one) + tradeoff * cost.
+        LambdaRank for NDCG (the default), with the tradeoff in NDCG at 30 per unit of cost per row; or logistic loss of
+        pairs, mean by query; or squared loss of grades, as with recipe="paper". See `costframe.trees.boosting.ranking`.
+        The validation objective is this loss (LambdaRank: 1 - NDCG at 30) + tradeoff * cost.
     """
 
     objective: str | None = field(default=None, kw_only=True)
@@ -157,7 +156,7 @@ class CEGBRanker(CostAwareRanker, _CEGB):
             if rows is not None and rows.qid is None:
                 raise DataError(f"{name}: expected the query of each row, got None; rows are ranked within a query")
         if data.valid is not None and not _has_order(data.valid):
-            raise DataError("y_val: expected a query with two different grades, for there is nothing to rank otherwise")
+            raise DataError("y_val: expected a query with two different grades, else there is nothing to rank")
         return ranking_loss("squared" if self.recipe == "paper" else self.objective)
 
 

@@ -1,4 +1,4 @@
-"""A training under way: what it must remember to be continued, and how it goes on with the same rows or with others."""
+"""The state of a training, to continue it with the same rows or with others."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["State", "WarmStart", "unpaid"]
 
-_FIXED = "learning_rate", "max_bins", "monotone", "random_state", "from_zero"  # settings that made what is there
+_FIXED = "learning_rate", "max_bins", "monotone", "random_state", "from_zero"  # settings that must not change
 _NAMES = {"monotone": "monotone_constraints", "from_zero": "recipe"}  # the parameters that set them
 
 
 @define(eq=False)
 class State:
-    """What training remembers from round to round.
+    """The state of training between rounds.
 
     Attributes
     ----------
     boosted : Boosted
         Trees so far, and the training rows' scores.
     prices : LazyPrices
-        What the training rows have paid.
+        With the payments of the training rows.
     random : Generator
     """
 
@@ -52,7 +52,7 @@ class State:
         )
 
     def moved(self, data: TrainingData) -> State:
-        """Go on with other rows, which have paid for what the trees so far acquire for them."""
+        """Continue with other rows, which count as having paid for all acquisitions of the present trees."""
         prices, ensemble, rows = unpaid(data), self.boosted.ensemble, data.train
         scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T
         everyone = np.arange(len(rows), dtype=np.int32)
@@ -65,7 +65,7 @@ class State:
 
 @define(eq=False)
 class WarmStart:
-    """A state, with what must be the same to go on from it.
+    """A state, with the settings and data that must be the same to continue it.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class WarmStart:
     loss : Loss
     settings : TreeSettings
     costs, labels, names, categories : object
-        The price table, the labels of the classes, the features, and which have categories and what labels.
+        The price table, the labels of the classes, the features, and the labels of their categories.
     rows : bytes
-        Tells the training rows and weights from others.
+        Hash of the training rows and weights.
     """
 
     state: State
@@ -91,17 +91,17 @@ class WarmStart:
     def of(
         cls, state: State, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]
     ) -> WarmStart:
-        """Keep a state."""
+        """Make a warm start of a state."""
         prices, names, categories = data.costs.to_dict(), data.feature_names, _categories(data)
         return cls(state, loss, settings, prices, labels, names, categories, _fingerprint(data.train))
 
     def again(self, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]) -> State:
-        """Return a copy of the state, to go on from.
+        """Return a copy of the state to continue.
 
         Raises
         ------
         ParameterError
-            If there are more rounds already, or a setting differs that must not.
+            If there are more rounds already, or a fixed setting differs.
         DataError
             If features or classes differ.
         CostModelError
@@ -141,13 +141,13 @@ class WarmStart:
 
 
 def _categories(data: TrainingData) -> tuple[list[int], dict[str, tuple[str, ...]]]:
-    """Columns that are split by categories, and the labels of theirs."""
+    """Return the categorical columns, and the labels of their categories."""
     columns = [] if data.categorical is None else np.flatnonzero(data.categorical).tolist()
     return columns, dict(data.categories)
 
 
 def _fingerprint(rows: Rows) -> bytes:
-    """Tell rows and weights from others."""
+    """Hash rows and weights."""
     digest = blake2b(repr(rows.X.shape).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(rows.X).data)
     digest.update(np.ascontiguousarray(rows.weight).data)
@@ -155,5 +155,5 @@ def _fingerprint(rows: Rows) -> bytes:
 
 
 def unpaid(data: TrainingData) -> LazyPrices:
-    """Return the prices of training rows that have paid for nothing."""
+    """Return the prices of training rows without payments."""
     return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight)

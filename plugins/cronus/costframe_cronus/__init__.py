@@ -1,4 +1,4 @@
-"""Cronus: re-weight weak learners, so that few features are acquired (AISTATS 2012)."""
+"""Cronus: new weights for weak learners, few of which remain (AISTATS 2012)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def __getattr__(name: str) -> object:
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Bring the cascade, and its single stage."""
+    """Return the cascade and its single stage."""
     from costframe_cronus.estimators import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
 
     return [
         Algorithm(
             name="cronus",
-            summary="A cascade over any bank: early stages look at little, and reject rows that are surely not wanted.",
+            summary="A cascade over any bank: early stages read few features, and reject rows of the common class.",
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012",
             classifier=CronusClassifier,
             ranker=CronusRanker,
         ),
         Algorithm(
             name="reweighted",
-            summary="Weak learners of any bank weighted anew; learners, features and resources are left out by price.",
+            summary="New weights for the weak learners of any bank, without those that are not worth their price.",
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012, section 3.1",
             classifier=ReweightedClassifier,
             regressor=ReweightedRegressor,

@@ -1,4 +1,4 @@
-"""The default training: Algorithm 2 by exact cost, then weights and thresholds moved, and the best on held-out rows."""
+"""The default training: Algorithm 2 by exact cost, then descent of weights and thresholds; held-out rows choose."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ __all__ = ["CHOICES", "as_cascade", "calibrated", "emphasize", "initialize", "pi
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 
 _STEEPNESS = 50.0
-_NOBODY = 1e-9  # of the mean: rows that hardly come to a stage cost no time there
-_ROUNDS = 40  # few enough that rounding does not matter
+_NOBODY = 1e-9  # of the mean: a stage ignores rows of less weight, to save time
+_ROUNDS = 40  # few, so that rounding has no effect
 
 
 def train_by_exact_cost(
     train: Evaluation, held_out: Evaluation, own: NDArray[np.float64] | None, settings: CascadeSettings, verbose: int
 ) -> SoftTree:
-    """Return the best across the halves of the held-out rows; on all of them it is no worse than the start.
+    """Choose a cascade by the halves of the held-out rows; on all of them it is no worse than the start.
 
     Parameters
     ----------
     train, held_out : Evaluation
     own : float64 (C,), optional
-        Weights of a model whose bank this is.
+        Weights of the bank's outputs in its model.
     settings : CascadeSettings
     verbose : int
     """
 
     def answering(rows: Evaluation, tree: SoftTree, *, place: bool) -> SoftTree:
-        """Calibrate answers on some rows, after placing thresholds there."""
+        """Calibrate answers on some rows, perhaps after placing thresholds there."""
         placed = _placed(rows, tree, settings.steepness) if place else tree
         return calibrated(rows, placed, settings.steepness)
 
@@ -75,13 +75,13 @@ def initialize(
     settings: CascadeSettings,
     verbose: int = 0,
 ) -> SoftTree:
-    """Fit stage after stage as if it were the last, by exact price, each to pass on 1 - epsilon; leave out empty ones.
+    """Fit each stage as if it were the last, by exact price, to pass on 1 - epsilon; leave out empty stages.
 
     Parameters
     ----------
     rows : BankRows
     price_at : callable
-        Prices, in units of cost, for rows drawn by weights (n,).
+        Returns prices, in units of cost, for rows drawn by weights (n,).
     settings : CascadeSettings
     verbose : int
     """
@@ -92,7 +92,7 @@ def initialize(
     for k in track(range(settings.n_stages), "Cronus", verbose=verbose):
         last = k == settings.n_stages - 1
         reach, here = float(share @ passes), float((loss_weight * passes).sum())
-        price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the rows that are left
+        price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the remaining rows
         fitted = fit_at_price(normal, prices.after(bought), price, settings.ridge)
         if last or fitted.any():
             weights.append(fitted[:, 0])
@@ -114,7 +114,7 @@ def _candidates(
     held_out: Evaluation,
     settings: CascadeSettings,
 ) -> Iterator[tuple[SoftTree, bool]]:
-    """Yield trees to choose from, and whether their thresholds are to be placed."""
+    """Yield trees to choose from, and whether to place their thresholds."""
     yield initialize(train.rows, train.pricing.at, evolve(settings, n_stages=1)), False
     starts = [start]
     if own is not None:
@@ -128,10 +128,10 @@ def _candidates(
 
 
 def as_cascade(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, n_stages: int) -> SoftTree:
-    """Turn a model into a cascade: at most `n_stages` sums of the first outputs, weighted by `own`, float64 (C,).
+    """Turn a model into a cascade: at most `n_stages` sums of its first outputs, with weights `own`, float64 (C,).
 
-    Each sum is fitted to the target by a slope and a constant. Stages end where what is bought by then passes a k-th of
-    all, which leaves the dearest purchases to the last. No stage rejects anything yet.
+    It fits each sum to the target by a slope and a constant. Each stage ends when its purchases pass an equal part of
+    the cost, which leaves the largest purchases to the last. No stage rejects rows yet.
     """
     spent = prices.one_by_one()
     spent = np.cumsum(spent / (spent.sum() or 1.0) + 1e-3 / len(own))
@@ -149,7 +149,7 @@ def as_cascade(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, 
 
 
 def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settings: CascadeSettings) -> SoftTree:
-    """Move all weights and thresholds together, each stage weighing the learners that are evaluated up to it."""
+    """Move all weights and thresholds together; each stage may use all learners of the stages before it."""
     used = np.flatnonzero(tree.used.any(axis=0))
     if not len(used):
         return tree
@@ -170,12 +170,12 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
 
 
 def _placed(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
-    """Place thresholds, the answers calibrated by the rows that come to each stage."""
+    """Place thresholds, with answers calibrated on the rows that reach each stage."""
     return rows.place_thresholds(_calibrated_by(rows, tree, _flow(rows, tree, steepness).passes))
 
 
 def calibrated(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
-    """Calibrate the answers for classes by the rows that leave at each stage."""
+    """Calibrate the answers for classes on the rows that leave at each stage."""
     return _calibrated_by(rows, tree, _flow(rows, tree, steepness).exits)
 
 
@@ -188,7 +188,7 @@ def _flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
 
 
 def emphasize(rows: BankRows, positive_weight: float) -> BankRows:
-    """Multiply the loss of each row: by 1 at target -1, by w+ at 1, and in between."""
+    """Multiply the loss of each row by 1 at target -1, by w+ at 1, and by values between for others."""
     share = (rows.target[:, 0] + 1.0) / 2.0
     more = (positive_weight * share + (1.0 - share)) * rows.weight
     return evolve(rows, loss_weight=more / more.sum())
@@ -197,10 +197,10 @@ def emphasize(rows: BankRows, positive_weight: float) -> BankRows:
 def pick_settings(
     settings: CascadeSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
 ) -> CascadeSettings:
-    """Pick free settings by the start, its thresholds placed.
+    """Choose free settings by the start, after placing its thresholds.
 
-    The steepness is 50 for scores that deviate by one, as labels do: it is divided by the deviation of the scores of a
-    single stage that knows no prices.
+    The steepness is 50 for scores with a deviation of one, as labels have. So it is 50 over the deviation of the scores
+    of a single stage without prices.
     """
     if "steepness" in free:
         settings = evolve(settings, steepness=_STEEPNESS / _spread(train.rows, settings.ridge))

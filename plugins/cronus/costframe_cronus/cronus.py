@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER_CHOICES", "finish", "initialize", "optimize"]
 
-PAPER_CHOICES = {"l1": (0.0, 1e-4, 1e-3), "l1_last": (0.0, 1e-4, 1e-3)}  # section 3.4: by the start alone
+PAPER_CHOICES = {"l1": (0.0, 1e-4, 1e-3), "l1_last": (0.0, 1e-4, 1e-3)}  # section 3.4, chosen by the start alone
 REJECTED = -1.0  # the answer to rejected rows
 
 _CYCLES = 100
-_NOBODY = 1e-12  # a share of the rows that is taken for none
+_NOBODY = 1e-12  # a smaller share of the rows counts as none
 
 
 def optimize(
     rows: BankRows, loss: Loss, prices: PricedGroups, start: SoftTree, settings: CascadeSettings, steps: list[Step]
 ) -> SoftTree:
-    """Algorithm 1: minimize eq. 8 over one stage at a time, by turns with the auxiliaries of eq. 11, until it stays.
+    """Run Algorithm 1: alternate between one stage's weights and the auxiliaries of eq. 11, until eq. 8 stops falling.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ def optimize(
     start : SoftTree
     settings : CascadeSettings
     steps : list of Step
-        Accepted steps are appended.
+        Gets the accepted steps.
     """
-    rho = _rho(settings)[-len(start) :]  # a start may end early
+    rho = _rho(settings)[-len(start) :]  # a start may have fewer stages
     eq_8 = RelaxedObjective.of_chain(rows, loss, groups_in_loss(prices, settings.tradeoff), rho, settings.steepness)
     return cycle(eq_8, start, _CYCLES, steps)
 
 
 def initialize(rows: BankRows, prices: PricedGroups, settings: CascadeSettings) -> SoftTree:
-    """Algorithm 2: fit stage after stage as if it were the last (eqs. 13 and 14), each to pass on 1 - epsilon."""
+    """Run Algorithm 2: fit each stage as if it were the last (eqs. 13 and 14); it passes on 1 - epsilon of its rows."""
     passes, bought = np.ones(len(rows.target)), np.zeros(len(prices.price))
     stages: list[WeightedSum] = []
     thresholds: list[float] = []
@@ -77,7 +77,7 @@ def initialize(rows: BankRows, prices: PricedGroups, settings: CascadeSettings) 
 
 
 def finish(tree: SoftTree, rows: BankRows) -> SoftTree:
-    """Set next to zero weights to zero, leave out stages without any, and answer -1 to the rows that are rejected."""
+    """Set negligible weights to zero, leave out stages without weights, and answer rejected rows with -1."""
     tree = drop_zeros(tree, rows)
     empty = ~tree.used.any(axis=1) & tree.topology.routes
     passing: NDArray[np.float64] = np.where(tree.intercept[:, 0] > tree.threshold, -np.inf, np.inf)

@@ -1,4 +1,4 @@
-"""The cascade, and its single stage for classes and for numbers, in scikit-learn's manner."""
+"""Scikit-learn estimators of the cascade, and of its single stage for classes and for numbers."""
 
 from __future__ import annotations
 
@@ -39,10 +39,9 @@ class _Reweighted(OverBank):
 
 @define(slots=False, eq=False, repr=False)
 class ReweightedClassifier(CostAwareClassifier, _Reweighted):
-    """The single stage of Cronus for two classes (labels -1 and 1) or more (one column a class): squared loss.
+    """The single stage of Cronus for two classes (labels -1 and 1) or more (one column per class): squared loss.
 
-    Probabilities come from the scores by a slope and constants that minimize cross-entropy, of validation data if
-    given.
+    A slope and constants of least cross-entropy, on validation data if given, turn scores into probabilities.
 
     Parameters
     ----------
@@ -51,36 +50,36 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
     tradeoff : float
         lambda, loss accepted per unit of cost per row; 0 is a ridge over the whole bank.
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
-        What to choose from. By default trees are boosted on the training rows. One that is given should come from
-        other rows than these: on its own training rows a bank looks better than it is.
+        Learners to choose from; by default trees boosted on the training rows. Train a given bank on other rows: on its
+        own training rows a bank looks too good.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
-        ones most (`costframe.trees.boosting.banks`); for "cart" and "xgboost", whose trees read a tenth of the
-        columns, or three, by default, see `costframe.train_bank`.
+        Of the default bank. The engine "priced", the default, grows trees that pay for the features they read, the
+        first trees most (`costframe.trees.boosting.banks`). For "cart" and "xgboost" see `costframe.train_bank`; by
+        default their trees read a tenth of the columns, or three.
     recipe : "paper", optional
-        Trains the minimizer of eq. 7 and nothing more, priced by the learner, for two classes or numbers; probabilities
-        are then sigmoid(2 f). By default learners are selected and removed by exact cost.
+        Minimizes exactly eq. 7, with prices per learner, for two classes or numbers; probabilities are then sigmoid(2
+        f). The default selects and removes learners by exact cost.
     l1 : float, optional
         rho of eq. 7, 0 by default; with `recipe="paper"`.
     ridge : float, optional
-        Of the fit on the learners kept, in units of their median variance; by default chosen on validation data, or
-        0.01 where there are none. Not with `recipe="paper"`.
+        Of the fit on the selected learners, in units of their median variance; by default chosen on validation data, or
+        0.01 without them. Not with `recipe="paper"`.
     acquisition : {"path", "learner"}, optional
-        Whether trees are to acquire features split by split, the default, or all of them before they are evaluated. Not
-        with `recipe="paper"`.
+        Whether trees acquire features split by split, the default, or all features before their evaluation. Not with
+        `recipe="paper"`.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int, optional
         Seed of the trained bank's draws.
     n_jobs : int, optional
-        Threads of the bank; all there are by default. The model does not depend on it.
+        Threads; all cores by default. The model does not depend on it.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     predictor_ : StageTree
-        Its bank holds only the learners that are used.
+        Its bank holds only the selected learners.
     classes_ : ndarray (K,)
     """
 
@@ -134,36 +133,36 @@ class _Cascade(OverBank):
 
 @define(slots=False, eq=False, repr=False)
 class CronusClassifier(CostAwareClassifier, _Cascade):
-    """A cascade for two classes, of which the second is rare: early stages reject rows that are surely of the first.
+    """A cascade for two classes with a rare second class: early stages reject rows that are surely of the first.
 
-    Stages are fitted one after another and then moved together, by exact cost, and chosen by validation data, or else
-    by a fifth of the rows, which is held out. A rejected row is answered by the scores of the stage that rejects it,
-    which cost nothing more.
+    It fits stages one after another and then improves them together, by exact cost. Held-out rows choose the cascade:
+    validation data, or else a fifth of the rows. The scores of the stage that rejects a row also answer it, at no
+    further cost.
 
     Parameters
     ----------
     n_stages : int, optional
-        K, 10 by default; stages that decide nothing are left out.
+        K, 10 by default; it leaves out stages without effect.
     rejected : float, optional
-        epsilon in (0, 1), the share of a stage's rows that it rejects at first; by default chosen: 0.15, 0.3 or
+        epsilon in (0, 1), the share of its rows that each stage rejects at first; by default chosen from 0.15, 0.3 and
         0.5, and with `recipe="paper"` 0.15.
     inflation : float, optional
-        delta >= 1: stage k is fitted at lambda delta^(K-k); 1.3 by default.
+        delta >= 1: stage k begins with a fit at lambda delta^(K-k); 1.3 by default.
     positive_weight : float, optional
-        What the loss of a row of the second class is multiplied by, in training; 3.5 by default.
+        Factor of the training loss of rows of the second class; 3.5 by default.
     steepness : float, optional
-        gamma, how sharply stages divide rows in training; by default 50 over the deviation of one stage's scores,
-        and 50 with `recipe="paper"`.
+        gamma, the sharpness of soft routing in training; by default 50 over the deviation of one stage's scores, and 50
+        with `recipe="paper"`.
     recipe : "paper", optional
-        Trains what the paper prints and nothing more: eq. 8 by Algorithm 1 from the start of Algorithm 2, priced by the
-        learner; rejected rows answer -1, and probabilities are sigmoid(2 f) of the answer f.
+        Trains exactly the paper's algorithm: eq. 8 by Algorithm 1 from the start of Algorithm 2, with prices per
+        learner. The answer to rejected rows is -1, and probabilities are sigmoid(2 f) of the answer f.
     l1, l1_last : float, optional
-        rho of all stages but the last, and of the last, with `recipe="paper"`; by default chosen: 0, 1e-4 or 1e-3.
+        rho of all stages but the last, and of the last, with `recipe="paper"`; by default chosen from 0, 1e-4 and 1e-3.
     ridge : float, optional
         Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
     optimize : bool, optional
-        False leaves the cascade as it starts: as printed, after Algorithm 2. By default thresholds and weights then
-        move, and the model is no worse than the start on the rows that choose it.
+        False keeps the start of the cascade: the end of Algorithm 2. By default thresholds and weights then move, and
+        the model is no worse than the start on the held-out rows.
     costs, tradeoff, bank, acquisition, class_weight, random_state, n_jobs, verbose, and settings of the bank
         As for `ReweightedClassifier`.
 
@@ -194,20 +193,19 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
 
 @define(slots=False, eq=False, repr=False)
 class CronusRanker(CostAwareRanker, _Cascade):
-    """A cascade for rankings: early stages reject rows that are surely irrelevant, squared loss on graded relevance.
+    """A cascade for rankings: early stages reject rows that are surely irrelevant; squared loss on graded relevance.
 
-    A rejected row ranks below all survivors, and the earlier the lower: at the k-th exit, from 0, the answer is
-    k + s / (2 (1 + |s|)) with the score s of its stage; so it is where there is one stage only. Queries (`qid`) make
-    a difference to `score`, which is NDCG@5, and to what is held out where there are no validation data.
+    Rejected rows rank below all rows of later stages: at exit k, from 0, the answer is k + s / (2 (1 + |s|)) with the
+    score s of its stage, also for a single stage. Queries (`qid`) have an effect on `score`, which is NDCG@5, and on
+    the held-out rows if there are no validation data.
 
     Parameters
     ----------
     relevant : float, optional
-        Least grade that counts as relevant: targets are then -1 and 1; the paper takes 3 of grades 0 to 4. By default
-        the target of grade y is 2 y / max - 1.
+        Least relevant grade: targets are then -1 and 1; the paper takes 3 of grades 0 to 4. By default the target of
+        grade y is 2 y / max - 1.
     positive_weight : float, optional
-        What the loss of a row of target 1 is multiplied by, in training; 3.5 by default. That of target -1 counts once,
-        others in between.
+        Factor of the training loss of rows of target 1, 3.5 by default; it is 1 for target -1, and between for others.
     n_stages, rejected, inflation, steepness, recipe, l1, l1_last, ridge, optimize
         As for `CronusClassifier`.
     costs, tradeoff, bank, acquisition, random_state, n_jobs, verbose, and settings of the bank

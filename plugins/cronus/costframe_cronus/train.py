@@ -1,4 +1,4 @@
-"""From a bank and rows to a cascade as a stage tree, by either recipe; its settings, and targets of grades."""
+"""Training of a cascade by either recipe, its settings, and targets of grades."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CascadeSettings", "train_cronus", "with_targets"]
 
-_MOST = 1e300  # of lambda: products with zero stay zero
-_MOST_ROWS = 20_000  # that settings are picked by
+_MOST = 1e300  # largest lambda: products with zero stay zero
+_MOST_ROWS = 20_000  # for the choice of settings
 
 
 @frozen
@@ -46,9 +46,9 @@ class CascadeSettings:
     n_stages : int
         K.
     rejected : float
-        epsilon, the share of a stage's rows that it rejects at first.
+        epsilon, the share of its rows that each stage rejects at first.
     inflation : float
-        delta: stage k is started with lambda delta^(K-k), as it is not really the last.
+        delta: stage k starts at lambda delta^(K-k), as it is not really the last.
     steepness : float
         gamma.
     positive_weight : float
@@ -56,7 +56,7 @@ class CascadeSettings:
     l1, l1_last : float
         rho of all stages but the last, and of the last, as printed.
     ridge : float
-        By exact cost, in units of the outputs' median variance.
+        Of fits by exact cost, in units of the outputs' median variance.
     """
 
     tradeoff: float
@@ -86,22 +86,22 @@ def train_cronus(
     *,
     optimize: bool = True,
 ) -> StageTree:
-    """Train a cascade for two classes, or for targets from -1 to 1, whose answers rank.
+    """Train a cascade for two classes, or for targets from -1 to 1 with answers that rank.
 
     Parameters
     ----------
     task : BankTask
     held_out : Rows
-        To calibrate and choose by.
+        For calibration and choices.
     own : float64 (C,), optional
-        Weights of a model whose bank this is.
+        Weights of the bank's outputs in its model.
     settings : CascadeSettings
     free : collection of str
-        Which of them are to be picked.
+        Settings to choose.
     steps : list of Step
-        Accepted steps of Algorithm 1 are appended.
+        Gets the accepted steps of Algorithm 1.
     optimize : bool
-        Whether anything follows the start of the cascade.
+        Whether to improve the start of the cascade.
     """
     data, bank, verbose = task.data, task.bank, task.verbose
 
@@ -136,7 +136,7 @@ def train_cronus(
 def _pick_rho(
     settings: CascadeSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
 ) -> CascadeSettings:
-    """Pick rho as section 3.4 does, by Algorithm 2 alone."""
+    """Choose rho as in section 3.4, by Algorithm 2 alone."""
 
     def total(at: CascadeSettings) -> float:
         start = cronus.initialize(train.rows, train.pricing.groups, at)
@@ -147,21 +147,21 @@ def _pick_rho(
 
 
 def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
-    """Put targets in the place of grades: 2 y / max - 1 of training grades, or 1 for relevant rows and -1 for others.
+    """Replace grades by targets: 2 y / max - 1 with the training maximum, or 1 for relevant rows and -1 for others.
 
-    Where no row has a grade above zero, all targets are -1.
+    If no row has a grade above zero, all targets are -1.
 
     Parameters
     ----------
     data : TrainingData
         Labels are grades >= 0.
     relevant : float or None
-        Least grade that counts as relevant; None keeps degrees.
+        Least relevant grade; None keeps degrees.
 
     Raises
     ------
     ParameterError
-        If `relevant` does not divide the training rows.
+        If `relevant` does not split the training rows.
     """
     least, most = float(data.train.y.min()), float(data.train.y.max())
     if relevant is not None and not least < relevant <= most:

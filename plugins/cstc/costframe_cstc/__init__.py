@@ -1,4 +1,4 @@
-"""CSTC: a tree of classifiers, each of which acquires what its part of the rows is worth (ICML 2013)."""
+"""CSTC: a tree of classifiers, each with features worth their price for its part of the rows (ICML 2013)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def __getattr__(name: str) -> object:
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Bring the tree."""
+    """Return the tree of classifiers."""
     from costframe_cstc.estimators import CSTCClassifier, CSTCRanker, CSTCRegressor
 
     return [
         Algorithm(
             name="cstc",
-            summary="A tree of classifiers over any bank: each part of the rows buys what it is worth there.",
+            summary="A tree of classifiers over any bank: each part of the rows buys the features worth their price.",
             reference="Xu, Kusner, Weinberger, Chen: Cost-sensitive tree of classifiers, ICML 2013",
             classifier=CSTCClassifier,
             regressor=CSTCRegressor,

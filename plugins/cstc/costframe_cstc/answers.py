@@ -1,6 +1,6 @@
-"""Answers fitted to the rows that come to a node, and subtrees that end where held-out rows do not call for them.
+"""Fits of answers to the rows of each node, and pruning of subtrees by held-out rows.
 
-Learners bought on the way are free, and a fit begins with the parent's answer.
+A fit begins with the parent's answer, and learners bought on the way are free.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitter", "NodeFit", "path_models", "prune", "refine", "refit"]
 
-_ROUNDS = 15  # few enough that rounding does not matter
-_SHRINK = 0.5  # a node's ridge grows with the inverse of its share of the rows, to this power
-_ERRORS = 1.0  # standard errors of its worth that a subtree must be worth to be kept
+_ROUNDS = 15  # few, so that rounding has no effect
+_SHRINK = 0.5  # a node's ridge is multiplied by its share of the rows to minus this power
+_ERRORS = 1.0  # a subtree must gain this many standard errors of its gain
 
 
 @frozen(eq=False)
 class Fitter:
-    """Fits to training rows.
+    """Fits answers to training rows.
 
     Attributes
     ----------
     train : Evaluation
-        Of these rows.
+        The training rows.
     ridge : float
         In units of the outputs' median variance, for all rows.
     """
@@ -51,12 +51,12 @@ class Fitter:
     ridge: float
 
     def ridge_for(self, share: float) -> float:
-        """Return the ridge of a node that a share of the rows comes to: few rows say less."""
+        """Return the ridge of a node with this share of the rows; it is larger for few rows."""
         return float(self.ridge * share**-_SHRINK)
 
     @cached_property
     def constant(self) -> WeightedSum:
-        """The best constant."""
+        """The best constant as an answer."""
         rows, loss = self.train.rows, self.train.loss
         width = rows.target.shape[1]
         nothing = np.zeros((0, width)), np.zeros(width)
@@ -65,16 +65,16 @@ class Fitter:
         return WeightedSum(np.zeros((rows.outputs.shape[1], width)), constant)
 
     def at(self, prior: WeightedSum, inside: NDArray[np.bool_]) -> NodeFit:
-        """Begin with the prior at a node that the rows inside, (n,), come to."""
+        """Begin fits with a prior at a node with the rows `inside`, bool (n,)."""
         return NodeFit(self, prior, np.flatnonzero(inside))
 
 
 @frozen(eq=False)
 class NodeFit:
-    """Fits to the rows that come to a node, beginning with a prior.
+    """Fits answers to the rows of a node, from a prior.
 
-    A step from the prior fits its weighted squares to the step that Newton's method would take in the scores. Where the
-    loss is no square, it is then minimized over the same learners.
+    By weighted least squares it approximates Newton's step of the scores from the prior. For other losses than the
+    square it then minimizes the loss over the same learners.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class NodeFit:
     at: NDArray[np.int64]
 
     def answer(self, bought: NDArray[np.bool_], inflation: float = 1.0) -> WeightedSum:
-        """Fit an answer that may buy learners worth their price, which inflation multiplies; bool (C,) is bought."""
+        """Fit an answer that may buy learners worth their price times `inflation`; `bought`, bool (C,), are free."""
         normal, ridge = self.normal, self.fitter.ridge_for(self._share)
         weights = fit_at_price(normal, self.prices.after(bought), inflation * self.price, ridge)
         return self._refined(weights, normal.intercept(weights))
@@ -116,7 +116,7 @@ class NodeFit:
 
     @cached_property
     def _response(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The step in the scores, (rows, M), and how much each row's counts, (rows,)."""
+        """The step of the scores, (rows, M), and the rows' weights, (rows,)."""
         rows, loss = self.fitter.train.rows, self.fitter.train.loss
         h = loss.curvature(self._offset)
         return -loss.slope(self._offset, rows.target[self.at]) / h[:, np.newaxis], rows.loss_weight[self.at] * h
@@ -127,17 +127,17 @@ class NodeFit:
 
     @property
     def price(self) -> float:
-        """Loss, in units of that of `normal`, per unit of cost."""
+        """Loss, in units of `normal`, per unit of cost."""
         return self.fitter.train.tradeoff * self._share / self._weight
 
     @cached_property
     def normal(self) -> NormalEquations:
-        """Of the step from the prior."""
+        """Normal equations of the step from the prior."""
         return NormalEquations.of(self._outputs, *self._response)
 
     @cached_property
     def prices(self) -> SampledPrices:
-        """Of all learners, for the rows that come to the node."""
+        """Prices of all learners for the rows of the node."""
         share = np.zeros(len(self.fitter.train.rows.share))
         share[self.at] = self.fitter.train.rows.share[self.at]
         return self.fitter.train.pricing.drawn(share)[0]
@@ -193,7 +193,7 @@ def refine(
 
 
 def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
-    """Return for each node an answer over the learners bought on the way there."""
+    """Fit an answer for each node over the learners bought on the way to it."""
     passes = fitter.train.flow(tree).passes > 0
     found = [fitter.constant]
     for node, parent in enumerate(tree.topology.parent.tolist()):
@@ -205,7 +205,7 @@ def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
 
 
 def refit(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:
-    """Fit all answers; return also an answer that could end the tree at each node, a leaf's being its own."""
+    """Fit all answers again; return also an answer for each node as a leaf."""
     passes = fitter.train.flow(tree).passes > 0
     answers: list[WeightedSum] = []
     for node, prior in enumerate(path_models(fitter, tree)):
@@ -217,21 +217,20 @@ def refit(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:
 
 
 def prune(held_out: Evaluation, tree: SoftTree, answers: Sequence[WeightedSum]) -> SoftTree:
-    """End a tree at a node, one after another from the last on, unless loss + lambda * cost rises by it.
+    """Turn nodes into leaves, from the last on, unless this raises loss + lambda * cost.
 
-    It must rise by more than the standard error of the difference between the rows' sums: a subtree that is no better
-    than chance would have it is not kept.
+    A rise within one standard error may be chance, and does not keep a subtree.
 
     Parameters
     ----------
     held_out : Evaluation
     tree : SoftTree
     answers : sequence of WeightedSum
-        For each node an answer that could end the tree there.
+        Of each node as a leaf.
     """
     now = held_out.row_totals(tree)
     for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
-        # the nodes before it keep their numbers: they are numbered level by level, and later ones alone are gone
+        # earlier nodes keep their numbers, as these go level by level
         ended = tree.ending_at(node, answers[node])
         without = held_out.row_totals(ended)
         saved = without - now

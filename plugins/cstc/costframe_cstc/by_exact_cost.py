@@ -1,6 +1,6 @@
-"""The default training: a tree grown, moved and cut by loss + lambda * exact cost.
+"""The default training: growth, moves and pruning of a tree by loss + lambda * exact cost.
 
-Routes move by the exact objective: the losses and costs below and above a node show the better way for each row.
+A route learns the better side for each row, by the exact losses and costs below and above its node.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ STARTS: dict[str, tuple[float, ...]] = {"inflation": (1.0, 10.0), "ridge": (1e-3
 
 _SWEEPS = 2
 _FEW = 50  # outputs
-_INFLATIONS = (1.0, 4.0)  # a dearer route must be worth it for all rows that come to it
-_LEAST = 1e-12  # of the largest difference between two sides: rows to which it makes less matter to no route
+_INFLATIONS = (1.0, 4.0)  # of prices: all rows of a node pay for its route
+_LEAST = 1e-12  # of the largest difference between two sides: a route ignores rows with less
 _ENOUGH = 1e-9  # of the objective
 
 
 def train_by_exact_cost(
     train: Evaluation, some: Evaluation, held_out: Evaluation, settings: CSTCSettings, *, tune: bool
 ) -> SoftTree:
-    """Grow a tree, move its routes and divide its leaves, and keep the best tree on held-out rows.
+    """Grow a tree, move its routes and split its leaves, and keep the best tree on held-out rows.
 
     Parameters
     ----------
     train, some : Evaluation
-        Rows to fit answers to, and fewer of them, to move routes by.
+        Rows for fits of answers, and fewer of them for moves of routes.
     held_out : Evaluation
     settings : CSTCSettings
     tune : bool
-        Whether the answers' ridge may change in the end.
+        Whether to choose the answers' ridge again in the end.
     """
 
     def total(tree: SoftTree) -> float:
@@ -77,7 +77,7 @@ def train_by_exact_cost(
 
 
 def _tuned(fitter: Fitter, fewer: Fitter, tree: SoftTree, held_out: Evaluation) -> SoftTree:
-    """Fit answers anew with the ridge that is best on the held-out rows for fewer training rows."""
+    """Fit answers again with the best ridge on held-out rows, chosen by fits to fewer training rows."""
 
     def total(ridge: float) -> float:
         return held_out.total(refit(evolve(fewer, ridge=ridge), tree)[0])
@@ -88,7 +88,7 @@ def _tuned(fitter: Fitter, fewer: Fitter, tree: SoftTree, held_out: Evaluation) 
 
 
 def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
-    """Place thresholds on held-out rows, if those placed on one half of them are better on the other."""
+    """Place thresholds on held-out rows, if thresholds placed on one half are better on the other."""
     if held_out.half is None or len(tree) == 1:
         return tree
     gained = held_out.cross_fit(lambda _: tree) - held_out.cross_fit(lambda half: half.place_thresholds(tree))
@@ -98,9 +98,9 @@ def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
 def pick_settings(
     settings: CSTCSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
 ) -> CSTCSettings:
-    """Pick free settings by the grown and pruned tree's loss + lambda * cost on held-out rows.
+    """Choose free settings by loss + lambda * cost of the grown and pruned tree on held-out rows.
 
-    Last nodes of trees over few outputs are divided as they will be later, which takes little time there.
+    Over few outputs it also splits leaves, which is quick.
     """
     dividing = settings.optimize and train.rows.outputs.shape[1] <= _FEW
 
@@ -117,7 +117,7 @@ def pick_settings(
 
 @frozen(eq=False)
 class _Choice:
-    """What a route decides: rows that come to it, and by how much more they have ahead of them below than above."""
+    """The choice of a route: the rows of its node, and their payments below minus those above."""
 
     node: int
     inside: NDArray[np.bool_]
@@ -126,15 +126,15 @@ class _Choice:
 
     @classmethod
     def at(cls, train: Evaluation, tree: SoftTree, node: int, losses: NDArray[np.float64]) -> _Choice:
-        """Look at rows, with the losses of answers, (n, K)."""
+        """Compare the sides of a node, with the losses of answers, (n, K)."""
         flow = train.flow(tree)
         return cls(node, flow.passes[:, node] > 0, flow.more_below(node, losses, train.arrival(tree)), flow)
 
 
 def move_routes(fitter: Fitter, tree: SoftTree, guard: Evaluation | None = None) -> SoftTree:
-    """Move one route after another, the last first, to other learners and weights.
+    """Give each route, the last first, other learners and weights.
 
-    A move is accepted where loss + lambda * cost falls on the training rows, and on those of the guard does not rise.
+    A move must lower loss + lambda * cost on the training rows, and not raise it on the guard's rows.
     """
     train = fitter.train
     losses = train.losses(tree)
@@ -151,7 +151,7 @@ def move_routes(fitter: Fitter, tree: SoftTree, guard: Evaluation | None = None)
 
 
 def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[SoftTree]:
-    """Fit a route to which side is better for each row, weighed by how much better, at some prices."""
+    """Fit a route to the better side of each row, weighted by the difference, at some prices."""
     rows, pricing = fitter.train.rows, fitter.train.pricing
     size = np.abs(choice.more) * choice.inside
     at = np.flatnonzero(size > _LEAST * size.max())
@@ -162,7 +162,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
     prices, drawn = pricing.drawn(np.where(choice.inside, rows.share, 0.0))
     prices = prices.after(tree.bought(choice.node))
     for later in np.flatnonzero(tree.topology.paths[:, choice.node]):
-        if later != choice.node:  # a purchase that a row makes later anyway costs nothing more here
+        if later != choice.node:  # later purchases of a row cost nothing more here
             prices = prices.after(tree.used[later], among=choice.flow.passes[drawn, later] > 0)
     seen: set[bytes] = set()
     normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)
@@ -182,7 +182,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
 
 
 def _routed(train: Evaluation, tree: SoftTree, choice: _Choice, route: NDArray[np.float64]) -> SoftTree:
-    """Replace the route that is chosen, its threshold placed; weights (C,)."""
+    """Replace the weights, (C,), of the chosen route, and place its threshold."""
     inside, used = np.flatnonzero(choice.inside), np.flatnonzero(route)
     scores = train.rows.outputs.rows(inside).columns(used).times(route[used])
     return tree.with_route(choice.node, route, best_threshold(scores, choice.more[inside], np.inf))

@@ -30,9 +30,9 @@ _CYCLES = 100
 
 
 def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSettings, steps: list[Step]) -> SoftTree:
-    """Minimize eq. 5 over the nodes of a full tree, prune it on held-out rows, and fine-tune the nodes that predict.
+    """Minimize eq. 5 over a full tree, prune it on held-out rows, and fine-tune the nodes that predict.
 
-    The printed loss counts every level of the tree, and so its lambda is the tradeoff times their number.
+    The printed loss counts every level of the tree; so its lambda is the tradeoff times the number of levels.
     """
     groups = groups_in_loss(train.pricing.groups, settings.depth * settings.tradeoff)
     topology = Topology.full(settings.depth)
@@ -45,7 +45,7 @@ def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSett
 
 
 def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, settings: CSTCSettings) -> SoftTree:
-    """Optimize nodes from the top, each as if it were a leaf, which is convex; each threshold halves the rows."""
+    """Fit nodes from the top, each as if it were a leaf, which is convex; each threshold halves the rows."""
     tree = SoftTree.of_zeros(topology, rows.outputs.shape[1], rows.target.shape[1])
     for node in range(len(topology)):
         passes = _passes(rows, tree, settings.steepness)[:, node]
@@ -62,7 +62,7 @@ def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, setting
 
 
 def prune(held_out: Evaluation, tree: SoftTree) -> SoftTree:
-    """Remove nodes from the bottom up without which the loss on held-out rows does not rise."""
+    """Remove nodes from the bottom up while the loss on held-out rows does not rise."""
     least = held_out.measured_loss(tree)
     for node in range(len(tree) - 1, 0, -1):
         if not tree.topology.routes[node]:
@@ -73,9 +73,9 @@ def prune(held_out: Evaluation, tree: SoftTree) -> SoftTree:
 
 
 def fine_tune(rows: BankRows, tree: SoftTree, steepness: float) -> SoftTree:
-    """Fit every classifier that predicts anew, without cost, its zeros clamped.
+    """Fit each classifier that predicts again, without cost, on its support.
 
-    One that routes as well keeps the weights it routes by: its prediction becomes a leaf over the same learners.
+    A classifier that also routes keeps its routing weights, and its prediction becomes a leaf over the same learners.
     """
     passes = _passes(rows, tree, steepness)
     for node in np.flatnonzero(tree.topology.ends)[::-1].tolist():
@@ -85,7 +85,7 @@ def fine_tune(rows: BankRows, tree: SoftTree, steepness: float) -> SoftTree:
 
 
 def _passes(rows: BankRows, tree: SoftTree, steepness: float) -> NDArray[np.float64]:
-    """Return the probabilities to come to nodes, p^k: float64 (n, K)."""
+    """Return the probabilities to reach nodes, p^k: float64 (n, K)."""
     return Flow.of(tree.topology, tree.routing(tree.scores(rows)), tree.threshold, steepness).passes
 
 

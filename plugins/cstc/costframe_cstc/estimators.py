@@ -1,4 +1,4 @@
-"""The tree of classifiers in scikit-learn's manner."""
+"""Scikit-learn estimators of the tree of classifiers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOSSES = ("logistic", "squared")
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _Tree(OverBank):
-    """Trains a tree, or with a depth of one the single stage."""
+    """Trains a tree, or the single stage for a depth of one."""
 
     depth: int | None = field(default=None, kw_only=True)
     inflation: float | None = field(default=None, kw_only=True)
@@ -75,7 +75,7 @@ class _Tree(OverBank):
 
 @define(slots=False, eq=False, repr=False)
 class CSTCClassifier(CostAwareClassifier, _Tree):
-    """A tree of classifiers over a bank: routes send rows to where other features are worth their price.
+    """A tree of classifiers over a bank: routes send rows to nodes with the features worth their price there.
 
     Parameters
     ----------
@@ -84,47 +84,46 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
     tradeoff : float
         lambda, loss accepted per unit of cost per row.
     depth : int, optional
-        Levels of nodes, 3 by default; branches are pruned where validation rows do not call for them. A depth of 1 is
-        the single stage.
+        Levels of nodes, 3 by default; validation rows prune branches. A depth of 1 is the single stage.
     loss : {"logistic", "squared"}, optional
-        The cross-entropy, or the square of labels -1 and 1 (of one 0/1 column a class, if there are more), whose
-        answers are then calibrated. With depth 1 and "squared" it is the algorithm `reweighted`.
+        Cross-entropy, or squared loss of labels -1 and 1 (of one 0/1 column per class, for more), with calibrated
+        answers. Depth 1 and "squared" is the algorithm `reweighted`.
     inflation : float, optional
-        A node of level l is grown at prices times inflation^(depth - l), as those below it can buy more; by default
+        A node of level l grows at prices times inflation^(depth - l), as the nodes below it can buy more; by default
         chosen by validation from 0.3 to 30.
     ridge : float, optional
         Of all fits, in units of the outputs' median variance; by default chosen from 1e-4 to 100.
     steepness : float, optional
-        gamma, how sharply routes divide rows where routing is soft: in the evaluator's soft cost, and in training as
-        the paper prints it; 20 by default, and 1 with `recipe="paper"`.
+        gamma, the sharpness of soft routing, in the evaluator's soft cost and in the paper's training; 20 by default,
+        and 1 with `recipe="paper"`.
     optimize : bool, optional
-        False leaves the tree as it starts, pruned. By default routes are moved as well, and on the rows that choose the
-        tree is not worse than what it starts from; with `recipe="paper"` eq. 5 is minimized by cycles.
+        False keeps the start of the tree, pruned. By default routes move too, and the tree is no worse than its start
+        on the held-out rows; with `recipe="paper"` cycles minimize eq. 5.
     recipe : "paper", optional
-        Trains what the paper prints and nothing more: squared loss, eq. 5 over all learners, priced by the learner, for
-        two classes or numbers. By default trees are trained by exact cost.
+        Trains exactly the paper's algorithm: squared loss, eq. 5 over all learners, with prices per learner, for two
+        classes or numbers. The default training uses exact cost.
     l1 : float, optional
         rho of eq. 5, 0 by default; with `recipe="paper"`.
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
-        What to choose from. By default trees are boosted on the training rows.
+        Learners to choose from; by default trees boosted on the training rows.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        For a bank trained inside. The engine "priced", the default, grows trees that pay for what they read, the first
-        ones most (`costframe.trees.boosting.banks`); for "cart" and "xgboost" see `costframe.train_bank`.
+        Of the default bank. The engine "priced", the default, grows trees that pay for the features they read, the
+        first trees most (`costframe.trees.boosting.banks`); for "cart" and "xgboost" see `costframe.train_bank`.
     acquisition : {"path", "learner"}, optional
-        Whether trees are to acquire features split by split, the default, or all of them before they are evaluated.
+        Whether trees acquire features split by split, the default, or all features before their evaluation.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state : int, optional
         Seed of the trained bank's draws.
     n_jobs : int, optional
-        Threads of the bank; all there are by default. The model does not depend on it.
+        Threads; all cores by default. The model does not depend on it.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     predictor_ : StageTree
-        Routes and answers; its bank holds only the learners that are used.
+        Routes and answers; its bank holds only the selected learners.
     steps_ : tuple of Step
         Accepted steps of the paper's cycles.
     classes_ : ndarray (K,)
@@ -138,7 +137,7 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         if self.loss not in (None, *LOSSES):
             raise ParameterError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
         if self.recipe == "paper" and self.loss == "logistic":
-            raise ParameterError("loss: expected 'squared' with recipe='paper', which prints a tree of squares")
+            raise ParameterError("loss: expected 'squared' with recipe='paper', got {self.loss!r}")
         return self.loss or ("squared" if self.recipe == "paper" else "logistic")
 
 
@@ -152,6 +151,6 @@ class CSTCRegressor(CostAwareRegressor, _Tree):
 class CSTCRanker(CostAwareRanker, _Tree):
     """A tree of classifiers over a bank, for graded labels: squared loss, as in the paper.
 
-    Queries (`qid`) make a difference to `score`, which is NDCG@5, and to what is held out where there are no validation
+    Queries (`qid`) have an effect on `score`, which is NDCG@5, and on the held-out rows if there are no validation
     data. Parameters are those of `CSTCClassifier` without `loss` and `class_weight`.
     """

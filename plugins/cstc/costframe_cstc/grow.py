@@ -1,8 +1,8 @@
-"""Growth of a tree: from the top down, then by dividing last nodes.
+"""Growth of a tree: from the top down, then by splits of leaves.
 
-Each node is fitted as if it were a leaf, and then divides its rows in two by its scores. A last node divides its rows
-by a single output, tried with answers on both sides: where the sides differ in the learners that are worth buying, and
-not in their labels, no fit to labels finds the difference.
+It fits each node as if it were a leaf, and then divides the node's rows in two by its scores. A leaf may later divide
+its rows by a single output, tried with answers on both sides: this finds sides that differ in the learners worth buying
+but not in their labels, which no fit to labels finds.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ __all__ = ["divide", "grow"]
 
 _FEWEST = 10  # rows on each side of a route
 _ROUNDING = 1e-6
-_MOST = 1e300  # of an inflation
-_LESS = (1.0, 0.5, 0.0)  # powers of an inflation that are tried until there is something to divide rows by
-_TRIED = 12  # outputs that are tried at a node
+_MOST = 1e300  # largest inflation
+_LESS = (1.0, 0.5, 0.0)  # powers of the inflation to try until a node buys outputs to divide rows by
+_TRIED = 12  # outputs to try at a node
 _ENOUGH = 1e-9  # of the objective
 
 
 @define(eq=False)
 class _Node:
-    """A node in the making."""
+    """A node during growth."""
 
     level: int
     inside: NDArray[np.bool_]
@@ -54,14 +54,14 @@ class _Node:
 
 
 def grow(fitter: Fitter, depth: int, inflation: float) -> tuple[SoftTree, list[WeightedSum]]:
-    """Fit node after node; a node of level l buys at prices times inflation^(depth - l), l = 1..depth.
+    """Fit node after node; a node of level l pays prices times inflation^(depth - l), l = 1..depth.
 
-    A node is a leaf already before the last level if it buys nothing, or its rows cannot be divided.
+    A node before the last level is a leaf if it buys nothing, or cannot divide its rows.
 
     Returns
     -------
     SoftTree, list of WeightedSum
-        The tree, and for each of its nodes an answer that could end it there.
+        The tree, and an answer for each node as a leaf.
     """
     n_rows, n_outputs = fitter.train.rows.outputs.shape
     root = _Node(1, np.ones(n_rows, np.bool_), np.zeros(n_outputs, np.bool_), fitter.constant)
@@ -94,7 +94,7 @@ def _power(inflation: float, levels: int) -> float:
 def _fit_node(
     fitter: Fitter, node: _Node, inflation: float, *, last: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Fit a node, and return the rows that go below and above, or None if it is to be a leaf."""
+    """Fit a node, and return the rows that go below and above, or None for a leaf."""
     fit = fitter.at(node.prior, node.inside)
     node.answer = fit.answer(node.bought)
     node.classifier, node.direction = node.answer, np.ones(node.prior.weights.shape[1])
@@ -119,7 +119,7 @@ def _fit_node(
 
 
 def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the direction in which scores (n, M) vary most: float64 (M,), its largest component positive."""
+    """Return the direction of largest variance of scores (n, M): float64 (M,), its largest component positive."""
     if scores.shape[1] == 1:
         return np.ones(1)
     share = weight / weight.sum()
@@ -129,9 +129,9 @@ def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArra
 
 
 def divide(fitter: Fitter, tree: SoftTree, depth: int, guard: Evaluation) -> SoftTree:
-    """Divide leaves above the last level, and the rows of routes to two leaves anew, by one output each.
+    """Split leaves above the last level, and split rows of routes to two leaves again, by one output each.
 
-    It is done where loss + lambda * cost falls by it on the training rows, and on those of the guard does not rise.
+    A split must lower loss + lambda * cost on the training rows, and not raise it on the guard's rows.
     """
     train = fitter.train
     best, limit = train.total(tree), guard.total(tree)
@@ -150,7 +150,7 @@ def divide(fitter: Fitter, tree: SoftTree, depth: int, guard: Evaluation) -> Sof
 
 
 def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> Iterator[SoftTree]:
-    """Yield the tree with a node that divides its rows in halves by one output, and answers below and above it."""
+    """Yield trees in which one output splits a node's rows in halves, with answers below and above."""
     train, bought = fitter.train, tree.bought(node)
     inside = train.flow(tree).passes[:, node] > 0
     if train.counts[inside].sum() < 2 * _FEWEST:
@@ -169,14 +169,14 @@ def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> I
 
 
 def _worth_trying(fit: NodeFit, bought: NDArray[np.bool_]) -> list[int]:
-    """List few outputs that vary, by turns those that gain most beyond their price and those that do for the money."""
+    """List few outputs that vary, in turns by gain minus price and by gain per price."""
     normal = fit.normal
     varying = np.flatnonzero(normal.varies)
     if len(varying) <= _TRIED:
         return varying.tolist()
     offers = in_loss(fit.prices.after(bought), fit.price).offers
     gain = 0.5 * np.square(normal.right).sum(axis=1) / np.maximum(np.diag(normal.gram), np.finfo(np.float64).tiny)
-    free = np.finfo(np.float64).tiny * max(1.0, float(gain[varying].max()))  # so that nothing is infinitely worth it
+    free = np.finfo(np.float64).tiny * max(1.0, float(gain[varying].max()))  # to keep the worth of free outputs finite
     rate = gain / np.maximum(offers, free)
     ranks = (varying[np.argsort(-value[varying], kind="stable")] for value in (gain - offers, rate))
     mixed = np.stack(list(ranks), axis=1).ravel()

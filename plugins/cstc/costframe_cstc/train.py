@@ -1,4 +1,4 @@
-"""From a bank and rows to a tree of classifiers as a stage tree, by either recipe; and its settings."""
+"""Training of a tree of classifiers by either recipe, and its settings."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CSTCSettings", "train_cstc"]
 
-_MOST_PICKING = 8_000  # rows that settings are picked by
-_MOST_MOVING = 10_000  # rows that routes are moved by
-_MOST_READ = 200_000  # rows whose readings are kept
+_MOST_PICKING = 8_000  # rows for the choice of settings
+_MOST_MOVING = 10_000  # rows for the moves of routes
+_MOST_READ = 200_000  # largest number of rows with stored reads
 
 
 @frozen
@@ -45,15 +45,15 @@ class CSTCSettings:
     steepness : float
         gamma.
     loss : {"squared", "logistic"}
-        Of classes; that of numbers is the square.
+        Of classes; for numbers it is squared.
     l1 : float
         rho, as printed.
     inflation : float
-        A node of level l buys, when it is grown by exact cost, at prices times inflation^(depth - l).
+        In growth by exact cost, a node of level l pays prices times inflation^(depth - l).
     ridge : float
-        By exact cost, in units of the outputs' median variance.
+        Of fits by exact cost, in units of the outputs' median variance.
     optimize : bool
-        Whether anything follows the start of the tree.
+        Whether to improve the start of the tree.
     """
 
     tradeoff: float
@@ -69,18 +69,18 @@ class CSTCSettings:
 def train_cstc(
     task: BankTask, held_out: Rows, settings: CSTCSettings, free: Collection[str], steps: list[Step]
 ) -> StageTree:
-    """Train a tree.
+    """Train a tree of classifiers.
 
     Parameters
     ----------
     task : BankTask
     held_out : Rows
-        To choose and prune by.
+        For choices and pruning.
     settings : CSTCSettings
     free : collection of str
-        Which of them are to be picked.
+        Settings to choose.
     steps : list of Step
-        Accepted steps of the paper's cycles are appended.
+        Gets the accepted steps of the paper's cycles.
     """
     data, bank = task.data, task.bank
 

@@ -17,13 +17,13 @@ def __getattr__(name: str) -> object:
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Bring Greedy Miser."""
+    """Return Greedy Miser."""
     from costframe_miser.estimators import MiserClassifier, MiserRanker, MiserRegressor
 
     return [
         Algorithm(
             name="miser",
-            summary="Boosted shallow trees; a feature or resource is paid for once, by the first tree that uses it.",
+            summary="Boosted shallow trees; the first tree that uses a feature or resource pays for it.",
             reference="Xu, Weinberger, Chapelle: The Greedy Miser, ICML 2012",
             classifier=MiserClassifier,
             regressor=MiserRegressor,

@@ -1,4 +1,4 @@
-"""Greedy Miser for two and more classes, for numbers and for rankings, in scikit-learn's manner."""
+"""Scikit-learn estimators of Greedy Miser for two and more classes, for numbers and for rankings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _USUAL = evolve(_PAPER, min_samples_leaf=10, from_zero=False)
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _Miser(BoostedEstimator):
-    """What the three have in common: settings, and training."""
+    """Common settings and training."""
 
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(
@@ -58,7 +58,7 @@ class _Miser(BoostedEstimator):
         return settings
 
     def _prices(self, data: TrainingData, settings: TreeSettings) -> OncePrices:
-        """Return prices at the tradeoff; `shrink_recurring` divides what recurs by the share of a gain kept."""
+        """Return prices at the tradeoff; `shrink_recurring` divides recurring prices by eta (2 - eta)."""
         shrink = self.shrink_recurring is not None and check_flag("shrink_recurring", self.shrink_recurring)
         prices, eta = data.prices, settings.learning_rate
         if shrink and not (prices.learner or prices.reuse or prices.split.any()):
@@ -69,7 +69,7 @@ class _Miser(BoostedEstimator):
 
 @define(slots=False, eq=False, repr=False)
 class MiserClassifier(CostAwareClassifier, _Miser):
-    """Greedy Miser for two classes (logistic loss) or more (softmax, one tree a class and round).
+    """Greedy Miser for two classes (logistic loss) or more (softmax, one tree per class and round).
 
     Parameters are those of `BoostedEstimator`, with these defaults: `n_estimators` 300, `learning_rate` 0.3 (0.1 for
     numbers and rankings: a first-order step is about a quarter of Newton's here), `max_depth` 3 (four levels

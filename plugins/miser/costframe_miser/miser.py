@@ -1,4 +1,4 @@
-"""The algorithm: stage-wise regression whose trees pay for what they are the first to use."""
+"""The algorithm: stage-wise regression in which the first tree to use a feature pays for it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def train_miser(
 def anneal_miser(
     data: TrainingData, loss: Loss, settings: TreeSettings, prices: OncePrices, asked: Annealing
 ) -> AnnealedPath:
-    """Anneal from nothing bought to hardly any price; an ensemble without prices is on the path as well."""
+    """Anneal from prices at which nothing is bought to almost none, with an ensemble without prices on the path too."""
     start = Start(_grower(data, settings), [prices])
     return anneal(data, loss, [start], asked, step=settings.learning_rate, n_threads=settings.n_threads)
 
