@@ -5,6 +5,7 @@ An entry point of the group `costframe` names a plugin's module, whose functions
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -16,10 +17,24 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.datasets import Dataset
 
-__all__ = ["Algorithm", "hookimpl", "hookspec"]
+__all__ = ["Algorithm", "hookimpl", "hookspec", "import_lazily"]
 
 hookspec = pluggy.HookspecMarker("costframe")
 hookimpl = pluggy.HookimplMarker("costframe")
+
+
+def import_lazily(module: str, names: Iterable[str]) -> Callable[[str], object]:
+    """Return a package's `__getattr__`, which imports names from a module at their first use.
+
+    The registry loads the packages of all plugins, and most commands need few of their estimators.
+    """
+
+    def get(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {module.rpartition('.')[0]!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(module), name)
+
+    return get
 
 
 @frozen

@@ -9,9 +9,9 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from costframe.frontier.points import keep_non_dominated
 from costframe.report.console import cost, narrow_table, with_error
 from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_png_and_svg
+from costframe.training.model_path import keep_non_dominated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,7 @@ class _Drawing:
 
     def _algorithm(self, algorithm: str, color: str, marker: str) -> None:
         points = [point for point in self.points if point.algorithm == algorithm]
-        joined = keep_non_dominated(points)
+        joined = keep_non_dominated(points, lambda point: (point.cost, point.score))
         style: dict[str, Any] = {"color": color, "clip_on": False}
         for point in points:
             if point.tradeoff == 0:

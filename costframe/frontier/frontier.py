@@ -15,12 +15,12 @@ from costframe.frontier.estimates import correct_choice_of_algorithm, difference
 from costframe.frontier.points import (
     best_first,
     cheapest_near_best,
-    keep_non_dominated,
     points_above_constant,
     points_csv,
 )
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import count_on, silent, trial_maker
+from costframe.training.model_path import keep_non_dominated
 
 if TYPE_CHECKING:
     import os
@@ -173,7 +173,7 @@ class Frontier:
 
     def non_dominated(self) -> tuple[Point, ...]:
         """Return the points without another of higher score at no higher cost, by ascending cost."""
-        return keep_non_dominated(self.points)
+        return tuple(keep_non_dominated(self.points, lambda point: (point.cost, point.score)))
 
     def best(self) -> Point:
         """Return the point with the best score, the cheapest of equal ones."""

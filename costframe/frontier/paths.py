@@ -19,38 +19,13 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.frontier.rows import Fold, Rows
     from costframe.frontier.trial import Fitted, Progress, Trial
+    from costframe.training.model_path import PathPoint
 
-__all__ = ["FitsPath", "ModelPath", "PathPoint", "choose_points", "fit_along", "has_path"]
+__all__ = ["FitsPath", "ModelPath", "choose_points", "fit_along", "has_path"]
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
 _NOTHING = 1e-9  # least improvement of a further point, as a share of the spread of scores
-
-
-class PathPoint(Protocol):
-    """A model on a path.
-
-    A point may also have `error`, the standard error of its score. If it is not None, `score` and `cost` are the
-    algorithm's own estimates on held-out rows, and sweeps do not measure them on valid, because the models may have
-    been trained on valid. It may also have `influence`, float64 (rows of train, then of valid,): the influence of each
-    row on that score; see `costframe.training.scoring`.
-    """
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds; zero for a constant."""
-
-    @property
-    def tradeoff(self) -> float:
-        """Tradeoff of the last round of training."""
-
-    @property
-    def cost(self) -> float:
-        """Exact mean cost per row on valid, or the algorithm's estimate."""
-
-    @property
-    def score(self) -> float:
-        """Score on valid, or the algorithm's estimate; higher is better."""
 
 
 class ModelPath(Protocol):

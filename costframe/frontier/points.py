@@ -10,7 +10,7 @@ import attrs
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from costframe.frontier.frontier import Frontier
 
@@ -20,7 +20,6 @@ __all__ = [
     "best_first",
     "cheapest_near_best",
     "describe_useless_budget",
-    "keep_non_dominated",
     "points_above_constant",
     "points_csv",
 ]
@@ -75,15 +74,6 @@ class Point:
     rounds: float
     seconds: float
     rows_lacked: float = 0.0
-
-
-def keep_non_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
-    """Return the points such that no other has a higher score at no more cost; by ascending cost."""
-    chosen: list[Point] = []
-    for point in sorted(points, key=lambda point: (point.cost, -point.score)):
-        if not chosen or point.score > chosen[-1].score:
-            chosen.append(point)
-    return tuple(chosen)
 
 
 def points_csv(frontier: Frontier) -> str:

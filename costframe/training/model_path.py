@@ -5,42 +5,54 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable
 
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.costs import CostModel
 
 
-class MeasuredPoint(Protocol):
-    """A model on a path, with its loss, cost and score on validation rows."""
+class PathPoint(Protocol):
+    """A model on a path.
+
+    A point may also have `error`, the standard error of its score. If it is not None, `score` and `cost` are the
+    algorithm's own estimates on held-out rows, and sweeps do not measure them on valid, because the models may have
+    been trained on valid. It may also have `influence`, float64 (rows of train, then of valid,): the influence of each
+    row on that score; see `costframe.training.scoring`.
+    """
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of boosting; zero for a constant."""
+        """Rounds; zero for a constant."""
+
+    @property
+    def tradeoff(self) -> float:
+        """Tradeoff of the last round of training."""
+
+    @property
+    def cost(self) -> float:
+        """Exact mean cost per row on valid, or the algorithm's estimate."""
+
+    @property
+    def score(self) -> float:
+        """Score on valid, or the algorithm's estimate; higher is better."""
+
+
+class MeasuredPoint(PathPoint, Protocol):
+    """A model on a path with its loss on validation rows."""
 
     @property
     def loss(self) -> float:
         """Mean loss."""
 
-    @property
-    def cost(self) -> float:
-        """Exact mean cost per row."""
 
-    @property
-    def score(self) -> float:
-        """Score; higher is better."""
-
-
+T = TypeVar("T")
 Point = TypeVar("Point", bound=MeasuredPoint)
 
 
@@ -68,11 +80,8 @@ class MeasuredPath(ABC, Generic[Point]):
 
         Of points with equal score and cost, it keeps the one with the least loss.
         """
-        kept: list[Point] = []
-        for point in sorted(self.points, key=lambda point: (point.cost, -point.score, point.loss)):
-            if not kept or point.score > kept[-1].score:
-                kept.append(point)
-        return tuple(kept)
+        by_loss = sorted(self.points, key=lambda point: point.loss)
+        return tuple(keep_non_dominated(by_loss, lambda point: (point.cost, point.score)))
 
     def at(self, tradeoff: float) -> Point:
         """Return the point with the least validation loss + tradeoff * cost."""
@@ -136,10 +145,12 @@ class PathCollector(Generic[Point]):
 
     def drop_dominated(self) -> None:
         """Let go of models."""
-        costs = np.array([point.cost for point, _ in self.found])
-        values = ([point.score for point, _ in self.found], [-point.loss for point, _ in self.found])
-        kept = {0}.union(*(_undominated(np.array(each), costs) for each in values))
-        self.found = [self.found[place] for place in sorted(kept)]
+        kept = [
+            self.found[0],
+            *keep_non_dominated(self.found, lambda each: (each[0].cost, each[0].score)),
+            *keep_non_dominated(self.found, lambda each: (each[0].cost, -each[0].loss)),
+        ]
+        self.found = [each for each in self.found if any(each is other for other in kept)]
 
     def path(self, costs: CostModel) -> DeferredPath[Point]:
         """Return the models that are left."""
@@ -148,11 +159,13 @@ class PathCollector(Generic[Point]):
         return DeferredPath(points, makers, costs)
 
 
-def _undominated(values: NDArray[np.float64], costs: NDArray[np.float64]) -> set[int]:
-    """Return the places such that no other has a higher value at no more cost; of equals, the first."""
-    best, found = -np.inf, set()
-    for place in np.lexsort((np.arange(len(values)), -values, costs)).tolist():
-        if values[place] > best:
-            best = values[place]
-            found.add(place)
-    return found
+def keep_non_dominated(points: Iterable[T], measure: Callable[[T], tuple[float, float]]) -> list[T]:
+    """Return the points such that no other has a higher value at no more cost, by ascending cost; of equals, the first.
+
+    `measure` returns cost and value.
+    """
+    kept: list[T] = []
+    for point in sorted(points, key=lambda each: (measure(each)[0], -measure(each)[1])):
+        if not kept or measure(point)[1] > measure(kept[-1])[1]:
+            kept.append(point)
+    return kept

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from costframe.trees.settings import TreeSettings
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
-    Member = tuple[Sides, NDArray[np.float64], NDArray[np.float64]]  # scores and gains of an ensemble under way
+    Growing = tuple[Task, Room, PriceState]
+    Member = tuple[Growing, Sides, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
     Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
 
 __all__ = ["BoostedFolds", "ManyFolds", "boost_folds", "regress_many"]
@@ -116,19 +117,33 @@ def boost_folds(
     n_threads : int
         Does not change the result.
     """
+    from costframe.trees.boosting.fold_kernels import add_rounds
     from costframe.trees.boosting.loss_kernels import sum_losses
 
     intercept, d = loss.baseline(rows.y, rows.weight), data.bins.shape[1]
     start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
 
+    squared, counts = isinstance(loss, SquaredLoss), rows.repeats
+    limits = settings.l2_regularization, min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW), _HESSIAN
+
     def begin(sides: Sides) -> Member:
-        return sides, start.copy(), np.zeros((d, d))
+        growing = _growing(data, rows, counts, not squared, limits, settings, len(sides[0]))
+        return growing, sides, start.copy(), np.zeros((d, d))
 
     def add(member: Member, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
-        return _add_rounds(data, rows, loss, y, settings, member, count)
+        """Add rounds; return the losses of the rows left out, their scores after each round, and the trees."""
+        (task, room, free), (inside, outside), scores, gain = member
+        nodes = np.empty((count, loss.n_outputs, 2 * task.max_leaves - 1, 5), np.int64)
+        values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
+        lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
+        add_rounds(
+            task, room, free, loss.kind, y, rows.weight, counts, inside, outside, np.inf if squared else _LARGEST,
+            settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
+        )  # fmt: skip
+        return lost, kept, (nodes, values, sizes)
 
     members = [begin(sides) for sides in _sides(fold, judged)]
-    left_out = [sides[1] for sides, *_ in members]
+    left_out = [sides[1] for _, sides, *_ in members]
     total = float(sum(rows.weight[outside].sum() for outside in left_out))
     none = sum(sum_losses(loss.kind, y, rows.weight, start, outside) for outside in left_out) / total
     best, n_best, best_scores = none, 0, start.copy()
@@ -153,33 +168,6 @@ def boost_folds(
     gain = np.asarray(sum(gain for *_, gain in members))
     made = data.mapper, intercept, settings.learning_rate, loss.link
     return BoostedFolds(best_scores, best, n_best, gain, trees, made)
-
-
-def _add_rounds(
-    data: BinnedData,
-    rows: Rows,
-    loss: SquaredLoss | LogisticLoss | SoftmaxLoss,
-    y: NDArray[np.float64],
-    settings: TreeSettings,
-    member: Member,
-    count: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
-    """Add rounds; return the losses of the rows left out, their scores after each round, and the trees."""
-    from costframe.trees.boosting.fold_kernels import add_rounds
-
-    (inside, outside), scores, gain = member
-    squared = isinstance(loss, SquaredLoss)
-    fewest = min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW)
-    limits = settings.l2_regularization, fewest, _HESSIAN
-    task, room, free = _growing(data, rows, not squared, limits, settings, len(inside))
-    nodes = np.empty((count, loss.n_outputs, 2 * task.max_leaves - 1, 5), np.int64)
-    values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
-    lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
-    add_rounds(
-        task, room, free, loss.kind, y, rows.weight, rows.repeats, inside, outside, np.inf if squared else _LARGEST,
-        settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
-    )  # fmt: skip
-    return lost, kept, (nodes, values, sizes)
 
 
 @frozen(eq=False)
@@ -237,11 +225,12 @@ def _regress(
     from costframe.trees.boosting.fold_kernels import boost_many
 
     limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
-    task, room, free = _growing(data, rows, False, limits, settings, len(sides[0]))
+    counts = rows.repeats
+    task, room, free = _growing(data, rows, counts, False, limits, settings, len(sides[0]))
     nodes = np.empty((settings.n_estimators, 2 * task.max_leaves - 1, 5), np.int64)
-    values, sizes = np.empty((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
+    values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
     count = boost_many(
-        task, room, free, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
+        task, room, free, rows.weight, counts, *sides, settings.learning_rate, residual, nodes, values, sizes
     )
     return residual, (nodes[:count], values[:count], sizes[:count])
 
@@ -262,15 +251,16 @@ def _everyone(rows: Rows) -> Sides:
 def _growing(
     data: BinnedData,
     rows: Rows,
+    counts: NDArray[np.int64],
     with_hessians: bool,
     limits: tuple[float, float, float],
     settings: TreeSettings,
     n_inside: int,
-) -> tuple[Task, Room, PriceState]:
+) -> Growing:
     """Return what kernels need that grow many trees without prices; categories are taken in order, by thresholds."""
     most = max(1, n_inside if settings.max_leaves is None else min(settings.max_leaves, n_inside))
     words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
-    count_bits, columns = int(rows.repeats.sum()).bit_length(), np.flatnonzero(data.splittable)
+    count_bits, columns = int(counts.sum()).bit_length(), np.flatnonzero(data.splittable)
     task = task_for(data, words, count_bits, limits, columns, max_leaves=most, categorical=np.zeros(0, np.bool_))
     return task, new_room(data, words.shape[1], 0, most), NoPrices().state()
 

@@ -62,12 +62,9 @@ def pack_rows(
         Written.
     """
     for row in range(gradients.shape[0]):
-        words[row, 0] = (np.int64(np.rint(gradients[row] * scale)) << count_bits) + 1
-    if counts.shape[0] > 0:
-        for row in range(gradients.shape[0]):
-            words[row, 0] += counts[row] - 1
-    if words.shape[1] == 2:
-        for row in range(gradients.shape[0]):
+        count = counts[row] if counts.shape[0] > 0 else 1
+        words[row, 0] = (np.int64(np.rint(gradients[row] * scale)) << count_bits) + count
+        if words.shape[1] == 2:
             words[row, 1] = np.int64(np.rint(hessians[row] * hessian_scale))
 
 
@@ -113,8 +110,10 @@ def partition_rows(
     goes_left, scratch : bool (256,), int32 (m,)
         Written.
     """
-    for cell in range(256):
-        goes_left[cell] = (left_bins[cell >> 6] >> (cell & 63)) & 1 != 0
+    for word in range(4):
+        bits, first = left_bins[word], 64 * word
+        for bit in range(64):
+            goes_left[first + bit] = (bits >> bit) & 1 != 0
     n_left, n_right = 0, 0
     for at in range(rows.shape[0]):
         row = rows[at]

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from costframe.hooks import Algorithm, hookimpl
+from costframe.hooks import Algorithm, hookimpl, import_lazily
 
 __all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]
 
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from costframe_cstc import estimators
-
-    return getattr(estimators, name)
+__getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 
 
 @hookimpl
