@@ -1,5 +1,5 @@
 """The tree engine.
 
-`binning` turns values into bins, `growing` makes a tree of them at prices, `boosting` an ensemble of trees, and
-`annealing` lets the tradeoff fall while an ensemble grows.
+`binning` turns values into bins, `growing` grows a tree at prices, `boosting` an ensemble of trees, and `annealing` an
+ensemble with a falling tradeoff.
 """

@@ -1,4 +1,4 @@
-"""What estimators of boosted trees share: their parameters, the settings these make, recipes, and `fit_path`."""
+"""The base of estimators of boosted trees: parameters, settings, recipes, and `fit_path`."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _NO_EFFECT = ("n_iter_no_change", "scoring", "warm_start", "recipe")  # on a pat
 
 @define
 class Paper:
-    """What `recipe="paper"` trains.
+    """The settings and prices of `recipe="paper"`.
 
     Attributes
     ----------
     settings : TreeSettings
     free : frozenset of str
-        Settings that the paper leaves open; others may not be given.
+        Settings that the paper leaves open; others are errors.
     prices : frozenset of str
-        Kinds of prices that it has: "once", "split", "learner", "reuse", "resources", beside those of features.
+        Kinds of prices in the paper: "once", "split", "learner", "reuse", "resources", beside those of features.
     """
 
     settings: TreeSettings
@@ -61,22 +61,21 @@ class BoostedEstimator(CostAwareEstimator):
     tradeoff : float
         lambda, loss accepted per unit of cost per row; 0 is plain boosting.
     n_estimators, learning_rate, max_leaves, max_depth, min_samples_leaf, l2_regularization, max_bins : optional
-        As in `TreeSettings`, by default as the algorithm has them; one tree a round, or one a class for more than two
+        As in `TreeSettings`, with the algorithm's defaults. A round has one tree, or one per class for more than two
         classes.
     categorical_features : list of str or int, bool (d,), or dict, optional
-        Columns to split by categories: names, positions or a mask; a dict of such has the labels that the numbers of a
-        column stand for, or None. By default a data frame's columns of a category dtype. Categories are texts, or
-        numbers smaller than 2^53. At most `max_bins` of a column are kept apart, the most frequent ones; others, as
-        those never seen, go the missing way.
+        Columns to split by categories: names, positions or a mask, or a dict from these to the labels of the column's
+        numbers, or None. By default a data frame's columns of a category dtype. Categories are texts, or numbers below
+        2^53. The `max_bins` most frequent categories of a column have separate bins; others, and unknown ones, go the
+        way of missing values.
     recipe : "paper", optional
-        Train what the paper prints and nothing more: no setting, price or start that it does not have. Settings and
-        prices beyond it are refused by name.
+        Train exactly the paper's algorithm, with its start. Settings and prices beyond the paper are errors.
     n_iter_no_change : int, optional
         Rounds without a better validation value before stopping, 30 by default; needs X_val.
     scoring : "loss", name of a score, or callable, optional
-        What is watched on validation data; validation loss + tradeoff * cost by default.
+        The validation value for early stopping; validation loss + tradeoff * cost by default.
     n_jobs : int, optional
-        Threads; all there are by default. The model does not depend on it.
+        Threads; all cores by default. The model does not depend on it.
     verbose : int
         1 shows a progress bar.
     """
@@ -102,11 +101,11 @@ class BoostedEstimator(CostAwareEstimator):
     verbose: int = field(default=0, kw_only=True)
 
     def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
-        """Anneal on checked data that have validation rows."""
+        """Anneal on checked data with validation rows."""
         raise NotImplementedError
 
     def _settings(self, data: TrainingData) -> TreeSettings:
-        """Return the settings that the parameters ask for."""
+        """Return the settings of the parameters."""
         check_sizes(data.train)
         usual = self._usual
         if self.recipe is not None:
@@ -116,7 +115,7 @@ class BoostedEstimator(CostAwareEstimator):
         return usual.replaced(n_jobs=self.n_jobs, **{name: getattr(self, name) for name in asked})
 
     def _check_recipe(self, data: TrainingData) -> None:
-        """Refuse by name what the paper does not have."""
+        """Refuse settings, categories and prices that the paper does not have."""
         if self.recipe != "paper":
             raise ParameterError(f"recipe: expected 'paper' or None, got {self.recipe!r}")
         known = self._paper.free | {
@@ -143,7 +142,7 @@ class BoostedEstimator(CostAwareEstimator):
         return loss_for(data.n_classes)
 
     def _monitor(self, data: TrainingData, loss: Loss, settings: TreeSettings) -> Monitor | None:
-        """Return what watches the validation rows; refuse its settings where there are none."""
+        """Return the monitor of the validation rows; without validation rows, refuse its settings."""
         if data.valid is None:
             for name in ("n_iter_no_change", "scoring"):
                 if getattr(self, name) is not None:
@@ -168,26 +167,26 @@ class BoostedEstimator(CostAwareEstimator):
         look_ahead: bool = True,
         progress: Callable[[float], None] | None = None,
     ) -> AnnealedPath:
-        """Train with a falling tradeoff, and return all models on the way with their exact validation cost.
+        """Train with a falling tradeoff; return all models on the way with their exact validation cost.
 
-        The estimator becomes the model that is best at its own `tradeoff`. `n_estimators` is the most rounds that a
-        model may have, 1000 by default.
+        The estimator becomes the best model at its own `tradeoff`. `n_estimators` is the most rounds of a model, 1000
+        by default.
 
         Parameters
         ----------
         X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
             As for `fit`.
         tradeoffs : (float, float), optional
-            lambda of the first and of the last level, with a geometric fall between; by default from where hardly
-            anything is bought to where prices do not count.
+            lambda of the first and of the last level, with a geometric fall between; by default from almost no
+            purchases to no effect of prices.
         scoring : "loss", name of a score, or callable, optional
-            The score of points, of which more is better; minus the validation loss by default.
+            The score of points, higher is better; minus the validation loss by default.
         look_ahead : bool
-            Whether to try at each level, for every resource, what its features gain together: it is bought if the whole
-            is better at its true cost. Without, it is bought only where a single split repays it, and training is
-            quicker.
+            Whether to try at each level, for every resource, the joint gain of its features, and buy it if the model is
+            then better at its true cost. If false, trees buy a resource only if a single split repays it, and training
+            is quicker.
         progress : callable, optional
-            Gets the share that is done, from 0 to 1, after each round.
+            Gets the finished share, from 0 to 1, after each round.
 
         Returns
         -------
@@ -196,7 +195,7 @@ class BoostedEstimator(CostAwareEstimator):
         Raises
         ------
         CostframeError
-            As of `fit`; if there are no validation data; also where a parameter is set that has no effect on a path.
+            As for `fit`; also if there are no validation data, or a parameter has no effect on a path.
         """
         for name in _NO_EFFECT:
             if getattr(self, name, None) is not None and getattr(self, name) is not False:

@@ -1,4 +1,4 @@
-"""How trees are grown and boosted: the settings, their ranges, and where the paper of an algorithm fixes them."""
+"""Settings of growing and boosting trees, and their ranges."""
 
 from __future__ import annotations
 
@@ -41,34 +41,34 @@ _RANGES: dict[str, dict[str, Any]] = {
 
 @frozen(kw_only=True)
 class TreeSettings:
-    """How trees are grown and boosted; an algorithm's own defaults are one of these.
+    """Settings of growing and boosting trees; the defaults of an algorithm are one of these.
 
     Attributes
     ----------
     n_estimators : int
-        Rounds of boosting, at most.
+        Most rounds of boosting.
     learning_rate : float
         Weight of every tree, in (0, 1].
     max_leaves, max_depth : int or None
-        Leaves of a tree, and comparisons on a path of it, at most; None is no limit.
+        Most leaves of a tree, and most comparisons on a path; None is no limit.
     growth : {"best", "breadth"}
-        Always the leaf whose split is worth most, or level by level.
+        The leaf with the best split first, or level by level.
     newton : bool
         Second-order steps; else trees are fitted to the negative gradients by squared distance.
     min_samples_leaf : int
-        Rows in a leaf, at least; where sample weights are whole numbers, a row of weight two is two.
+        Least rows in a leaf; with whole sample weights, a row of weight two counts as two.
     min_hessian_leaf : float
-        Sum of hessians in a leaf, at least; of second-order trees.
+        Least sum of hessians in a leaf of second-order trees.
     l2_regularization : float
-        Added to every sum of hessians that divides.
+        Added to every sum of hessians in a denominator.
     max_bins : int
-        Distinct values a feature is cut into, at most 255.
+        Most bins of a feature, at most 255.
     subsample, max_features : float
-        Share of the rows and of the columns that each tree is grown on, in (0, 1].
+        Share of the rows and of the columns for each tree, in (0, 1].
     monotone : tuple of int, or None
-        1 for features with which scores must not fall, -1 for those with which they must not rise.
+        1 for features with which scores must not fall, -1 for features with which they must not rise.
     from_zero : bool
-        Start at zero, as papers print it, and not at the loss's best constant.
+        Whether to start at zero, as in papers, or else at the loss's best constant.
     n_iter_no_change : int or None
         Rounds without a better value on held-out rows before boosting ends.
     random_state : int
@@ -99,7 +99,7 @@ class TreeSettings:
     verbose: int = 0
 
     def replaced(self, *, n_jobs: Any = None, **given: Any) -> Self:
-        """Return these settings with the values given; None leaves a setting as it is, and `n_jobs` at all threads.
+        """Return these settings with the given values; None keeps a setting, and `n_jobs` None takes all cores.
 
         Raises
         ------
@@ -111,24 +111,24 @@ class TreeSettings:
 
     @property
     def signs(self) -> NDArray[np.int8] | None:
-        """int8 (d,): directions of the features, as trees are grown by them."""
+        """Directions of the features in trees: int8 (d,)."""
         return None if self.monotone is None else np.array(self.monotone, np.int8)
 
     @property
     def draws(self) -> bool:
-        """Whether trees are grown on random shares, so that one round may split where the last did not."""
+        """Whether trees have random shares of rows or columns, so that a round may split after one that did not."""
         return self.subsample < 1 or self.max_features < 1
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return the value if it is in the range of its setting, or refuse it by name."""
+    """Return the value if it is in the range of its setting, else refuse it."""
     if name == "growth" and value not in get_args(Growth):
         raise ParameterError(f"growth: expected 'best' or 'breadth', got {value!r}")
     return check_number(name, value, **_RANGES[name]) if name in _RANGES else value
 
 
 def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None:
-    """Return -1, 0 or 1 for each feature, or None if nothing is constrained.
+    """Return -1, 0 or 1 for each feature, or None without constraints.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None
     Raises
     ------
     ParameterError
-        If there are not as many numbers as features, a name is unknown, or a number is none of these.
+        If the number of values is not that of features, a name is unknown, or a value is not -1, 0 or 1.
     """
     if constraints is None:
         return None

@@ -1,1 +1,1 @@
-"""Ensembles grown while the tradeoff falls; every prefix is a model."""
+"""Ensembles with a falling tradeoff; every prefix is a model."""

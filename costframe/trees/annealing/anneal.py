@@ -1,14 +1,13 @@
-"""Annealing: the tradeoff falls level by level while an ensemble grows, and every prefix is a model worth noting.
+"""Annealing: an ensemble grows while the tradeoff falls level by level, and every prefix is a model.
 
-At each level rounds are added as long as validation loss + tradeoff * cost falls, and the next level goes on from the
-best of them. Greedy growth buys a feature or resource only if one split repays it. So each level also looks ahead: for
-every resource a fork is grown whose splits get it for nothing, and if the whole, at its true cost, is better, the run
-goes on from there.
+Each level adds rounds while validation loss + tradeoff * cost falls, and the next level continues from the best round.
+Greedy growth buys a feature or resource only if one split repays it. So each level also looks ahead: it grows a fork
+for every resource, which is free for its splits. If the fork is better at its true cost, the run continues from it.
 
-Only models that may be wanted become points of the path, and only they are scored: those that lose less on validation
-rows than all before them that cost no more, and the best of each run at each level, for few validation rows may rank
-finished models otherwise by their score than by their loss. To score each of thousands of rounds would take as long as
-to grow them, and the best of thousands of scores is one that chance has chosen.
+Only some models become points of the path, with a score: those with a smaller validation loss than all models before
+them at no higher cost, and the best of each run at each level, as few validation rows may rank models differently by
+score than by loss. Scores of all of thousands of rounds would take as long as growing them, and chance would choose the
+best of them.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealer", "Bundle", "bundles", "check_limits", "falling_tradeoffs"]
 
-_LEVELS = 24  # at most; a level is half of the one before unless there would be more
+_LEVELS = 24  # at most; a level is half of the one before if that gives no more
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
-_LEVEL_ROUNDS = 100  # rounds of a level, at most
-_FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need but show what they are worth
-_FIRST_ROUNDS = 8  # of a fork, in which it gains about half of what it will; one that pays by far too little ends
-_FRESH, _FRESH_ROUNDS = 3, 400  # of so many levels, one is tried afresh as well, and rounds then
-_GIVEN_UP = 4  # a fork that would pay only at a tradeoff so many times lower, or at none known, waits until then
-_CONCEIVABLE = 1e-150, 1e150  # tradeoffs whose products with prices and weights are numbers
-_NEAR = 1.5  # a fork that would pay at some tradeoff is grown again from so many times it
+_LEVEL_ROUNDS = 100  # most rounds of a level
+_FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need only show their worth
+_FIRST_ROUNDS = 8  # of a fork, with about half of its final gain; a fork that repays far too little ends then
+_FRESH, _FRESH_ROUNDS = 3, 400  # every third level also tries a new start, with these rounds
+_GIVEN_UP = 4  # a fork that would pay only at a tradeoff this many times lower, or at an unknown one, waits until then
+_CONCEIVABLE = 1e-150, 1e150  # tradeoffs with finite products with prices and weights
+_NEAR = 1.5  # a fork grows again from this many times the tradeoff at which it would pay
 
 
 @frozen(eq=False)
 class Bundle:
-    """What is bought together: a resource, the resources that its features need as well, and perhaps the features.
+    """A joint purchase: a resource, the other resources that its features need, and perhaps the features.
 
     Attributes
     ----------
@@ -60,7 +59,7 @@ class Bundle:
     resources: NDArray[np.bool_]
 
     def is_part_of(self, other: Bundle) -> bool:
-        """Whether another one buys all of it."""
+        """Return whether another bundle contains this one."""
         return not ((self.features & ~other.features).any() or (self.resources & ~other.resources).any())
 
 
@@ -80,17 +79,17 @@ def bundles(prices: PriceArrays) -> list[Bundle]:
 def falling_tradeoffs(
     loss: float, full: float, prices: PriceArrays, limits: tuple[float, float] | None
 ) -> NDArray[np.float64]:
-    """float64 (levels,): falls geometrically, by default from where little is bought down to 0.
+    """Return geometrically falling tradeoffs, float64 (levels,), by default from almost no purchases down to 0.
 
     Parameters
     ----------
     loss : float
-        What the best constant loses more than the best model, more than which nothing can gain.
+        Loss of the best constant minus that of the best model, the largest possible gain.
     full : float
-        Cost per row of the model that knows no prices, or of all features if that is more.
+        Cost per row of the model without prices, or of all features if that is more.
     prices : PriceArrays
     limits : (float, float), optional
-        The first and the last.
+        The first and the last tradeoff.
     """
     if limits is not None:
         return _levels(*limits)
@@ -104,7 +103,7 @@ def falling_tradeoffs(
 
 
 def check_limits(limits: object) -> tuple[float, float]:
-    """Return the first and the last tradeoff of a fall; refuse what is none."""
+    """Check the first and the last of falling tradeoffs."""
     given = np.asarray(limits) if isinstance(limits, Sequence) else np.empty(0)
     if given.shape != (2,) or given.dtype.kind not in "iuf" or not np.inf > given[0] >= given[1] > 0:
         raise ParameterError(f"tradeoffs: expected two numbers, the first not below the second > 0, got {limits!r}")
@@ -118,18 +117,18 @@ def _levels(high: float, low: float) -> NDArray[np.float64]:
 
 @define(eq=False)
 class Annealer:
-    """Grows ensembles and notes the models on the way that may be wanted.
+    """Grows ensembles and notes useful models on the way.
 
     Attributes
     ----------
     most_rounds : int
-        Rounds of a model, at most.
+        Most rounds of a model.
     score : callable, optional
         Of validation rows; minus their loss by default.
     on_round : callable, optional
         Gets the tradeoff of each round.
     points, branches : list
-        What was found so far; as in `AnnealedPath`.
+        The results so far, as in `AnnealedPath`.
     """
 
     most_rounds: int
@@ -137,17 +136,17 @@ class Annealer:
     on_round: Callable[[float], None] | None = None
     points: list[PathPoint] = field(factory=list, init=False)
     branches: list[Ensemble] = field(factory=list, init=False)
-    _costs: list[float] = field(factory=list, init=False)  # of points that lose less than all cheaper ones
-    _losses: list[float] = field(factory=list, init=False)  # theirs
+    _costs: list[float] = field(factory=list, init=False)  # of points with a smaller loss than all cheaper ones
+    _losses: list[float] = field(factory=list, init=False)  # of the same points
 
     def heir(self) -> Annealer:
-        """Return one that has found nothing, but knows what is no longer worth noting."""
+        """Return an annealer without points, but with the bounds for noting."""
         other = Annealer(self.most_rounds, self.score)
         other._costs, other._losses = self._costs.copy(), self._losses.copy()
         return other
 
     def inherit(self, other: Annealer) -> None:
-        """Take over what another one has found."""
+        """Add the results of another annealer."""
         first = len(self.branches)
         self.branches += other.branches
         for point in other.points:
@@ -157,21 +156,21 @@ class Annealer:
     def train_at(
         self, run: EnsembleRun, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS
     ) -> EnsembleRun:
-        """Add rounds as long as validation loss + tradeoff * cost falls, and return the best of them."""
+        """Add rounds while validation loss + tradeoff * cost falls, and return the best of them."""
         return self._extend(run, tradeoff, tradeoff, patience, rounds)
 
     def plain(self, run: EnsembleRun) -> EnsembleRun:
-        """Grow an ensemble without prices to its best."""
+        """Grow an ensemble without prices to its best round."""
         return self._extend(run, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
     def descend(
         self, run: EnsembleRun, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, dear: float = 0.0
     ) -> None:
-        """Train at each tradeoff in turn, looking ahead for these bundles; start afresh at some.
+        """Train at each tradeoff in turn, with look-ahead for these bundles, and with new starts at some.
 
-        What was grown when little was bought stays in a run for good. A fresh run at a tradeoff, which has paid for
-        the bundles taken above it, has no such past, and is often better where rows pay one by one. When one has cost
-        `dear`, there is no further one, for it would hardly differ from a run without prices.
+        The trees of levels with few purchases stay in a run. A new start at a tradeoff, with the bundles bought above
+        it, has no such trees, and is often better if rows pay one by one. After a new start with a cost of `dear` there
+        is no other, as it would differ little from a run without prices.
         """
         waiting, start = _Waiting(ahead), run
         for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
@@ -182,12 +181,12 @@ class Annealer:
                 fresh = self.train_at(fresh, tradeoff, patience=_LAST_PATIENCE, rounds=_FRESH_ROUNDS)
                 dear = 0.0 if fresh.running.cost >= dear else dear
         last = float(tradeoffs[-1])
-        if last > 0:  # at 0, nothing has to repay its price
+        if last > 0:  # at 0, purchases need not repay their price
             run = self._look_ahead(self.train_at(run, last), last, waiting)
         self.train_at(run, last, patience=_LAST_PATIENCE, rounds=self.most_rounds)
 
     def _look_ahead(self, run: EnsembleRun, tradeoff: float, waiting: _Waiting) -> EnsembleRun:
-        """Go over to the best fork that gets a bundle for nothing, as long as one is better at its true cost."""
+        """Continue from the best fork with a free bundle, while a fork is better at its true cost."""
         while True:
             best, best_place = run, -1
             for place in waiting.due(tradeoff):
@@ -201,7 +200,7 @@ class Annealer:
             waiting.taken(best_place, tradeoff)
 
     def _grow_fork(self, run: EnsembleRun, tradeoff: float, bundle: Bundle) -> tuple[EnsembleRun, float]:
-        """Grow a fork that gets a bundle for nothing; return it, and the tradeoff below which it would pay."""
+        """Grow a fork with a free bundle; return it, and the tradeoff below which it would pay."""
         fork = run.fork()
         fork.prices.mark_paid(bundle.features, bundle.resources)
         fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FIRST_ROUNDS)
@@ -211,7 +210,7 @@ class Annealer:
         return fork, _repaid(run, fork)
 
     def _extend(self, run: EnsembleRun, tradeoff: float, judged_at: float, patience: int, rounds: int) -> EnsembleRun:
-        """Add rounds at a tradeoff as long as loss + judged_at * cost falls; return the best of them."""
+        """Add rounds at a tradeoff while loss + judged_at * cost falls; return the best of them."""
         best, value, since, noted = run, _value(run, judged_at), 0, True
         growing, branch = run.fork(), len(self.branches)
         self.branches.append(growing.boosted.ensemble)
@@ -225,13 +224,13 @@ class Annealer:
                 if now < value:
                     best, value, since, noted = growing.fork(), now, 0, wanted
             elif drawn == growing.random.bit_generator.state:
-                break  # nothing is drawn at random, so the next round would be as idle
-        if judged_at == tradeoff and not noted:  # a fork is but a trial
+                break  # without random draws, the next round would not split either
+        if judged_at == tradeoff and not noted:  # a fork is only a trial
             self._add_point(best, branch, tradeoff)
         return best
 
     def _note(self, run: EnsembleRun, branch: int, tradeoff: float) -> bool:
-        """Make a point of the run as it is, if it may be wanted; True if so."""
+        """Make a point of the present run if it is worth noting; return whether it is."""
         wanted = self._worth_noting(run.running.loss, run.running.cost)
         if wanted:
             self._add_point(run, branch, tradeoff)
@@ -240,13 +239,13 @@ class Annealer:
         return wanted
 
     def _add_point(self, run: EnsembleRun, branch: int, tradeoff: float) -> None:
-        """Score the run as it is, and make a point of it."""
+        """Score the present run, and make a point of it."""
         running = run.running
         score = -running.loss if self.score is None else self.score(running)
         self.points.append(PathPoint(branch, run.n_rounds, tradeoff, running.loss, running.cost, score))
 
     def _worth_noting(self, loss: float, cost: float) -> bool:
-        """Whether a model loses less than all so far that cost no more; take note of it if so."""
+        """Return whether a model has a smaller loss than all before at no higher cost, and note it."""
         at = bisect_right(self._costs, cost)
         if at and loss >= self._losses[at - 1]:
             return False

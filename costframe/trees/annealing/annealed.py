@@ -46,7 +46,7 @@ class EnsembleRun:
         (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
     boosted : Boosted
     prices : SplitPrices
-        What splits cost the training rows.
+        Prices of splits for the training rows.
     running : Running
         Loss and exact cost on validation rows.
     random : Generator
@@ -69,7 +69,7 @@ class EnsembleRun:
         return len(self.boosted.ensemble.rounds)
 
     def fork(self) -> EnsembleRun:
-        """Return a copy that goes its own way."""
+        """Return an independent copy."""
         return evolve(
             self,
             boosted=self.boosted.fork(),
@@ -79,7 +79,7 @@ class EnsembleRun:
         )
 
     def add_round(self, tradeoff: float) -> bool:
-        """Grow a round at this tradeoff; False if no tree of it splits, which adds none."""
+        """Grow a round at this tradeoff; return False if no tree splits, and then add no tree."""
         self.prices.tradeoff = tradeoff
 
         def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
@@ -93,7 +93,7 @@ class EnsembleRun:
 
 
 def _copied(random: np.random.Generator) -> np.random.Generator:
-    """Return a generator that will draw the same; a deep copy takes as long as a small tree."""
+    """Return a generator with the same draws; a deep copy takes as long as a small tree."""
     copy = np.random.default_rng(0)
     copy.bit_generator.state = random.bit_generator.state
     return copy
@@ -101,13 +101,13 @@ def _copied(random: np.random.Generator) -> np.random.Generator:
 
 @frozen(eq=False)
 class Start:
-    """Where runs begin: the loss's best constant, with trees of one kind, and a run for each kind of prices.
+    """Start of runs: the loss's best constant, one kind of trees, and a run for each kind of prices.
 
     Attributes
     ----------
     grow : GrowAt
     prices : sequence of SplitPrices
-        Of which nothing is paid yet. At the first, runs also begin afresh on the way.
+        Without payments. Runs at the first of these also have new starts on the way.
     """
 
     grow: GrowAt
@@ -116,7 +116,7 @@ class Start:
 
 @frozen(eq=False)
 class Annealing:
-    """What an annealed fit is asked for.
+    """The requests to an annealed fit.
 
     Attributes
     ----------
@@ -124,9 +124,9 @@ class Annealing:
     limits : (float, float), optional
         The first and the last tradeoff.
     look_ahead : bool
-        Whether to try what each resource's features gain together.
+        Whether to try the joint gain of each resource's features.
     progress : callable, optional
-        Gets the share that is done, from 0 to 1, after each round.
+        Gets the finished share, from 0 to 1, after each round.
     """
 
     annealer: Annealer
@@ -136,7 +136,7 @@ class Annealing:
 
 
 class _Progress:
-    """Reports the share of all runs that is done; runs that are grown at once take turns at it."""
+    """Reports the finished share of all runs; runs on several threads take turns."""
 
     def __init__(self, report: Callable[[float], None] | None, n_plain: int) -> None:
         self._report, self._lock, self._n_plain = report, Lock(), n_plain
@@ -144,7 +144,7 @@ class _Progress:
         self._weights = np.full(n_plain, _PLAIN_SHARE)
 
     def of_runs(self, count: int, tradeoffs: NDArray[np.float64]) -> list[Callable[[float], None] | None]:
-        """Return, for each of `count` runs, what takes the tradeoff of each of its rounds."""
+        """Return, for each of `count` runs, a function that takes the tradeoff of each round."""
         self._done = [1.0] * self._n_plain + [0.0] * count
         self._weights = np.append(np.full(self._n_plain, _PLAIN_SHARE), np.ones(count))
         return [self._of_run(self._n_plain + number, tradeoffs) for number in range(count)]
@@ -172,10 +172,10 @@ def anneal(
     random_state: int = 0,
     n_threads: int = 1,
 ) -> AnnealedPath:
-    """Anneal ensembles from nothing bought to hardly any price.
+    """Anneal ensembles from prices at which nothing is bought to almost none.
 
-    Of each kind of trees, one ensemble is grown without prices; it gives the scales of loss and cost. Ensembles at
-    prices are of the first kind, unless another loses clearly less.
+    It grows one ensemble without prices of each kind of trees; these give the scales of loss and cost. Ensembles at
+    prices have the first kind of trees, unless the loss of another is clearly smaller.
 
     Parameters
     ----------

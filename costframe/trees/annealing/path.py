@@ -1,4 +1,4 @@
-"""What an annealed fit leaves behind: many models, each with its exact validation cost."""
+"""The result of an annealed fit: many models, each with its exact validation cost."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class PathPoint:
     Attributes
     ----------
     branch, n_rounds : int
-        No rounds are the constant model.
+        The constant model has no rounds.
     tradeoff : float
         lambda of its last round.
     loss, cost : float
         Mean validation loss, and exact mean validation cost per row.
     score : float
-        What points are compared by, more is better: the score that was asked for, else minus the loss.
+        The given score of points, higher is better, or minus the loss.
     """
 
     branch: int
@@ -49,11 +49,11 @@ class AnnealedPath(MeasuredPath[PathPoint]):
     Attributes
     ----------
     points : tuple of PathPoint
-        In the order in which they were found; the constant model first.
+        In the order of training; the constant model first.
     branches : tuple of Ensemble
         A branch begins with the rounds of the model that it left.
     unpriced : frozenset of int
-        Branches whose trees know no prices.
+        Branches of trees without prices.
     """
 
     points: tuple[PathPoint, ...]
@@ -71,10 +71,10 @@ class AnnealedPath(MeasuredPath[PathPoint]):
         return model.with_categories(self.categories).with_costs(self.costs)
 
     def plain(self) -> PathPoint:
-        """Return the point with the best score among those that know no prices; of several, the cheapest."""
+        """Return the point with the best score among those without prices; of several, the cheapest."""
         unpriced = [point for point in self.points if point.branch in self.unpriced]
         if not unpriced:
-            raise ParameterError("plain: this path has no trees that know no prices")
+            raise ParameterError("plain: this path has no trees without prices")
         return max(unpriced, key=best_first)
 
     def _length(self, branch: int) -> int:

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 __all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
 
 MISSING_BIN = 255
-MAX_ROWS = 2**30  # beyond it too few bits of the packed sums would be left for gradients
+MAX_ROWS = 2**30  # with more, packed sums would have too few bits for gradients
 _ROWS_PER_PART = 8192
 _COLUMNS_PER_PART = 8
 
 
 @frozen(eq=False)
 class BinMapper:
-    """Where the bins of each feature end, or what the category of each bin is.
+    """The upper ends of each feature's bins, or the categories of its bins.
 
     Parameters
     ----------
     thresholds : tuple of float64 (n_bins,), one array per feature
-        `x <= thresholds[f][b]` exactly if the bin of x is at most b. Strictly ascending; the last one is +inf, so that
-        a split there sends all values one way and missing values the other. Of a categorical feature: the category of
-        each bin; any other value is missing.
+        `x <= thresholds[f][b]` exactly if the bin of x is at most b. Strictly ascending; the last is +inf: a split
+        there separates all values from missing values. For a categorical feature: the category of each bin; any other
+        value is missing.
     categorical : bool (d,)
         Which features have categories; none by default.
     """
@@ -46,12 +46,12 @@ class BinMapper:
 
     @property
     def n_features(self) -> int:
-        """Columns of the data that it was fitted on."""
+        """Columns of the fitted data."""
         return len(self.thresholds)
 
     @cached_property
     def n_bins(self) -> NDArray[np.int64]:
-        """int64 (d,): bins for values, the missing one not counted; at least one."""
+        """Bins for values, without the missing bin, at least one: int64 (d,)."""
         return np.array([len(each) for each in self.thresholds], np.int64)
 
     @cached_property
@@ -71,7 +71,7 @@ class BinMapper:
         categorical: NDArray[np.bool_] | None = None,
         n_threads: int = 1,
     ) -> BinMapper:
-        """Choose thresholds: between all values where these are few, else at quantiles.
+        """Choose thresholds: between all values if these are few, else at quantiles.
 
         Parameters
         ----------
@@ -82,11 +82,11 @@ class BinMapper:
         sample_weight : (n,), optional
             Positive or zero; a weight of two is a row given twice, and a row of weight zero is ignored.
         subsample : int
-            Quantiles of features with more than `max_bins` distinct values come from this many rows, drawn by
-            `random_state` and by weight, where there are more.
+            Most rows for quantiles of features with more than `max_bins` distinct values, drawn by `random_state` and
+            by weight.
         categorical : bool (d,), optional
-            Features whose values are categories, finite numbers; none by default. Each has a bin of its own; of more
-            than `max_bins` the heaviest (of equals the lowest) have one, and the others are treated as missing.
+            Features whose values are categories, finite numbers; none by default. Each category has a separate bin, or
+            only the `max_bins` heaviest (of equals the lowest); others count as missing.
         n_threads : int
             Does not change the result.
 
@@ -110,7 +110,7 @@ class BinMapper:
             if known is not None:
                 return between_values(known)
             values, masses = distinct(column, sampled_weight)
-            if len(values) <= max_bins:  # most of its values are rare: all rows have to be seen
+            if len(values) <= max_bins:  # most of its values are rare: it needs all rows
                 values, masses = distinct(np.ascontiguousarray(table[:, feature], np.float64), weight)
             return at_quantiles(values, masses, max_bins)
 
@@ -127,7 +127,7 @@ class BinMapper:
         Parameters
         ----------
         X : (n, d)
-            Numbers, with as many columns as the mapper was fitted on.
+            Numbers, with the columns of the fitted data.
         n_threads : int
             Does not change the result.
 
@@ -154,7 +154,7 @@ class BinMapper:
 
     @cached_property
     def padded(self) -> NDArray[np.float64]:
-        """float64 (d, 256): the thresholds of each feature in a row, infinite beyond them."""
+        """The thresholds of each feature in a row, padded with infinity: float64 (d, 256)."""
         padded = np.full((self.n_features, MISSING_BIN + 1), np.inf)
         for row, thresholds in zip(padded, self.thresholds, strict=True):
             row[: len(thresholds)] = thresholds
@@ -163,28 +163,28 @@ class BinMapper:
 
     @cached_property
     def _steps(self) -> NDArray[np.int64]:
-        """First step of each feature's binary search: half the power of two that holds its bins."""
+        """First step of each feature's binary search: half the least power of two that holds its bins."""
         return np.array([1 << int(count - 1).bit_length() >> 1 for count in self.n_bins], np.int64)
 
 
 @frozen(eq=False)
 class BinnedData:
-    """Rows as bins, in both layouts: histograms read all of a row, a split one column.
+    """Rows as bins, in both layouts: histograms read rows, a split reads one column.
 
     Parameters
     ----------
     bins : uint8 (n, d), row after row
-        The bin of every value; 255 where it is missing.
+        The bin of every value; 255 for missing values.
     columns : uint8 (d, n), column after column
         The same.
     mapper : BinMapper
-        What the bins mean.
+        The meaning of the bins.
 
     Attributes
     ----------
     rooms : dict
-        Room that trees have left for the next, by words a row and items that are priced. The system would have to clear
-        new memory first.
+        Memory of earlier trees for the next, by words per row and number of priced items: the system would clear new
+        memory first.
     """
 
     bins: NDArray[np.uint8]
@@ -204,7 +204,7 @@ class BinnedData:
         return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper)
 
     def beside(self, other: BinnedData) -> BinnedData:
-        """Put the columns of other data of the same rows behind these."""
+        """Append the columns of other data of the same rows."""
         named = np.concatenate([self.mapper.categorical, other.mapper.categorical])
         mapper = BinMapper((*self.mapper.thresholds, *other.mapper.thresholds), named)
         return BinnedData(np.hstack([self.bins, other.bins]), np.vstack([self.columns, other.columns]), mapper)
@@ -215,7 +215,7 @@ class BinnedData:
 
     @cached_property
     def splittable(self) -> NDArray[np.bool_]:
-        """Features, bool (d,), that some threshold can tell rows apart by; a constant one is left out."""
+        """Features that can split rows, not the constant ones: bool (d,)."""
         found = self.mapper.n_bins > 1
         for feature in np.flatnonzero(~found):
             missing = self.columns[feature] == MISSING_BIN
@@ -233,7 +233,7 @@ def _as_table(X: ArrayLike) -> NDArray[np.generic]:
 def _draw_rows(
     n_rows: int, weight: NDArray[np.float64] | None, count: int, random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw ascending row numbers: each at most once without weights, else as often as its share of the weight says."""
+    """Draw ascending row numbers, each at most once; with weights, in proportion to each row's share."""
     if weight is None:
         return np.sort(random.choice(n_rows, count, replace=False))
     cumulated = np.cumsum(weight)

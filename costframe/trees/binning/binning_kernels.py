@@ -1,4 +1,4 @@
-"""The bin of every value, and the values of columns that have few."""
+"""The bin of every value, and the values of columns with few distinct values."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,8 +7,8 @@ from costframe.core.jit import kernel
 
 __all__ = ["bin_rows", "collect_distinct", "mark_unknown"]
 
-_STRIP = 256  # rows at a time, so that a row-major table is read from the cache
-_SLOTS = 1024  # of a hash table: a power of two, four times as many as a column can hold
+_STRIP = 256  # rows at a time, so that the cache holds them
+_SLOTS = 1024  # of a hash table: a power of two, four times the most values of a column
 _EMPTY = 255
 _MISSING = 255
 
@@ -22,9 +22,9 @@ def bin_rows(
     columns: NDArray[np.uint8],
     first: int,
 ) -> None:
-    """Write into `bins` how many thresholds each value exceeds, and 255 for NaN.
+    """Write into `bins` the number of thresholds below each value, and 255 for NaN.
 
-    By a binary search without branches, so that several rows advance at once.
+    It is a binary search without branches, so that several rows advance at once.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def bin_rows(
     bins : uint8 (n, d)
         Written, row after row.
     columns : uint8 (d, more rows)
-        Written likewise, column after column, from place `first` on.
+        Written too, column after column, from place `first` on.
     """
     values, exceeded = np.empty(_STRIP, np.float64), np.empty(_STRIP, np.int64)
     for begin in range(0, X.shape[0], _STRIP):
@@ -53,7 +53,7 @@ def bin_rows(
                     exceeded[at] = tried if values[at] > limits[tried - 1] else exceeded[at]
                 step >>= 1
             for at in range(size):
-                cell = np.uint8(exceeded[at] if values[at] == values[at] else 255)  # NaN alone differs from itself
+                cell = np.uint8(exceeded[at] if values[at] == values[at] else 255)  # only NaN differs from itself
                 bins[begin + at, feature] = cell
                 columns[feature, first + begin + at] = cell
 
@@ -67,20 +67,20 @@ def mark_unknown(
     columns: NDArray[np.uint8],
     first: int,
 ) -> None:
-    """Turn the bins of values that are no category into the missing one.
+    """Set the bins of values that are not categories to the missing bin.
 
     Parameters
     ----------
     X : float64 (n, d)
         Values, row after row.
     categories : float64 (d, 256)
-        Those of each feature, ascending, padded with NaN.
+        Categories of each feature, ascending, padded with NaN.
     features : int64 (k,)
         The categorical ones.
     bins, columns : uint8 (n, d), uint8 (d, more rows)
         As `bin_rows` wrote them.
     first : int
-        Where these rows begin in `columns`.
+        Place of the first row in `columns`.
     """
     for row in range(X.shape[0]):
         for feature in features:
@@ -92,7 +92,7 @@ def mark_unknown(
 
 @kernel
 def _slot(bits: int) -> int:
-    """Fold the bits of a double, so that whole and other simple numbers spread."""
+    """Hash the bits of a double so that whole and other simple numbers spread."""
     bits ^= bits >> 32
     bits ^= bits >> 20
     return (bits ^ (bits >> 10)) & (_SLOTS - 1)
@@ -105,9 +105,9 @@ def collect_distinct(
     values: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Collect the distinct values of each column, in order of appearance; NaN is none.
+    """Collect the distinct values of each column, in order of appearance, without NaN.
 
-    By hashing, and no further once a column has too many.
+    It hashes values, and stops at a column with too many.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def collect_distinct(
     bits : int64 (n, d)
         The same memory.
     values : float64 (d, limit)
-        Written; at most 255 values a column.
+        Written; at most 255 values per column.
     counts : int64 (d,)
-        Written: how many there are, or `limit + 1` if more. A column that has more already is skipped.
+        Written: the number of values, or `limit + 1` if more. It skips columns with more already.
     """
     limit = values.shape[1]
     slots = np.full((X.shape[1], _SLOTS), _EMPTY, np.uint8)

@@ -1,4 +1,4 @@
-"""Numbers of any ordinary size: a power of two changes no digit, and what is beyond that is refused by name."""
+"""Scales by powers of two, which change no digit, and checks of sizes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["EXACT_BITS", "WORD_BITS", "check_sizes", "power_of_two", "round_to_float32"]
 
 EXACT_BITS = 53  # integers below 2^53 become doubles unchanged
-WORD_BITS = 62  # that sums of packed gradients and counts may take
-_LEAST, _MOST = 1e-75, 1e75  # a weight times the square of a label, summed over any number of rows, is still a double
+WORD_BITS = 62  # for sums of packed gradients and counts
+_LEAST, _MOST = 1e-75, 1e75  # sums of weights times squared labels over any number of rows are still doubles
 
 
 def power_of_two(exponent: int) -> float:
@@ -27,10 +27,9 @@ def power_of_two(exponent: int) -> float:
 
 
 def round_to_float32(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round to the digits of single precision but not to its range, in place.
+    """Round to the digits of single precision, but not to its range, in place.
 
-    What is left has room for factors: products with small whole weights, and sums of these, are exact, so that a weight
-    of two is a row given twice.
+    Products with small whole weights, and sums of these, are then exact: a weight of two equals a row given twice.
     """
     unit = power_of_two(frexp(max(values.max(initial=0), -values.min(initial=0)))[1])
     single = np.multiply(values, 1 / unit, out=np.empty(values.shape, np.float32), casting="same_kind")
@@ -38,18 +37,18 @@ def round_to_float32(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def check_sizes(rows: Rows, suffix: str = "") -> None:
-    """Refuse labels and weights so large or small that squares of them are no doubles.
+    """Refuse labels and weights whose squares are not doubles.
 
     Parameters
     ----------
     rows : Rows
     suffix : str
-        What the names of `y` and `sample_weight` end with, for example "_val".
+        Suffix of the names `y` and `sample_weight`, for example "_val".
 
     Raises
     ------
     DataError
-        If the largest label (but for zeros) or weight is not between 1e-75 and 1e75.
+        If the largest label or weight is neither zero nor between 1e-75 and 1e75.
     """
     for name, values in (("y", rows.y), ("sample_weight", rows.weight)):
         largest = float(np.abs(values).max(initial=0))

@@ -1,4 +1,4 @@
-"""Where the bins of one feature end, which of its categories have one, and the values of features that have few."""
+"""The upper ends of one feature's bins, the categories with a bin, and the values of features with few."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 __all__ = ["at_quantiles", "between_values", "categories_of", "distinct", "few_values", "midpoints"]
 
 _ROWS_PER_PART = 65_536
-NO_CATEGORY = np.array([np.inf])  # the only bin of a feature that is always missing; no category is infinite
-_CLIPPINGS = 3  # a share shrinks as heavy values are clipped; whole weights stay exact so often
+NO_CATEGORY = np.array([np.inf])  # the only bin of a feature without values; no category is infinite
+_CLIPPINGS = 3  # a share shrinks as heavy values are clipped; whole weights stay exact for this many steps
 
 
 def between_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put a threshold between any two adjacent ones of distinct ascending values, and +inf at the end."""
+    """Return a threshold between any two adjacent values of a distinct ascending series, and +inf at the end."""
     return np.append(midpoints(values[:-1], values[1:]), np.inf)
 
 
 def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
-    """Choose at most `max_bins` ascending thresholds, the last of which is +inf, for more distinct values than that.
+    """Choose at most `max_bins` ascending thresholds, with +inf as the last, for more distinct values.
 
-    The k-th cut comes after the first value at which the cumulated weight reaches k / max_bins of the whole. There a
-    value heavier than a bin's share counts as one share only, as it fills a bin of its own anyway: so a feature that is
-    mostly zero still gets fine bins for the rest.
+    The k-th cut comes after the first value at which the cumulated weight reaches k / max_bins of the whole. A value
+    heavier than one bin's share counts as one share, as it fills one bin anyway: a feature with mostly zeros still gets
+    fine bins for the rest.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_b
 
 
 def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Find a double t with `below <= t < above` for each pair, halfway where rounding and infinities allow."""
-    with np.errstate(over="ignore", invalid="ignore"):  # infinities are seen to just below
+    """Find a double t with `below <= t < above` for each pair, half-way if rounding and infinities allow."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the code below corrects infinities
         middle = below / 2 + above / 2  # never overflows
     return np.where((below <= middle) & (middle < above), middle, below)
 
@@ -52,10 +52,10 @@ def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray
 def distinct(
     column: NDArray[np.float64], weight: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find distinct values, ascending and without NaN, and the weight of each: float64 (m,) both."""
+    """Find distinct values, ascending and without NaN, and the weight of each: float64 (m,) each."""
     order = None if weight is None else np.argsort(column, kind="stable")
     ordered = np.sort(column) if order is None else column[order]
-    ordered = ordered[: np.searchsorted(ordered, np.inf, side="right")]  # NaN is sorted to the end
+    ordered = ordered[: np.searchsorted(ordered, np.inf, side="right")]  # NaN is at the end
     first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)].nonzero()[0]
     if weight is None or order is None:
         masses = np.diff(first, append=len(ordered)).astype(np.float64)
@@ -85,9 +85,9 @@ def categories_of(
     ----------
     column : float64 (n,)
     known : float64 (m,), optional
-        Its distinct values, if these are few.
+        Its distinct values, if few.
     weight : float64 (n,), optional
-        One each if not given.
+        Ones by default.
     max_bins : int
     """
     values, masses = (known, np.empty(0)) if known is not None else distinct(column, weight)
@@ -99,9 +99,9 @@ def categories_of(
 
 
 def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) -> list[NDArray[np.float64] | None]:
-    """Find the distinct values, ascending and without NaN, of each column that has at most `limit`; None for others.
+    """Find the distinct values, ascending and without NaN, of each column with at most `limit`; None for others.
 
-    In all rows: a rare value may be the one that matters.
+    It reads all rows, as a rare value may matter.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) ->
     """
     from costframe.trees.binning.binning_kernels import collect_distinct
 
-    many = np.zeros(table.shape[1], np.bool_)  # what one part finds, later ones need not find again
+    many = np.zeros(table.shape[1], np.bool_)  # columns that later parts may skip
 
     def collect(first: int) -> list[NDArray[np.float64]]:
         rows = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
