@@ -47,7 +47,7 @@ def grow(X, g, h, weight, *, n_threads=1, growth="best", anew=False):
         settings = {"prices": prices, "growth": growth, "max_leaves": 17, "l2": 0.5, "n_threads": n_threads}
         trees.append(grow_tree(data, gradients * weight, hessians * weight, rows=rows, **settings))
         if rows is not None:
-            prices.passed(trees[-1], np.setdiff1d(np.arange(len(X)), rows).astype(np.int32))
+            prices.charge_rows(trees[-1], np.setdiff1d(np.arange(len(X)), rows).astype(np.int32))
     return trees, prices
 
 
@@ -96,7 +96,7 @@ def test_what_all_rows_have_paid_is_known_without_counting():
             rows = np.setdiff1d(np.arange(1500), passed) if number == 2 else None
             trees.append(grow_tree(data, gradients, hessians, prices=prices, rows=rows, max_leaves=9))
             if rows is not None:
-                prices.passed(trees[-1], passed)
+                prices.charge_rows(trees[-1], passed)
         assert_same((trees[:1], known), (trees[1:], counted))
         assert known._all_known == (number < 2)
 

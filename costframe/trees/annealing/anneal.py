@@ -64,7 +64,7 @@ class Bundle:
 
 
 def bundles(prices: PriceArrays) -> list[Bundle]:
-    """List, for each resource that some feature needs, the resource alone and, if priced, its features too."""
+    """List, for each resource that a feature needs, the resource alone and, if they have prices, with its features."""
     found = []
     for needed in prices.needs.T:
         if not needed.any():
@@ -139,13 +139,13 @@ class Annealer:
     _costs: list[float] = field(factory=list, init=False)  # of points with a smaller loss than all cheaper ones
     _losses: list[float] = field(factory=list, init=False)  # of the same points
 
-    def heir(self) -> Annealer:
+    def fork(self) -> Annealer:
         """Return an annealer without points, but with the bounds for noting."""
         other = Annealer(self.most_rounds, self.score)
         other._costs, other._losses = self._costs.copy(), self._losses.copy()
         return other
 
-    def inherit(self, other: Annealer) -> None:
+    def join(self, other: Annealer) -> None:
         """Add the results of another annealer."""
         first = len(self.branches)
         self.branches += other.branches
@@ -259,7 +259,7 @@ class Annealer:
 
 @define(eq=False)
 class _Waiting:
-    """Bundles that are not taken, and the tradeoff below which each may pay: what its last fork gained per cost."""
+    """Bundles not bought, and the tradeoff below which each may pay: the gain per cost of its last fork."""
 
     ahead: list[Bundle]
     pays: list[float] = field(init=False)
@@ -268,21 +268,21 @@ class _Waiting:
         self.pays = [np.inf] * len(self.ahead)
 
     def due(self, tradeoff: float) -> list[int]:
-        """Places of the bundles that are worth a fork now."""
+        """Return the places of the bundles that are worth a fork now."""
         return [place for place, pays in enumerate(self.pays) if tradeoff <= _NEAR * pays]
 
     def tried(self, place: int, tradeoff: float, pays: float) -> None:
-        """Take note of the tradeoff below which a fork that was grown at a higher one would pay."""
+        """Note the tradeoff below which a fork, grown at a higher one, would pay."""
         self.pays[place] = pays if pays > 0 else tradeoff / _GIVEN_UP
 
     def mark_taken(self, run: EnsembleRun) -> None:
-        """Mark for another run as paid what was taken."""
+        """Mark the bought bundles as paid in another run."""
         for bundle, pays in zip(self.ahead, self.pays, strict=True):
             if pays < 0:
                 run.prices.mark_paid(bundle.features, bundle.resources)
 
     def taken(self, place: int, tradeoff: float) -> None:
-        """Take a bundle, with those that are part of it; others that have gained something may pay together with it."""
+        """Note the purchase of a bundle and its parts; other bundles with some gain may pay together with it."""
         self.pays = [max(pays, tradeoff) if pays > tradeoff / _GIVEN_UP else pays for pays in self.pays]
         for other, bundle in enumerate(self.ahead):
             if bundle.is_part_of(self.ahead[place]):
@@ -290,7 +290,7 @@ class _Waiting:
 
 
 def _repaid(run: EnsembleRun, fork: EnsembleRun) -> float:
-    """Return the loss that a fork gains for each unit of its further cost; not a positive number if it gains none."""
+    """Return a fork's gain of loss per unit of further cost; not positive if it gains nothing."""
     gained, cost = run.running.loss - fork.running.loss, fork.running.cost - run.running.cost
     return gained / cost if cost > 0 else np.inf * gained if gained else 0.0
 

@@ -1,4 +1,4 @@
-"""Annealed fits: ensembles grown one after another, each with its own trees and prices, noted on one path."""
+"""Annealed fits: ensembles with different trees and prices, on one path."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealing", "EnsembleRun", "Start", "anneal"]
 
-_CLEARLY = 0.95  # of the loss of the trees before them: what other trees must not lose more than, to be grown instead
-_NEARLY = 0.95  # of the cost of a run without prices: one at prices that costs as much hardly differs from it
-_PLAIN_SHARE = 0.1  # of another run's time that one without prices takes
+_CLEARLY = 0.95  # of the loss of the trees before them: other trees replace them with a smaller loss
+_NEARLY = 0.95  # of the cost of a run without prices: a run at prices with this cost hardly differs from it
+_PLAIN_SHARE = 0.1  # of another run's time: the time of a run without prices
 
 
 @define(eq=False)
 class EnsembleRun:
-    """One ensemble under way.
+    """One ensemble while it grows.
 
     Attributes
     ----------
     rows : Rows
         Training rows.
     loss : RowLoss
-        Theirs.
+        Of the training rows.
     grow : callable
         (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
     boosted : Boosted
@@ -202,12 +202,12 @@ def anneal(
         return EnsembleRun(data.train, row_loss, start.grow, boosted, prices, running, draws, n_threads)
 
     def grow_plain(start: Start) -> tuple[Annealer, EnsembleRun]:
-        heir = annealer.heir()
-        return heir, heir.plain(begin(start, start.prices[0]))
+        fork = annealer.fork()
+        return fork, fork.plain(begin(start, start.prices[0]))
 
     plain, best = [], 0
-    for number, (heir, run) in enumerate(run_parallel(grow_plain, starts, n_threads)):
-        annealer.inherit(heir)
+    for number, (fork, run) in enumerate(run_parallel(grow_plain, starts, n_threads)):
+        annealer.join(fork)
         plain.append(run)
         best = number if run.running.loss < _CLEARLY * plain[best].running.loss else best
     chosen, gained = starts[best], annealer.points[0].loss - plain[best].running.loss
@@ -217,14 +217,14 @@ def anneal(
     rounds = progress.of_runs(len(chosen.prices), tradeoffs)
 
     def descend(number: int) -> Annealer:
-        heir = annealer.heir()
-        heir.on_round = rounds[number]
+        fork = annealer.fork()
+        fork.on_round = rounds[number]
         dear = 0.0 if number else _NEARLY * plain[best].running.cost
-        heir.descend(begin(chosen, chosen.prices[number]), tradeoffs, ahead, dear=dear)
-        return heir
+        fork.descend(begin(chosen, chosen.prices[number]), tradeoffs, ahead, dear=dear)
+        return fork
 
-    for heir in run_parallel(descend, range(len(chosen.prices)), n_threads):
-        annealer.inherit(heir)
+    for fork in run_parallel(descend, range(len(chosen.prices)), n_threads):
+        annealer.join(fork)
     points, branches = tuple(annealer.points), tuple(annealer.branches)
     unpriced = frozenset(range(len(starts)))
     return AnnealedPath(points, branches, data.costs, data.feature_names, data.categories, unpriced)

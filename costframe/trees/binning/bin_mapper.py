@@ -203,7 +203,7 @@ class BinnedData:
         mapper = BinMapper(thresholds, self.mapper.categorical[columns])
         return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper)
 
-    def beside(self, other: BinnedData) -> BinnedData:
+    def append_columns(self, other: BinnedData) -> BinnedData:
         """Append the columns of other data of the same rows."""
         named = np.concatenate([self.mapper.categorical, other.mapper.categorical])
         mapper = BinMapper((*self.mapper.thresholds, *other.mapper.thresholds), named)

@@ -65,7 +65,7 @@ def distinct(
 
 
 def _quantile_cuts(masses: NDArray[np.float64], max_bins: int) -> NDArray[np.int64]:
-    """Compare max_bins * cumulated weight with k * whole: exact for whole weights, so that rows and weights agree."""
+    """Find cuts by max_bins * cumulated weight >= k * whole: exact for whole weights, so that weights equal copies."""
     for _ in range(_CLIPPINGS):
         whole = masses.sum()
         if not (masses * max_bins > whole).any():

@@ -1,4 +1,4 @@
-"""Banks of boosted trees: plain ones, and ones whose splits pay, the first most, so that cheap trees come first."""
+"""Banks of boosted trees, plain or priced; the first priced trees pay most, so that cheap trees come first."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["USUAL", "boost_trees", "train_priced_bank"]
 
 USUAL = TreeSettings(growth="breadth", max_depth=4, l2_regularization=1.0)
-_FIRST, _LAST = 30.0, 0.1  # times the tradeoff: what the first and the last tree pay
+_FIRST, _LAST = 30.0, 0.1  # times the tradeoff: prices of the first and the last tree
 _FEW = 2000.0  # rows, counted by their weights
-_MOST = 1e150  # products with prices and weights are numbers
+_MOST = 1e150  # products with prices and weights stay finite
 
 
 def boost_trees(
@@ -42,7 +42,7 @@ def boost_trees(
     prices: SplitPrices | None = None,
     tradeoffs: Iterable[float] = (),
 ) -> TreeTable:
-    """Boost by the built-in engine; outputs carry the learning rate.
+    """Boost with the built-in engine; outputs include the learning rate.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def boost_trees(
     settings : TreeSettings
     loss : Loss
     prices : SplitPrices, optional
-        What splits pay, at the tradeoffs, one for each tree.
+        Prices of splits, at one of the tradeoffs for each tree.
     tradeoffs : iterable of float
     """
     random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
@@ -76,10 +76,10 @@ def boost_trees(
 def train_priced_bank(
     rows: Rows, prices: PriceArrays, n_classes: int, tradeoff: float, *, n_jobs: int | None = None, **given: Any
 ) -> WeakLearnerBank:
-    """Boost trees whose splits pay row by row, as those of CEGB, while the tradeoff falls from 30 times to a tenth.
+    """Boost trees at row-by-row prices, as in CEGB, while the tradeoff falls from 30 times to a tenth.
 
-    The loss is the cross-entropy of classes (one tree a class and round, if they are more than two), and else the
-    square. Outputs carry the learning rate, constants are left out.
+    The loss is cross-entropy for classes (one tree per class and round for more than two), else squared loss. Outputs
+    include the learning rate; the bank has no constants.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def train_priced_bank(
         lambda; 0 makes plain trees.
     n_jobs : int, optional
     given : optional
-        Of `TreeSettings`. `n_estimators` is 200 by default, or 100 where there are more than two classes, or fewer than
-        2,000 rows; the rest as for `train_bank`.
+        Of `TreeSettings`. `n_estimators` is 200 by default, or 100 for more than two classes or fewer than 2,000 rows;
+        the rest as for `train_bank`.
 
     Raises
     ------

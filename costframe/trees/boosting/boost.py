@@ -1,4 +1,4 @@
-"""The boosting loop that plugins share: gradients in, one tree an output and round, a stage tree out."""
+"""The boosting loop that plugins share: one tree per output and round, and a stage tree at the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Ensemble:
     step : float
         Weight of every tree, the learning rate.
     tables, outputs : list
-        Trees, and the output that each adds to.
+        Trees, and the output of each.
     rounds : list of int
         Number of trees after each round.
     """
@@ -55,22 +55,22 @@ class Ensemble:
     rounds: list[int] = field(factory=list)
 
     def append(self, trees: list[tuple[int, TreeTable]]) -> None:
-        """Add a round's trees, each with the output it adds to."""
+        """Add a round's trees, each with its output."""
         self.tables += [table for _, table in trees]
         self.outputs += [k for k, _ in trees]
         self.rounds.append(len(self.tables))
 
     def fork(self) -> Ensemble:
-        """Return a copy that goes its own way; trees are shared."""
+        """Return an independent copy, which shares trees."""
         return evolve(self, tables=self.tables.copy(), outputs=self.outputs.copy(), rounds=self.rounds.copy())
 
     def of_round(self, number: int) -> list[tuple[int, TreeTable]]:
-        """Return the trees of a round, each with the output it adds to."""
+        """Return the trees of a round, each with its output."""
         trees = slice(self.rounds[number - 1] if number else 0, self.rounds[number])
         return list(zip(self.outputs[trees], self.tables[trees], strict=True))
 
     def prefix(self, n_rounds: int) -> Ensemble:
-        """Return the first rounds; trees are shared."""
+        """Return the first rounds, which share trees."""
         count = self.rounds[n_rounds - 1] if n_rounds else 0
         return evolve(self, tables=self.tables[:count], outputs=self.outputs[:count], rounds=self.rounds[:n_rounds])
 
@@ -86,7 +86,7 @@ class Ensemble:
 
 @define(eq=False)
 class Boosted:
-    """Where boosting stands: an ensemble, and its scores of the training rows.
+    """The state of boosting: an ensemble, and its scores of the training rows.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Boosted:
         return cls(Ensemble(intercept, step, loss.link), np.tile(intercept[:, np.newaxis], len(rows)).T)
 
     def fork(self) -> Boosted:
-        """Return a copy that goes its own way; trees are shared."""
+        """Return an independent copy, which shares trees."""
         return Boosted(self.ensemble.fork(), self.scores.copy(order="F"))
 
     def grow_round(
@@ -112,7 +112,7 @@ class Boosted:
     ) -> list[tuple[int, TreeTable]]:
         """Grow a tree for each output from one set of gradients, add those that split to the scores, and return them.
 
-        The ensemble does not have them yet; `Ensemble.append` is the caller's.
+        The caller adds them to the ensemble by `Ensemble.append`.
         """
         gradients, hessians = row_loss.gradients(rows.y, self.scores, n_threads=n_threads)
         weight = rows.uneven_weight
@@ -143,8 +143,8 @@ def boost(
 ) -> tuple[Ensemble, int]:
     """Boost: in each round, for each output k, H_k += step * grow(gradients of k), from one set of gradients.
 
-    Starts at the loss's optimal constant, or where earlier boosting ended. Ends after `n_rounds`, or when the monitor
-    says so. A tree without a split is a constant and no learner; it is left out.
+    It starts at the loss's best constant, or at the end of earlier boosting. It ends after `n_rounds`, or when the
+    monitor stops it. It leaves out trees without splits.
 
     Parameters
     ----------
@@ -153,27 +153,27 @@ def boost(
     grow : callable
         (weighted gradients, weighted hessians), (n,) each -> GrownTree.
     n_rounds : int
-        In all, earlier ones included.
+        Total number, with earlier rounds.
     step : float
     monitor : Monitor, optional
-        Says which round is best, and when to stop. It sees earlier rounds too, so that the result is that of one run:
-        if that would have stopped with the last of them, there is no other.
+        Finds the best round, and stops boosting. It sees earlier rounds too, so that the result equals that of one run,
+        which may stop at one of these.
     boosted : Boosted, optional
-        Where to go on; is changed.
+        The state to continue; changed.
     end_when_idle : bool
-        Whether to end when a round makes no split: unless `grow` draws at random, the next would make none either.
+        Whether to end at a round without splits: without random draws in `grow`, later rounds have no splits either.
     n_threads : int
         Does not change the result.
 
     Returns
     -------
     Ensemble, int
-        All rounds, and how many of them are best.
+        All rounds, and the best number of rounds.
 
     Raises
     ------
     DataError
-        If labels or weights are too large or small to be reckoned with.
+        If labels or weights are too large or too small.
     """
     check_sizes(rows)
     boosted = Boosted.constant(rows, loss, step) if boosted is None else boosted
@@ -201,7 +201,7 @@ def boost_at_prices(
     monitor: Monitor | None = None,
     title: str = "boosting",
 ) -> tuple[Ensemble, int]:
-    """Boost as the settings say, trees grown at prices that keep account of what is paid; see `boost`."""
+    """Boost by settings, with trees grown at prices that remember payments; see `boost`."""
     draws = np.random.default_rng(settings.random_state) if random is None else random
     if boosted is None:
         boosted = Boosted.constant(rows, loss, settings.learning_rate, from_zero=settings.from_zero)
@@ -221,7 +221,7 @@ def boost_at_prices(
 
 
 def _replay(ensemble: Ensemble, monitor: Monitor) -> bool:
-    """Show a monitor the rounds that there are; True if it is time to stop."""
+    """Show a monitor the present rounds; return whether to stop."""
     monitor.begin(ensemble.intercept)
     stop = False
     for number in range(len(ensemble.rounds)):

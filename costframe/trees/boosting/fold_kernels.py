@@ -47,14 +47,14 @@ def _grow_on(
     counts: NDArray[np.int64],
     nodes: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Grow a tree, write its nodes (2 L - 1, 5), and return how many there are, and the exponent of gradients' unit."""
+    """Grow a tree, write its nodes (2 L - 1, 5); return their number, and the exponent of the gradients' unit."""
     bits = min(EXACT_BITS, WORD_BITS - task.count_bits)
     scale, hessian_scale = scale_for(gradients, bits), scale_for(hessians, EXACT_BITS)
     pack_rows(gradients, hessians, counts, scale, hessian_scale, task.count_bits, task.words)
     exponent = bits - math.frexp(scale)[1] + 1
     task.units[0], task.units[1] = math.ldexp(1 / scale, -exponent), 1 / hessian_scale
     room.state[LEAVES] = 0
-    grow(task, room, rows, free)  # there is room for all leaves, and no second thread
+    grow(task, room, rows, free)  # with room for all leaves, on one thread
     count = 2 * room.state[LEAVES] - 1
     nodes[:count] = room.nodes[:count, :5]
     return count, exponent
@@ -63,7 +63,7 @@ def _grow_on(
 @kernel
 def _note_gains(nodes: NDArray[np.int64], gains: NDArray[np.float64], count: int, unit: float,
                 table: NDArray[np.float64]) -> None:  # fmt: skip
-    """Add what each split gains to its feature's, and to that of each pair with a feature tested above it."""
+    """Add the gain of each split to its feature, and to each pair of it with a feature tested above."""
     parent = np.full(count, -1, np.int64)
     for node in range(count):
         feature = nodes[node, 0]
@@ -106,28 +106,28 @@ def add_rounds(
     Parameters
     ----------
     task, room, free : Task, Room, PriceState
-        How to grow a tree, room for all its leaves, and no prices; words and units are written for each.
+        The task, room for all leaves, and no prices; words and units are written for each tree.
     kind : int
         SQUARED, LOGISTIC or SOFTMAX.
     y, weight : float64 (n,)
         Labels (class codes) and weights.
     counts : int64 (n,)
-        How many rows each one is for the fewest rows of a leaf.
+        Rows that each row counts as in the fewest rows of a leaf.
     inside, outside : int32
-        Rows to grow on, and rows to judge by.
+        Rows for growing, and held-out rows.
     largest : float
-        Output of a leaf, at most.
+        Largest output of a leaf.
     step : float
     scores : float64 (n, K)
         Of all rows; written.
     nodes, values, sizes : int64 (R, K, 2 L - 1, 5), float64 (R, K, 2 L - 1), int64 (R, K)
         Written: trees, as `Room.nodes`, their leaves' outputs -G/(H + l2), and their numbers of nodes.
     lost : float64 (R,)
-        Written: sum of the losses outside after each round.
+        Written: sum of the losses of held-out rows after each round.
     kept : float64 (R, len(outside), K)
-        Written: scores outside after each round.
+        Written: scores of held-out rows after each round.
     gain : float64 (d, d)
-        What splits gained is added, by pair of features.
+        The gains of splits are added, by pair of features.
     """
     n, n_outputs = scores.shape
     gradients, hessians, rows = np.empty((n_outputs, n)), np.empty((n_outputs, n)), inside.copy()
@@ -179,7 +179,7 @@ def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDA
         total = 0.0
         for t in range(mix.shape[0]):
             total += residual[row, t] * mix[t]
-        mixed[row] = -weight[row] * np.float32(total)  # so that sums are exact
+        mixed[row] = -weight[row] * np.float32(total)  # for exact sums
 
 
 @_using
@@ -204,7 +204,7 @@ def boost_many(
     task, room, free, weight, counts, inside, outside, step
         As for `add_rounds`.
     residual : float64 (n, T)
-        Targets; what is left of them is written.
+        Targets; overwritten by the residuals.
     nodes, values, sizes : int64 (R, 2 L - 1, 5), float64 (R, 2 L - 1, T), int64 (R,)
         Written: trees, their leaves' weighted means of residuals, shrunk by l2, and their numbers of nodes.
     """

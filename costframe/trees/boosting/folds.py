@@ -1,7 +1,7 @@
-"""Boosting without each fold in turn: scores, and regressions of many numbers, that no row had a part in.
+"""Boosting without each fold in turn: out-of-fold scores, and out-of-fold regressions of many numbers.
 
-All folds of a loss stop at the same round, that with the least loss over all rows: no fold's end is chosen by its own
-few rows.
+All folds of a loss stop at the same round, that of the least loss over all rows: the few rows of one fold choose
+nothing alone.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ if TYPE_CHECKING:
 
 __all__ = ["BoostedFolds", "ManyFolds", "boost_folds", "regress_many"]
 
-_HESSIAN = 1e-3  # of a leaf, at least
-_LEAST_GAIN = 1e-4  # of the constant's loss: patience ends unless so much is gained
-_LARGEST = 4.0  # log odds of a leaf, before the step: where a class is rare, a Newton step goes far beyond the best
-_MOST_PER_ROW = 255  # what a row counts for, at most
+_HESSIAN = 1e-3  # least of a leaf
+_LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less gain
+_LARGEST = 4.0  # log odds of a leaf, before the step: for a rare class, a Newton step goes far beyond the optimum
+_MOST_PER_ROW = 255  # largest count of a row
 _CHUNK = 16  # rounds between looks at the losses
 
 
 @frozen(eq=False)
 class BoostedFolds:
-    """What boosting on folds gives.
+    """The result of boosting on folds.
 
     Attributes
     ----------
     scores : float64 (n, K)
-        Of each row, by the ensemble that was grown without its fold.
+        Of each row, by the ensemble without its fold.
     loss : float
         Mean loss of these.
     n_rounds : int
         Rounds of every ensemble.
     gain : float64 (d, d)
-        What splits took off the loss, by the feature and by each other feature tested on the way to them; on the
-        diagonal, what a feature's splits took off in all.
+        Decrease of the loss from splits on one feature below tests of another; on the diagonal, from all splits on a
+        feature.
     """
 
     scores: NDArray[np.float64]
@@ -72,15 +72,15 @@ class BoostedFolds:
     _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
 
     def whole(self, columns: NDArray[np.int64] | None = None) -> tuple[TreeTable, Answer]:
-        """Return the trees that were grown on all rows, and their sum where they are the first learners of a bank.
+        """Return the trees grown on all rows, and their sum as the first learners of a bank.
 
-        `columns`, int64 (k,), are those that the data's columns are to be taken for.
+        `columns`, int64 (k,), renumber the data's columns.
         """
         mapper, intercept, step, link = self._made
         trees, outputs = TreeTable.empty(), np.empty(0, np.int64)
         if self._whole is not None:
             nodes, values, sizes = self._whole
-            kept = sizes > 1  # one that does not split is none
+            kept = sizes > 1  # leave out trees without splits
             trees, outputs = _as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
         weights = np.zeros((len(outputs), len(intercept)))
         weights[np.arange(len(outputs)), outputs] = step
@@ -98,22 +98,22 @@ def boost_folds(
     whole: bool = True,
     n_threads: int = 1,
 ) -> BoostedFolds:
-    """Boost on all rows but those of each fold, in step, as long as the loss of the folds left out falls.
+    """Boost on the rows outside each fold, with equal rounds, while the out-of-fold loss falls.
 
     Parameters
     ----------
     data : BinnedData
-        The rows' columns to use.
+        The columns to use.
     rows : Rows
     loss : SquaredLoss, LogisticLoss or SoftmaxLoss
     fold : int64 (n,)
         The fold of each row.
     settings : TreeSettings
-        Of which `n_iter_no_change` None grows and keeps all rounds.
+        With `n_iter_no_change` None it keeps all rounds.
     judged : sequence of int, optional
-        The folds to leave out, each in turn; all by default. Rows of others have the constant's score.
+        The folds to leave out in turn; all by default. Rows of others have the constant's score.
     whole : bool
-        Whether to grow an ensemble on all rows as well.
+        Whether to grow an ensemble on all rows too.
     n_threads : int
         Does not change the result.
     """
@@ -131,7 +131,7 @@ def boost_folds(
         return growing, sides, start.copy(), np.zeros((d, d))
 
     def add(member: Member, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
-        """Add rounds; return the losses of the rows left out, their scores after each round, and the trees."""
+        """Add rounds; return the losses of held-out rows, their scores after each round, and the trees."""
         (task, room, free), (inside, outside), scores, gain = member
         nodes = np.empty((count, loss.n_outputs, 2 * task.max_leaves - 1, 5), np.int64)
         values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
@@ -163,7 +163,7 @@ def boost_folds(
                 mark, since = value, 0
         done += count
     trees = None
-    if whole and n_best:  # only now it is known how many rounds
+    if whole and n_best:  # the number of rounds is known only now
         trees = add(begin(_everyone(rows)), n_best)[2]
     gain = np.asarray(sum(gain for *_, gain in members))
     made = data.mapper, intercept, settings.learning_rate, loss.link
@@ -172,7 +172,7 @@ def boost_folds(
 
 @frozen(eq=False)
 class ManyFolds:
-    """What a cross-fitted regression gives.
+    """The result of a cross-fitted regression.
 
     Attributes
     ----------
@@ -197,14 +197,14 @@ def regress_many(
     *,
     whole: bool = True,
 ) -> ManyFolds:
-    """Regress targets, float64 (n, T), on the columns of the data, without each fold in turn and on all rows.
+    """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
 
-    Each tree is grown for the mixture of targets in which most is left to explain (as in SketchBoost), and its leaves
-    hold the mean of all of them.
+    The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
+    hold the mean residuals of all targets.
     """
     intercept = np.average(targets, axis=0, weights=rows.weight)
     centered = targets - intercept
-    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses have any size, their squares as well
+    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
     if not data.splittable.any():
         return ManyFolds(predictions, intercept, trees)
@@ -221,7 +221,7 @@ def regress_many(
 def _regress(
     data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: Sides, settings: TreeSettings
 ) -> tuple[NDArray[np.float64], Trees]:
-    """Return what is left of the targets, which are overwritten, and the trees."""
+    """Return the residuals, written over the targets, and the trees."""
     from costframe.trees.boosting.fold_kernels import boost_many
 
     limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
@@ -236,7 +236,7 @@ def _regress(
 
 
 def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[Sides]:
-    """For each fold, all rows but its own, and its own."""
+    """Return the rows outside and inside each fold."""
     numbers = np.unique(fold).tolist() if judged is None else judged
     return [
         (np.flatnonzero(fold != number).astype(np.int32), np.flatnonzero(fold == number).astype(np.int32))
@@ -257,7 +257,7 @@ def _growing(
     settings: TreeSettings,
     n_inside: int,
 ) -> Growing:
-    """Return what kernels need that grow many trees without prices; categories are taken in order, by thresholds."""
+    """Return arguments of kernels that grow trees without prices; these split categories in order, by thresholds."""
     most = max(1, n_inside if settings.max_leaves is None else min(settings.max_leaves, n_inside))
     words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
     count_bits, columns = int(counts.sum()).bit_length(), np.flatnonzero(data.splittable)
@@ -272,7 +272,7 @@ def _as_trees(
     sizes: NDArray[np.int64],
     columns: NDArray[np.int64] | None = None,
 ) -> TreeTable:
-    """Make a table of trees, (T, M, 5), (T, M) or (T, M, K) and (T,); `columns` are what features are taken for."""
+    """Make a table of trees, (T, M, 5), (T, M) or (T, M, K) and (T,); `columns` renumber features."""
     used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]
     feature, cell, missing, left, right = nodes[used].T
     leaf, width = feature < 0, values.shape[2] if values.ndim > 2 else 1

@@ -1,4 +1,4 @@
-"""What grows the trees of an ensemble, by its settings."""
+"""The function that grows the trees of an ensemble, by its settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GrowAt = Callable[["NDArray[np.floating]", "NDArray[np.floating]", SplitPrices, 
 
 
 def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] | None = None) -> BinnedData:
-    """Put training rows into bins; `categorical`, bool (d,), are the columns that have one for each category."""
+    """Put training rows into bins; columns in `categorical`, bool (d,), have one bin for each category."""
     mapper = BinMapper.fit(
         rows.X,
         max_bins=settings.max_bins,
@@ -36,9 +36,9 @@ def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] 
 
 
 def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:
-    """Return what grows one tree on training rows, from (weighted gradients, weighted hessians, prices, draws).
+    """Return a function that grows a tree on training rows from (weighted gradients, weighted hessians, prices, draws).
 
-    Rows that are not drawn pass through the tree, and pay as well.
+    Rows that are not drawn also pass through the tree, and pay.
     """
     weight, signs = rows.uneven_weight, settings.signs
     counts = rows.counts if settings.newton else None
@@ -62,7 +62,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         if not settings.newton:
             h = weight  # the hessians of the squared distance to the negative gradients
         elif counts is None and hessians[0] == 1 and (hessians == 1).all():
-            h = None  # counts alone are quicker
+            h = None  # only counts are quicker
         tree = grow_tree(
             binned,
             gradients,
@@ -81,7 +81,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
             n_threads=settings.n_threads,
         )
         if left_out is not None:
-            prices.passed(tree, left_out)
+            prices.charge_rows(tree, left_out)
         return tree
 
     return grow

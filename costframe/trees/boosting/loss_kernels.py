@@ -1,4 +1,4 @@
-"""Losses and their derivatives, in one pass over the rows; where one kernel boosts, all kinds by number."""
+"""Losses and their derivatives, in one pass over the rows; kernels that boost select the loss by number."""
 
 import math
 
@@ -48,12 +48,12 @@ def derive(
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64],
 ) -> None:
-    """Write both derivatives of each row's loss by each score, (K, n), without weights.
+    """Write first and second derivatives of each row's loss by each score, (K, n), without weights.
 
-    With the digits of single precision, so that their sums are exact, and a weight of two is a row given twice.
+    They have the digits of single precision: so sums are exact, and a weight of two equals a row given twice.
     """
     n_outputs, unit = scores.shape[1], 1.0
-    if kind == SQUARED:  # labels have any size
+    if kind == SQUARED:  # labels may have any size
         largest = 0.0
         for row in range(y.shape[0]):
             largest = max(largest, abs(scores[row, 0] - y[row]))
@@ -82,7 +82,7 @@ def derive(
 @kernel
 def sum_losses(kind: int, y: NDArray[np.float64], weight: NDArray[np.float64], scores: NDArray[np.float64],
             rows: NDArray[np.int32]) -> float:  # fmt: skip
-    """Sum of the losses of some rows, times their weights."""
+    """Sum the losses of some rows, times their weights."""
     total = 0.0
     for row in rows:
         if kind == SQUARED:

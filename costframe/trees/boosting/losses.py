@@ -1,4 +1,4 @@
-"""What boosting minimises: squared, logistic and softmax loss; those of rankings have a file of their own."""
+"""The losses of boosting: squared, logistic and softmax; `ranking` has those of rankings."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LogisticLoss", "Loss", "RowLoss", "SoftmaxLoss", "SquaredLoss", "loss_for"]
 
-_ROWS_PER_STRIP = 8192  # what is computed on the way stays in the cache
+_ROWS_PER_STRIP = 8192  # temporary arrays stay in the cache
 _ROWS_WORTH_THREADS = 50_000
-SQUARED, LOGISTIC, SOFTMAX = range(3)  # what kernels call them
-LEAST_HESSIAN = 1e-16  # keeps quotients finite where a probability rounds to zero or one
-_LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite where a class is absent
+SQUARED, LOGISTIC, SOFTMAX = range(3)  # their numbers in kernels
+LEAST_HESSIAN = 1e-16  # keeps quotients finite if a probability rounds to zero or one
+_LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite without rows of a class
 
 
 class Loss(Protocol):
@@ -33,17 +33,17 @@ class Loss(Protocol):
 
     @property
     def n_outputs(self) -> int:
-        """Scores a row, K."""
+        """Scores per row, K."""
 
     @property
     def link(self) -> Literal["identity", "sigmoid", "softmax"]:
-        """What turns scores into predictions."""
+        """The function from scores to predictions."""
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
-        """float64 (K,): the best constant scores."""
+        """Return the best constant scores: float64 (K,)."""
 
     def for_rows(self, rows: Rows) -> RowLoss:
-        """Return the loss of these rows, whose scores one may then give; losses of single rows are the same for all."""
+        """Return the loss of scores of these rows."""
 
 
 class RowLoss(Protocol):
@@ -52,17 +52,18 @@ class RowLoss(Protocol):
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """(n, K) each, columns contiguous: first and second derivatives of each row's loss, without weights.
+        """Return first and second derivatives of each row's loss, without weights: (n, K) each, columns contiguous.
 
-        With the digits of single precision, as float64 where labels have any size. Threads do not change the result.
+        They have the digits of single precision, as float64 if labels may have any size. Threads do not change the
+        result.
         """
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean of the loss."""
+        """Return the weighted mean of the loss."""
 
 
 class _LossOfRows:
-    """What losses have in common of which each row has its own."""
+    """The base of losses that are means over rows."""
 
     def for_rows(self, rows: Rows) -> Self:
         """Return itself: each row has its own loss."""
@@ -70,11 +71,11 @@ class _LossOfRows:
         return self
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean of the loss."""
+        """Return the weighted mean of the loss."""
         return _mean(self.each(y, scores), weight)
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Loss of each row: float64 (n,)."""
+        """Return the loss of each row: float64 (n,)."""
         raise NotImplementedError
 
 
@@ -88,19 +89,19 @@ class SquaredLoss(_LossOfRows):
     kind: ClassVar = SQUARED
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
-        """float64 (1,): the weighted mean."""
+        """Return the weighted mean: float64 (1,)."""
         return np.array([_mean(np.asarray(y, np.float64), weight)])
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        """(n, 1) each: float64 f - y with the digits of single precision, for labels have any size; float32 ones."""
-        del n_threads  # there is nothing to share
+        """Return float64 f - y with the digits of single precision, and float32 ones: (n, 1) each."""
+        del n_threads  # one thread is enough
         gradient = round_to_float32(scores[:, 0] - np.asarray(y, np.float64))[:, np.newaxis]
         return gradient, np.ones(gradient.shape, np.float32)
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Loss of each row: float64 (n,)."""
+        """Return the loss of each row: float64 (n,)."""
         return 0.5 * (scores[:, 0] - np.asarray(y, np.float64)) ** 2
 
 
@@ -114,14 +115,14 @@ class LogisticLoss(_LossOfRows):
     kind: ClassVar = LOGISTIC
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
-        """float64 (1,): the log odds of the weighted share of ones; finite if there are none, or only ones."""
+        """Return the log odds of the weighted share of ones, finite also for shares of 0 and 1: float64 (1,)."""
         share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 (n, 1) each: p - y and p (1 - p), with p = 1/(1 + exp(-f))."""
+        """Return p - y and p (1 - p), with p = 1/(1 + exp(-f)): float32 (n, 1) each."""
         from costframe.trees.boosting.loss_kernels import derive_logistic
 
         target = _classes(y, 2)
@@ -136,7 +137,7 @@ class LogisticLoss(_LossOfRows):
         return gradient, hessian
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Loss of each row: float64 (n,)."""
+        """Return the loss of each row: float64 (n,)."""
         margin = np.where(_classes(y, 2) == 1, scores[:, 0], -scores[:, 0])
         return np.asarray(np.logaddexp(0.0, -margin))
 
@@ -157,7 +158,7 @@ class SoftmaxLoss(_LossOfRows):
     kind: ClassVar = SOFTMAX
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
-        """float64 (K,): log of the classes' weighted shares; finite for absent ones."""
+        """Return the log of the classes' weighted shares, finite for absent classes: float64 (K,)."""
         target = _classes(y, self.n_outputs)
         mass = np.bincount(target, None if weight is None else np.asarray(weight, np.float64), self.n_outputs)
         return np.array(np.log(np.maximum(mass / mass.sum(), _LEAST_SHARE)))
@@ -165,13 +166,13 @@ class SoftmaxLoss(_LossOfRows):
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 (n, K) each: p_k - [y = k] and p_k (1 - p_k)."""
+        """Return p_k - [y = k] and p_k (1 - p_k): float32 (n, K) each."""
         target = _classes(y, self.n_outputs)
         gradient, hessian = np.empty(scores.T.shape, np.float32), np.empty(scores.T.shape, np.float32)
         classes = np.arange(self.n_outputs)[:, np.newaxis]
 
         def derive(rows: slice) -> None:
-            odds = np.array(scores[rows].T, order="C")  # a class a row: many short sums are slow
+            odds = np.array(scores[rows].T, order="C")  # one class per row: many short sums are slow
             odds -= odds.max(axis=0)
             np.exp(odds, out=odds)
             odds /= odds.sum(axis=0)
@@ -183,14 +184,14 @@ class SoftmaxLoss(_LossOfRows):
         return gradient.T, hessian.T
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Loss of each row: float64 (n,)."""
+        """Return the loss of each row: float64 (n,)."""
         target, highest = _classes(y, self.n_outputs), scores.max(axis=1)
         log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
         return np.asarray(log_total - scores[np.arange(len(target)), target])
 
 
 def _by_strips(derive: Callable[[slice], None], n_rows: int, n_threads: int) -> None:
-    """Derive some rows at a time."""
+    """Derive rows strip by strip."""
     strips = [slice(first, first + _ROWS_PER_STRIP) for first in range(0, n_rows, _ROWS_PER_STRIP)]
     run_parallel(derive, strips, n_threads if n_rows >= _ROWS_WORTH_THREADS else 1)
 
@@ -203,7 +204,7 @@ def _mean(values: NDArray[np.float64], weight: ArrayLike | None) -> float:
 
 
 def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
-    """int64 (n,): class numbers, checked."""
+    """Check class numbers, and return them: int64 (n,)."""
     given = np.asarray(y)
     target = given.astype(np.int64, copy=False)
     if target.ndim != 1 or (target is not given and (target != given).any()):

@@ -1,4 +1,4 @@
-"""Watches an ensemble on validation rows while it grows, and says when it has stopped getting better."""
+"""Loss and cost of a growing ensemble on validation rows, and early stopping."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Predicted(Protocol):
 
     @property
     def rows(self) -> Rows:
-        """With their labels."""
+        """The rows, with labels."""
 
     @property
     def predictions(self) -> NDArray[np.float64]:
-        """float64 (rows,) or (rows, K)."""
+        """The predictions: float64 (rows,) or (rows, K)."""
 
 
 class Running:
@@ -52,7 +52,7 @@ class Running:
         self._reckoned: float | None = None  # the loss
 
     def fork(self) -> Running:
-        """Return a copy that goes its own way."""
+        """Return an independent copy."""
         other = copy(self)
         other.scores, other._cost = self.scores.copy(), self._cost.fork()  # noqa: SLF001 - the copy's own
         return other
@@ -70,7 +70,7 @@ class Running:
 
     @property
     def loss(self) -> float:
-        """Mean loss."""
+        """The mean loss."""
         if self._reckoned is None:
             self._reckoned = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
         return self._reckoned
@@ -82,17 +82,17 @@ class Running:
 
     @property
     def paid(self) -> PrefixCost:
-        """What each row has acquired and computed."""
+        """The acquisitions and computations of each row."""
         return self._cost
 
     @property
     def predictions(self) -> NDArray[np.float64]:
-        """float64 (rows,) or (rows, K)."""
+        """The predictions: float64 (rows,) or (rows, K)."""
         return squeeze(apply_link(self._link, self.scores))
 
 
 class Monitor:
-    """Early stopping after `patience` rounds without a better validation value; the best prefix is kept.
+    """Early stopping after `patience` rounds without a better validation value; it keeps the best prefix.
 
     Parameters
     ----------
@@ -104,15 +104,15 @@ class Monitor:
     patience : int
         Rounds without an improvement.
     scoring : None, "loss", name of a score, or callable
-        None watches validation loss + tradeoff * cost; "loss" the loss alone; a name from
-        `costframe.training.scoring` or a function of (labels, predictions), a score of which more is better.
+        The validation value: None for loss + tradeoff * cost; "loss" for the loss; a name from
+        `costframe.training.scoring` or a function of (labels, predictions) for a score, higher is better.
 
     Raises
     ------
     ParameterError
-        If `scoring` is none of these, or gives NaN or no number.
+        If `scoring` is none of these, or returns NaN or no number.
     DataError
-        If labels or weights are too large or small to be reckoned with.
+        If labels or weights are too large or too small.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Monitor:
         self._best = self._value()
 
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> bool:
-        """Add a round's trees, each with the output it adds to; True when it is time to stop."""
+        """Add a round's trees, each with its output; return whether to stop."""
         self._round += 1
         self._running.add(trees, step)
         value = self._value()
@@ -139,7 +139,7 @@ class Monitor:
         return self._round - self.best_round >= self._patience
 
     def _value(self) -> float:
-        """Value to be made small."""
+        """Return the value to minimize."""
         now = self._running
         if self._score is None:
             return now.loss + (self._tradeoff * now.cost if self._with_cost else 0.0)
@@ -147,12 +147,12 @@ class Monitor:
 
 
 def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
-    """Return the score of validation rows, more is better; None where it is the loss that counts.
+    """Return the score of validation rows, higher is better; None for the loss.
 
     Raises
     ------
     ParameterError
-        If `scoring` is neither None, "loss", the name of a score nor a callable; calling it, if what it gives is NaN
+        If `scoring` is neither None, "loss", the name of a score nor a callable; a call raises it if the score is NaN
         or no number.
     """
     if scoring is None or scoring == "loss":
@@ -166,7 +166,7 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
 
 
 def _checked(score: object) -> float:
-    """Return a score as a float; NaN, which never is a better one, would end training without a word."""
+    """Return a score as a float; refuse NaN, which is never better and would end training silently."""
     number = np.asarray(score)
     if number.ndim == 0 and number.dtype.kind in "biuf" and not np.isnan(number):
         return float(number)

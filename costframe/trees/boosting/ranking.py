@@ -1,4 +1,4 @@
-"""What boosting minimizes in rankings: pairwise logistic loss, and LambdaRank's bound on lost NDCG."""
+"""The losses of rankings: pairwise logistic loss, and LambdaRank's bound on lost NDCG."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _LARGEST_WHOLE = 2.0**53  # whole numbers up to here are exact
 
 
 class _Ranking:
-    """What ranking losses have in common: one score, no unit, and the same constant for all rows."""
+    """The base of ranking losses: one score, no link, and a baseline of zero."""
 
     n_outputs: ClassVar = 1
     link: ClassVar[Literal["identity"]] = "identity"
 
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
-        """float64 (1,): zero; no constant ranks better than another."""
+        """Return zero, as all constants rank alike: float64 (1,)."""
         del y, weight
         return np.zeros(1)
 
@@ -45,7 +45,7 @@ class _Ranking:
 class PairwiseLoss(_Ranking):
     """Mean over queries of the mean of log(1 + exp(f_j - f_i)) over their pairs of rows with grades y_i > y_j.
 
-    Queries without two different grades are left out of the mean. Weights: see `Queries`; a pair counts as often as the
+    The mean leaves out queries without two different grades. Weights: see `Queries`; the weight of a pair is the
     product of its rows' counts.
     """
 
@@ -60,15 +60,15 @@ class LambdaRankLoss(_Ranking):
     """Mean over queries of 1 - NDCG at a truncation, with gains 2^y - 1; its derivatives are LambdaRank's.
 
     NDCG has no useful derivatives. LambdaRank takes those of sum |dNDCG_ij| log(1 + exp(f_j - f_i)) over pairs
-    with y_i > y_j, where dNDCG_ij is what NDCG would change by if the two changed places, held fixed. As in LightGBM,
+    with y_i > y_j, where dNDCG_ij is the change of NDCG if the two changed places, held fixed. As in LightGBM,
     |dNDCG_ij| is divided by 0.01 + |f_i - f_j| (unless all scores of the query are equal), and a query's derivatives
-    are multiplied by log2(1 + S)/S, where S is the sum of their absolute values, so that no query rules the others.
-    One factor for all rows and rounds makes the bound equal to the loss for constant scores: gains of splits are in
-    units of NDCG, and a tradeoff is NDCG given up per unit of cost per row.
+    are multiplied by log2(1 + S)/S, where S is the sum of their absolute values, so that no query dominates. One factor
+    for all rows and rounds makes the bound equal to the loss for constant scores: gains of splits are in units of NDCG,
+    and a tradeoff is the NDCG accepted per unit of cost per row.
 
-    Other than in LightGBM, positions below the truncation have no discount, and rows that tie stand in any order with
-    equal chance: what a pair of them changes is the mean over these orders. So the order of rows does not matter.
-    Queries without two different grades are left out of the mean. Weights: see `Queries`.
+    Unlike in LightGBM, positions below the truncation have no discount, and all orders of tied rows are equally likely:
+    the change of a pair is the mean over these orders. So the order of rows has no effect. The mean leaves out queries
+    without two different grades. Weights: see `Queries`.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class LambdaRankLoss(_Ranking):
 
 
 def ranking_loss(objective: str | None) -> Loss:
-    """Return a loss by name: "lambdarank" (the default), "pairwise", or "squared", which takes grades for numbers."""
+    """Return a loss by name: "lambdarank" (the default), "pairwise", or "squared", which regresses the grades."""
     losses: dict[str | None, Loss] = {"pairwise": PairwiseLoss(), "squared": SquaredLoss()}
     if objective not in {None, "lambdarank", *losses}:
         raise ParameterError(f"objective: expected 'lambdarank', 'pairwise' or 'squared', got {objective!r}")
@@ -97,18 +97,18 @@ def ranking_loss(objective: str | None) -> Loss:
 
 @frozen(eq=False)
 class Queries:
-    """Queries of a set of rows, which need not lie together, and what the rows' weights mean in them.
+    """The queries of rows in any order, and the meaning of the rows' weights.
 
-    Where a query's weights are whole numbers, their greatest common divisor is the weight of the query, and the
-    quotients say how often each row is given: such a row takes as many positions in a ranking. Other weights are those
-    of the query in the mean, and of rows relative to it, each of which takes one position.
+    If a query's weights are whole numbers, their greatest common divisor is the weight of the query, and the quotients
+    are copies of each row, which takes as many positions in a ranking. For other weights, the mean is the weight of the
+    query, and rows have weights relative to it and one position each.
 
     Attributes
     ----------
     order : int64 (n,)
         Rows sorted by query.
     starts : int64 (queries + 1,)
-        Where each query's rows begin among these.
+        First place of each query's rows among these.
     weight : float64 (queries,)
         Of each query.
     counts, spans : float64 (n,)
@@ -149,9 +149,9 @@ class Queries:
         return len(self.weight)
 
     def each(self, function: Callable[[slice, NDArray[np.int64]], object], n_threads: int = 1) -> None:
-        """Call a function with some queries' sorted rows, and where each query begins among these, until all are done.
+        """Call a function for parts of the queries, with their sorted rows and each query's first place among these.
 
-        Parts hold about as many pairs as others, and do not depend on the number of threads.
+        Parts have similar numbers of pairs, and do not depend on the number of threads.
         """
         sizes = np.diff(self.starts).astype(np.float64)
         part = (np.cumsum(sizes**2) // _PAIRS_PER_PART).astype(np.int64)
@@ -164,14 +164,14 @@ class Queries:
         run_parallel(call, range(len(cuts) - 1), n_threads)
 
     def mean(self, values: NDArray[np.float64], some: NDArray[np.bool_]) -> float:
-        """Weighted mean over some of the queries; zero of none."""
+        """Return the weighted mean over some queries; zero for an empty set."""
         weight = np.where(some, self.weight, 0.0)
         total = float(weight.sum())
         return float((values * weight).sum()) / total if total > 0 else 0.0
 
 
 def _query_weight(weights: NDArray[np.float64]) -> tuple[float, bool]:
-    """Return the weight of a query of rows with these weights, and whether what rows have of it is whole."""
+    """Return the weight of a query from its rows' weights, and whether the quotients are whole."""
     if (weights == weights[0]).all():
         return float(weights[0]), True
     if weights.max() <= _LARGEST_WHOLE and (weights == np.floor(weights)).all():
@@ -180,10 +180,10 @@ def _query_weight(weights: NDArray[np.float64]) -> tuple[float, bool]:
 
 
 class _OfRows:
-    """A ranking loss of given rows, which knows their grades and weights; those it is called with are not read again.
+    """A ranking loss of given rows, with their grades and weights; it ignores the arguments `y` and `weight`.
 
-    The sum that boosting reduces is total weight * mean loss, so a mean over queries is one of rows: a row's derivative
-    is that of its query's loss times (total weight of rows) / (total weight of queries) / (how often the row counts).
+    Boosting reduces the sum total weight * mean loss. So a row's derivative is that of its query's loss times (total
+    weight of rows) / (total weight of queries) / (the row's count).
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -197,7 +197,7 @@ class _OfRows:
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 (n, 1) each: first and second derivatives, without weights."""
+        """Return first and second derivatives, without weights: float32 (n, 1) each."""
         del y
         gradient, hessian = np.empty(len(self._grades)), np.empty(len(self._grades))
         derive = self._derivatives(self._sorted(scores))
@@ -208,7 +208,7 @@ class _OfRows:
         return both[0], both[1]
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
-        """Weighted mean over queries."""
+        """Return the weighted mean over queries."""
         del y, weight
         return self._queries.mean(self._losses(self._sorted(scores)), self._differ)
 
@@ -218,7 +218,7 @@ class _OfRows:
         return np.ascontiguousarray(scores[self._queries.order, 0])
 
     def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
-        """Return what derives some queries, of all rows' scores by query."""
+        """Return a function that derives some queries, from all rows' scores in sorted order."""
         raise NotImplementedError
 
     def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -246,7 +246,7 @@ class _PairsOfRows(_OfRows):
 
 @final
 class _LambdasOfRows(_OfRows):
-    """LambdaRank of given rows; those that tie stand in any order with equal chance."""
+    """LambdaRank of given rows; all orders of tied rows are equally likely."""
 
     def __init__(self, rows: Rows, truncation: int) -> None:
         super().__init__(rows)
@@ -274,7 +274,7 @@ class _LambdasOfRows(_OfRows):
         return np.maximum(1.0 - self._found(ordered), 0.0)
 
     def _found(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64 (queries,): discounted sums of gains of rows ranked by these scores."""
+        """Return discounted sums of gains of rows ranked by these scores: float64 (queries,)."""
         from costframe.trees.boosting.ranking_kernels import discounted_gains
 
         found, queries = np.empty(len(self._queries)), self._queries
@@ -284,8 +284,8 @@ class _LambdasOfRows(_OfRows):
     def _unit(self) -> float:
         """Find the factor that makes the bound equal to the loss for constant scores.
 
-        There a pair's slope is half its weight and its curvature a quarter, so a query's bound is log(2) times the sum
-        of the weights, or 2 log(2) times that of all rows' curvatures.
+        There a pair's slope is half its weight and its curvature a quarter: a query's bound is log(2) times the sum of
+        the weights, or 2 log(2) times the sum of all rows' curvatures.
         """
         constant, queries = np.zeros(len(self._grades)), self._queries
         gradient, hessian = np.empty(len(constant)), np.empty(len(constant))

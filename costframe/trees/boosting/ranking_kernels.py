@@ -1,4 +1,4 @@
-"""Derivatives and means of ranking losses, query by query; rows come sorted by query."""
+"""Derivatives and means of ranking losses, query by query; rows are sorted by query."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ def pair_gradients(
     Parameters
     ----------
     scores, grades, counts : float64 (n,)
-        Sorted by query; a pair counts as often as the product of its rows' counts.
+        Sorted by query; the weight of a pair is the product of its rows' counts.
     starts : int64 (queries + 1,)
-        Where each query's rows begin.
+        First place of each query's rows.
     gradient, hessian : float64 (n,)
         Written; zero in queries without two different grades.
     """
@@ -84,10 +84,10 @@ def _group(
     begin: float,
     discounts: NDArray[np.float64],
 ) -> tuple[int, float, float, float]:
-    """Look at the rows from place `first` on that tie.
+    """Describe the tied rows from place `first` on.
 
-    Returns the place and the position where the next begin, the mean discount of their positions, and the mean distance
-    of the discounts of two of their positions.
+    It returns the place and the position after them, the mean discount of their positions, and the mean distance of the
+    discounts of two of their positions.
     """
     last, width = first, 0.0
     while last < order.shape[0] and scores[order[last]] == scores[order[first]]:
@@ -98,7 +98,7 @@ def _group(
     total, apart = 0.0, 0.0
     for at in range(near, far):
         total += discounts[at]
-        apart += discounts[at] * (width - 1.0 - 2.0 * (np.float64(at) - begin))  # less near, more far ones
+        apart += discounts[at] * (width - 1.0 - 2.0 * (np.float64(at) - begin))  # minus near discounts, plus far ones
     return last, begin + width, total / width, apart / (0.5 * width * (width - 1.0)) if width > 1 else 0.0
 
 
@@ -111,20 +111,20 @@ def discounted_gains(
     discounts: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> None:
-    """Write the discounted sum of gains of each query, rows that tie in any order with equal chance.
+    """Write the discounted sum of gains of each query; all orders of tied rows are equally likely.
 
     Parameters
     ----------
     scores : float64 (n,)
         Sorted by query.
     gains : float64 (n,)
-        What each row is worth.
+        Of each row.
     spans : float64 (n,)
-        Positions that each row takes.
+        Positions of each row.
     starts : int64 (queries + 1,)
-        Where each query's rows begin.
+        First place of each query's rows.
     discounts : float64 (positions,)
-        Of the first positions; those below have none.
+        Of the first positions; lower ones have none.
     found : float64 (queries,)
         Written.
     """
@@ -154,10 +154,10 @@ def lambda_gradients(
 ) -> None:
     """Write LambdaRank's derivatives, normalized, per unit of count.
 
-    A pair weighs the change of NDCG if it changed places, over 0.01 + its distance in score unless all tie; rows that
-    tie change places in the mean over their orders. All of a query is multiplied by log2(1 + S)/S, where S is the sum
-    of absolute slopes. Gains are shares of the query's largest discounted sum; arguments as for `discounted_gains` and
-    `pair_gradients`.
+    The weight of a pair is the change of NDCG if it changed places, over 0.01 + its distance in score unless all scores
+    are equal; for tied rows it is the mean over their orders. A query's derivatives are multiplied by log2(1 + S)/S,
+    where S is the sum of absolute slopes. Gains are shares of the query's largest discounted sum; arguments as for
+    `discounted_gains` and `pair_gradients`.
     """
     for q in range(starts.shape[0] - 1):
         rows = slice(starts[q], starts[q + 1])
@@ -176,7 +176,7 @@ def lambda_gradients(
         spread, total = group[n - 1] > 0, 0.0
         for place in range(n):
             if mean[place] == 0.0:
-                break  # no position from here on counts
+                break  # later positions do not count
             a = order[place]
             for below in range(place + 1, n):
                 b = order[below]

@@ -1,7 +1,7 @@
-"""Categorical features: the order in which a leaf's categories are split.
+"""Categorical features: the order of a leaf's categories for splits.
 
-Categories are sorted by G / (H + SMOOTHING), the step that each would take by itself, and the best set is taken among
-the prefixes of that order: for a convex loss without smoothing and limits the best of all sets is one of them.
+A leaf sorts categories by G / (H + SMOOTHING), the step of each category alone, and takes the best prefix of this
+order: for a convex loss without smoothing and limits it is the best of all sets.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from costframe.core.jit import kernel
 
 __all__ = ["mark_left", "sort_categories"]
 
-SMOOTHING = 10.0  # hessian added to that of each category in the order, as scikit-learn and LightGBM have it
+SMOOTHING = 10.0  # hessian added to each category in the order, as in scikit-learn and LightGBM
 
 
 @kernel
 def _merge(keys: NDArray[np.float64], a: NDArray[np.int64], b: NDArray[np.int64], begin: int, half: int) -> None:
-    """Merge two sorted runs of `half` entries of a, from `begin` on, into b; of equal keys the earlier comes first."""
+    """Merge two sorted runs of `half` entries of a, from `begin` on, into b; the earlier of equal keys comes first."""
     middle, end = min(begin + half, a.shape[0]), min(begin + 2 * half, a.shape[0])
     i, j = begin, middle
     for to in range(begin, end):
@@ -60,7 +60,7 @@ def sort_categories(
 def mark_left(
     cells: NDArray[np.int64], length: int, n_cells: int, missing_left: bool, left_bins: NDArray[np.int64]
 ) -> None:
-    """Write the bins that go left, int64 (4,): the first ones listed, or all but the others if missing goes left."""
+    """Write the bins that go left, int64 (4,): the first listed ones, or all but the others if missing goes left."""
     left_bins[:] = -1 if missing_left else 0
     for at in range(length, n_cells) if missing_left else range(length):
         left_bins[cells[at] >> 6] ^= np.int64(1) << (cells[at] & 63)

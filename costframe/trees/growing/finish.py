@@ -36,7 +36,7 @@ class GrownTree:
     feature : int32 (nodes,)
         Column that an inner node tests; -1 at a leaf.
     threshold : float64 (nodes,)
-        `x <= threshold` goes left. NaN where categories are tested for.
+        `x <= threshold` goes left. NaN at tests for categories.
     missing_left : bool (nodes,)
         Whether missing values go left.
     left, right : int32 (nodes,)
@@ -44,9 +44,9 @@ class GrownTree:
     outputs : float64 (nodes,)
         -G/(H+l2) of the training rows at leaves; 0 at inner nodes.
     leaf_of_row : int32 (n,)
-        The node in which each training row ends, whether the tree was grown on it or not.
+        The leaf of each training row, also of rows outside the subsample.
     categories : mapping of int to float64 (any,)
-        The categories that go against the missing way, of each node that tests for some.
+        For each node that tests categories, those that go the other way than missing values.
     """
 
     feature: NDArray[np.int32]
@@ -66,7 +66,7 @@ class GrownTree:
 
     @property
     def n_leaves(self) -> int:
-        """Leaves; one if the tree is a constant."""
+        """Number of leaves; 1 for a constant tree."""
         return (len(self.feature) + 1) // 2
 
     def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
@@ -84,21 +84,21 @@ def finish_tree(
     gradient_unit: float,
     n_threads: int,
 ) -> GrownTree:
-    """Make a tree of what was grown.
+    """Make a tree from the grower's memory.
 
-    Outputs are of the gradients as they came, unlike the packed ones by which splits are chosen.
+    Outputs use the exact gradients, splits the packed ones.
 
     Parameters
     ----------
     data : BinnedData
     room : Room
     gradients, hessians : float64 (n,)
-        As they came; hessians None: one each.
+        The exact ones; hessians None are ones.
     rows : int32 (m,)
-        Those that the tree was grown on, as they were permuted.
+        The rows of the tree, as permuted by growth.
     l2 : float
     gradient_unit : float
-        What bounds of outputs in the room are multiplied by.
+        Factor of the room's bounds of outputs.
     n_threads : int
     """
     from costframe.trees.growing.row_kernels import route_rows, sum_leaves
@@ -121,7 +121,7 @@ def finish_tree(
         route_rows(data.bins[here], nodes, leaf_of_row[here])
 
     first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
-    sums = reduce(np.add, run_parallel(add_up, first_rows, many))[leaf]  # part after part, whatever the threads
+    sums = reduce(np.add, run_parallel(add_up, first_rows, many))[leaf]  # in the same order for all numbers of threads
     weight = sums[:, 1] + l2
     values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
     outputs = np.zeros(len(nodes))
@@ -130,7 +130,7 @@ def finish_tree(
     categories = {}
     for node in np.flatnonzero(inner & mapper.categorical[tested]).tolist() if mapper.has_categories else ():
         goes_left, threshold[node] = bits_of(nodes[node : node + 1, NODE_SET:].view(np.uint64), 256)[0], np.nan
-        known = mapper.thresholds[feature[node]]  # those are listed that go against the missing way
+        known = mapper.thresholds[feature[node]]  # lists those that go the other way than missing values
         categories[node] = known[goes_left[: len(known)] != missing_left[node]]
     if len(rows) < len(leaf_of_row):
         run_parallel(route, first_rows, n_threads)

@@ -1,10 +1,9 @@
-"""Growing one tree: breadth-first or best-first, at prices.
+"""Growth of one tree: breadth-first or best-first, at prices.
 
-Gradients become whole numbers, so that their sums are exact and the row count rides along. A histogram spends its time
-loading, adding and storing. So one int64 word holds the gradient of a row, in units of a power of two, above the bits
-of a count that is one; adding words adds gradients and counts at once. With up to 2^20 rows, a gradient of mean size is
-rounded to 21 bits or more, far below the noise that it carries itself. Sums of whole numbers do not depend on the order
-of rows, and a sibling's histogram by subtraction has no residue.
+Gradients become whole numbers with exact sums. Histograms spend their time on loading, adding and storing. So one int64
+word holds the gradient of a row, in units of a power of two, above the bits of a count of one; a sum of words adds
+gradients and counts at once. With up to 2^20 rows, a gradient of mean size has 21 bits or more, with errors far below
+its noise. Sums of whole numbers do not depend on the order of rows, and subtraction gives a sibling's exact histogram.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["GrownTree", "PackedGradients", "grow_tree", "pack"]
 
-_CELLS_WORTH_THREADS = 400_000  # what two threads must save to pay for waking the second
-_CACHED = 2**23  # bytes of bins that stay in a cache; beyond it, each thread had better read rows of its own
-_ROWS_PER_THREAD = 8192  # at least, where threads share the rows
-_ROWS_PER_PART = 131_072  # that a thread packs at a time
+_CELLS_WORTH_THREADS = 400_000  # least saving by a second thread, which takes time to wake
+_CACHED = 2**23  # bytes of bins that stay in a cache; with more, each thread reads separate rows
+_ROWS_PER_THREAD = 8192  # at least, if threads share the rows
+_ROWS_PER_PART = 131_072  # for a thread to pack at a time
 _COLUMNS_PER_BLOCK = 64  # histograms of 64 columns stay in the second-level cache
-_LEAVES = 64  # that there is room for at first
+_LEAVES = 64  # in the first room
 
 
 def grow_tree(
@@ -60,8 +59,8 @@ def grow_tree(
 ) -> GrownTree:
     """Grow one tree.
 
-    A split of leaf p on feature f is worth 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)] less the price of
-    (p, f), and is made if that is positive. Equal splits: the lowest feature, then the lowest bin, then missing right.
+    A split of leaf p on feature f is worth 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)] minus the price of
+    (p, f), and must be worth more than 0. Equal splits: the lowest feature, then the lowest bin, then missing right.
 
     Parameters
     ----------
@@ -70,32 +69,32 @@ def grow_tree(
     gradients : float64 (n,)
         dloss/dscore of every row, times its weight.
     hessians : float64 (n,), optional
-        Second derivative of every row, times its weight; one each if not given.
+        Second derivative of every row, times its weight; ones by default.
     counts : int64 (n,), optional
-        How many rows each row is for `min_samples_leaf`, positive; one if not given. If given, hessians must be too.
+        Positive counts of rows for `min_samples_leaf`, ones by default. They require hessians.
     rows : int (m,), optional
-        Rows to grow the tree on, each once; all by default.
+        Rows of the tree, each once; all by default.
     features : bool (d,), optional
-        Features that may be split on; all by default.
+        Features of splits; all by default.
     prices : SplitPrices, optional
-        What splits cost; nothing by default.
+        Prices of splits; free by default.
     signs : int8 (d,), optional
-        Features with which outputs must not fall (1) or not rise (-1), other features being equal and missing values
-        apart. Splits that break this are not made, the middle between two children's values is a bound for all that
-        grows below them, values are clipped to their bounds, and gains are those of the clipped values.
+        Features with which outputs must not fall (1) or not rise (-1), if other features are equal and values are not
+        missing. No split breaks this, the middle between two children's values is a bound for all nodes below, values
+        are clipped to their bounds, and gains are those of the clipped values.
     growth : {"breadth", "best"}
-        Level by level, from left to right, at the prices current when a leaf's turn comes; or always the leaf whose
-        split is worth most, the oldest of several.
+        Level by level, from left to right, at the prices at the leaf's turn; or the leaf with the best split first, the
+        oldest of several.
     max_depth : int, optional
-        Comparisons on a path, at most.
+        Most comparisons on a path.
     max_leaves : int, optional
-        Leaves, at most.
+        Most leaves.
     min_samples_leaf : int
-        Rows in a leaf, at least.
+        Least rows in a leaf.
     min_hessian_leaf : float
-        Sum of hessians in a leaf, at least.
+        Least sum of hessians in a leaf.
     l2 : float
-        Added to every sum of hessians that divides.
+        Added to every sum of hessians in a denominator.
     n_threads : int
         Does not change the result.
 
@@ -117,7 +116,7 @@ def grow_tree(
         packed.count_bits,
         (float(l2), float(min_samples_leaf), float(min_hessian_leaf)),
         np.flatnonzero(data.splittable if features is None else data.splittable & features),
-        units=np.array([np.ldexp(packed.gradient_unit, -exponent), packed.hessian_unit]),  # squares of sums are doubles
+        units=np.array([np.ldexp(packed.gradient_unit, -exponent), packed.hessian_unit]),  # with finite squares of sums
         price_unit=power_of_two(-2 * exponent),  # a gain is G^2/H, with G in units of the largest possible sum
         max_depth=depth,
         max_leaves=most,
@@ -138,7 +137,7 @@ def grow_tree(
 
 
 def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_threads: int) -> Room:
-    """Let the kernel grow a tree, and do what it asks for meanwhile."""
+    """Let the kernel grow a tree, and serve its requests."""
     from costframe.trees.growing.grow_kernels import DONE, SEARCH, grow
 
     room.state[LEAVES] = 0
@@ -151,7 +150,7 @@ def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_t
 
 
 def _search(task: Task, room: Room, rows: NDArray[np.int32], n_threads: int) -> None:
-    """Search the leaves that wait for it, each thread some columns; sums of integers come out the same."""
+    """Search the waiting leaves, each thread on some columns; sums of integers do not depend on threads."""
     from costframe.trees.growing.grow_kernels import search_columns
     from costframe.trees.growing.histogram_kernels import fill_histogram
 
@@ -174,7 +173,7 @@ def _search(task: Task, room: Room, rows: NDArray[np.int32], n_threads: int) -> 
 
 
 def _edges(n_columns: int, n_threads: int) -> list[int]:
-    """Cut columns into a multiple of `n_threads` blocks of similar size; eight neighbors are quicker together."""
+    """Cut columns into a multiple of `n_threads` blocks of similar size; eight neighbors together are quicker."""
     rounds = -(-n_columns // (_COLUMNS_PER_BLOCK * n_threads))
     edges = np.linspace(0, n_columns, min(rounds * n_threads, -(-n_columns // 8)) + 1)
     edges[1:-1] = 8 * np.round(edges[1:-1] / 8)
@@ -183,18 +182,18 @@ def _edges(n_columns: int, n_threads: int) -> list[int]:
 
 @frozen(eq=False)
 class PackedGradients:
-    """One or two words a row, and what they mean.
+    """One or two words per row, and their units.
 
     Parameters
     ----------
     words : int64 (n, 1) or (n, 2)
-        `gradient * 2**count_bits + count`, and the hessian where it is not one for every row.
+        `gradient * 2**count_bits + count`, and the hessian if not all are one.
     count_bits : int
-        Low bits of (sums of) first words that hold the count.
+        Number of low bits of (sums of) first words for the count.
     gradient_unit, hessian_unit : float
         Powers of two that turn the integers back into gradients and hessians.
     gradient_exponent : int
-        No sum of gradients exceeds 2**gradient_exponent, which is little more than the largest can be.
+        No sum of gradients exceeds 2**gradient_exponent, which is near the largest possible sum.
     """
 
     words: NDArray[np.int64]
@@ -211,7 +210,7 @@ def pack(
     *,
     n_threads: int = 1,
 ) -> PackedGradients:
-    """Round gradients and hessians, float64 (n,), to integers; arguments and errors as of `grow_tree`."""
+    """Round gradients and hessians, float64 (n,), to integers; arguments and errors as for `grow_tree`."""
     from costframe.trees.growing.row_kernels import pack_rows, scale_for
 
     n_rows, second = len(gradients), gradients[:0] if hessians is None else hessians

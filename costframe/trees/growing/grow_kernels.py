@@ -1,6 +1,6 @@
-"""Growing a tree, whatever the order and the prices; searches that are worth threads are left to the caller.
+"""Growth of a tree, in any order and at any prices; the caller does searches worth several threads.
 
-Every array of a tuple is counted in and out of a call, so kernels that are called for every leaf do much or take few.
+A call counts references to every array of a tuple, so kernels called for every leaf do much work or take few arrays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DONE", "MORE_LEAVES", "SEARCH", "grow", "search_columns"]
 
 DONE, MORE_LEAVES, SEARCH = range(3)
-_CELLS_PER_BIN = 8  # scanning a bin takes about as long as adding so many cells
+_CELLS_PER_BIN = 8  # scanning a bin takes about as long as adding this many cells
 _using = kernel_using(category_kernels, histogram_kernels, price_kernels, row_kernels, split_kernels)
 
 
@@ -43,7 +43,7 @@ def _open_leaf(
     begin: int,
     count: int,
 ) -> None:
-    """Put a leaf into a slot, with the number of its node, its depth and its rows; no split of it is known yet."""
+    """Put a leaf into a slot, with the number of its node, its depth and its rows, but without splits."""
     place[at.NODE], place[at.DEPTH], place[at.BEGIN], place[at.COUNT] = number, depth, begin, count
     place[at.FEATURE], place[at.OPEN], numbers[at.VALUE] = -1, 0, -np.inf
     gain[:] = -np.inf
@@ -53,14 +53,14 @@ def _open_leaf(
 
 @kernel
 def _may_split(place: NDArray[np.int64], count_bits: int, limits: NDArray[np.float64], max_depth: int) -> int:
-    """Return 1 if a leaf is large and high enough, else 0."""
+    """Return 1 if a leaf has enough rows and is above the largest depth, else 0."""
     rows = place[at.SUMS] & ((1 << count_bits) - 1)
     return int(rows >= 2 * np.int64(limits[1]) and place[at.DEPTH] < max_depth)
 
 
 @_using
 def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bool:
-    """Begin with the root; True if it is to be searched."""
+    """Begin with the root; return whether to search it."""
     state, place = room.state, room.place[0]
     state[:] = 0
     state[at.LEAVES], state[at.LARGE] = 1, -1
@@ -81,17 +81,17 @@ def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bo
 def search_columns(
     task: Task, room: Room, rows: NDArray[np.int32], first: int, last: int, histogram: NDArray[np.int64]
 ) -> None:
-    """Search the leaves that wait for it on some of the columns.
+    """Search the waiting leaves on some of the columns.
 
     Parameters
     ----------
     task, room : Task, Room
     rows : int32 (m,)
-        Those that the tree is grown on, as `grow` has permuted them.
+        The rows of the tree, as permuted by `grow`.
     first, last : int
         Columns, by place.
     histogram : int64 (k, B, 1 or 2) or (0, B, 1 or 2)
-        That of the smaller leaf; (0, B, 1 or 2) if it is not added up yet.
+        That of the smaller leaf; (0, B, 1 or 2) if it is not known yet.
     """
     small, large = room.state[at.SMALL], room.state[at.LARGE]
     columns, n_bins, place = task.columns[first:last], task.n_bins[first:last], room.place[small]
@@ -115,7 +115,7 @@ def search_columns(
 
 @kernel
 def _compare_gains(gain: NDArray[np.float64], place: NDArray[np.int64], numbers: NDArray[np.float64]) -> None:
-    """Find a leaf's best feature where splits are free."""
+    """Find a leaf's best feature if splits are free."""
     place[at.FEATURE] = np.argmax(gain)
     numbers[at.VALUE] = gain[place[at.FEATURE]]
 
@@ -138,7 +138,7 @@ def _compare(task: Task, room: Room, p: PriceState, slot: int) -> None:
 
 @kernel
 def _best_leaf(place: NDArray[np.int64], numbers: NDArray[np.float64], n_leaves: int) -> int:
-    """Return the slot of the leaf that is worth most, the oldest of several; -1 if none is worth anything."""
+    """Return the slot of the leaf with the best split, the oldest of several; -1 if no split has worth."""
     best = 0
     for slot in range(1, n_leaves):
         value, largest = numbers[slot, at.VALUE], numbers[best, at.VALUE]
@@ -149,7 +149,7 @@ def _best_leaf(place: NDArray[np.int64], numbers: NDArray[np.float64], n_leaves:
 
 @_using
 def _first_leaf(task: Task, room: Room, p: PriceState) -> int:
-    """Return the slot of the first leaf, by level and from left to right, that is worth a split now; -1 if none is."""
+    """Return the slot of the first leaf with a split of worth, by level and from left to right; -1 if there is none."""
     state = room.state
     while state[at.CURSOR] < 2 * state[at.LEAVES] - 1:
         node = room.nodes[state[at.CURSOR]]
@@ -164,7 +164,7 @@ def _first_leaf(task: Task, room: Room, p: PriceState) -> int:
 
 @_using
 def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> None:
-    """Keep outputs on both sides of a constrained feature apart: the middle of their values lies between, as a wall."""
+    """Bound outputs on both sides of a constrained feature by the middle between their values."""
     if bin_ == task.n_bins[np.searchsorted(task.columns, f)] - 1:
         return  # a test for missing values has no order
     values = np.empty(2)
@@ -181,13 +181,13 @@ def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> 
 
 @_using
 def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
-    """Make an inner node and two leaves of a leaf: the larger one in its slot, the smaller one in the next.
+    """Split a leaf in two: the larger one takes its slot, the smaller one the next.
 
-    True if they are to be searched.
+    Return whether to search them.
     """
     state, place, numbers, nodes = room.state, room.place, room.numbers, room.nodes
     fresh, f, node, depth = state[at.LEAVES], place[slot, at.FEATURE], place[slot, at.NODE], place[slot, at.DEPTH] + 1
-    begin, count, child = place[slot, at.BEGIN], place[slot, at.COUNT], 2 * fresh - 1  # as many nodes as there are
+    begin, count, child = place[slot, at.BEGIN], place[slot, at.COUNT], 2 * fresh - 1  # the present number of nodes
     best, left_bins = room.best[slot, f], nodes[node, at.NODE_SET :]
     if task.categorical.shape[0] > 0 and task.categorical[f]:
         left_bins[:] = best[at.BEST_SET :]
@@ -214,7 +214,7 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
         count - n_left,
     )  # fmt: skip
     state[at.LEAVES], state[at.SMALL], state[at.LARGE] = fresh + 1, fresh, slot
-    if fresh + 1 < task.max_leaves:  # nobody asks what a split of the last two would be worth
+    if fresh + 1 < task.max_leaves:  # the last two leaves need no search
         place[fresh, at.OPEN] = _may_split(place[fresh], task.count_bits, task.limits, task.max_depth)
         place[slot, at.OPEN] = _may_split(place[slot], task.count_bits, task.limits, task.max_depth)
     return bool(place[fresh, at.OPEN] + place[slot, at.OPEN] > 0)
@@ -222,7 +222,7 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
 
 @_using
 def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int) -> bool:
-    """Pay for a split, make it, and reckon what other leaves and the children pay then."""
+    """Pay for a split, make it, and update the payments of other leaves and the children."""
     place, small, large = room.place, room.state[at.LEAVES], slot
     begin, count = place[slot, at.BEGIN], place[slot, at.COUNT]
     mine = rows[begin : begin + count]
@@ -243,24 +243,23 @@ def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceSt
 def grow(  # noqa: C901 - the order of the work
     task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
 ) -> int:
-    """Grow a tree until it is done, or the caller has something to do first.
+    """Grow a tree to its end, or until the caller must act.
 
     Parameters
     ----------
     task : Task
     room : Room
-        Where the tree, and what lasts no longer than its growth, is written. A new tree begins where there are no
-        leaves in its `state`.
+        Memory of the tree and its growth. A `state` without leaves begins a new tree.
     rows : int32 (m,)
-        Rows to grow on, ascending; permuted, so that each leaf's lie together.
+        Rows of the tree, ascending; permuted so that each leaf's rows lie together.
     p : PriceState
-        What splits cost; changed by what is paid.
+        Prices of splits; changed by payments.
 
     Returns
     -------
     int
-        DONE; MORE_LEAVES if there must be more room before the next call; or SEARCH if the caller is to call
-        `search_columns` for all columns before it.
+        DONE; MORE_LEAVES if the next call needs more room; or SEARCH if the caller must first call `search_columns` for
+        all columns.
     """
     state, place, nothing, waiting = room.state, room.place, room.histogram[0, :0], False
     searched = state[at.LEAVES] > 0 and state[at.WAITING] == 1  # by the caller
@@ -276,7 +275,7 @@ def grow(  # noqa: C901 - the order of the work
                 state[at.WAITING] = 1
                 return SEARCH
             search_columns(task, room, rows, 0, n_columns, nothing)
-        if (waiting or searched) and not task.breadth:  # there, each is compared when its turn comes
+        if (waiting or searched) and not task.breadth:  # breadth-first, leaves are compared at their turns
             for child in (state[at.SMALL], state[at.LARGE]):
                 if child >= 0 and place[child, at.OPEN] == 1:
                     if free:

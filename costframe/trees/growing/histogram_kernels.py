@@ -1,9 +1,9 @@
-"""Adding up packed gradients per bin.
+"""Sums of packed gradients per bin.
 
-Training spends most of its time here, and a processor writes about one word a cycle. So both words of a row are added
-as one vector, the bins of eight neighboring columns are loaded at once, and rows are asked for some time before they
-are added, so that their ways from memory overlap. Offsets are unsigned: numba then leaves out the test for negative
-subscripts, and no product of rows and columns overflows.
+Training spends most of its time here, and a processor writes about one word per cycle. So one vector adds both words of
+a row, one load reads the bins of eight neighboring columns, and rows are prefetched, so that their ways from memory
+overlap. Offsets are unsigned: numba then leaves out the test for negative subscripts, and no product of rows and
+columns overflows.
 """
 
 from typing import Any
@@ -19,18 +19,18 @@ from costframe.core.jit import kernel
 
 __all__ = ["fill_histogram", "subtract"]
 
-_AHEAD = 12  # rows between asking for one and adding it
-_STRIP = 64  # histograms of so many columns stay in the second-level cache
+_AHEAD = 12  # rows between the prefetch and the sum of a row
+_STRIP = 64  # columns whose histograms stay in the second-level cache
 
 
 def _add_pair(sums: Any, place: Any, first: Any, second: Any) -> None:
-    """Add to two neighboring words; compiled, as one vector."""
+    """Add to two neighboring words; in compiled code as one vector."""
     sums[place] += first
     sums[place + np.uint64(1)] += second
 
 
 def _ask(values: Any, place: Any) -> None:
-    """Ask the memory for a value; without compilation, do nothing."""
+    """Prefetch a value; without compilation, do nothing."""
 
 
 def _typed_vector_add(_: Any, sums: Any, place: Any, first: Any, second: Any) -> Any:
@@ -58,7 +58,7 @@ def _typed_prefetch(_: Any, values: Any, place: Any) -> Any:
 
 
 def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Address of an array's item, both among the arguments."""
+    """Return the address of an array's item, both among the arguments."""
     proxy: Any = cgutils.create_struct_proxy  # numba has no types for it
     return builder.gep(proxy(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
 
@@ -69,7 +69,7 @@ _prefetch: Any = intrinsic(_typed_prefetch)
 
 @overload(_add_pair, strict=False)
 def _compiled_add_pair(sums: Any, place: Any, first: Any, second: Any) -> Any:
-    del sums, place, first, second  # types; any will do
+    del sums, place, first, second  # any types
     return lambda sums, place, first, second: _vector_add(sums, place, first, second)  # noqa: PLW0108 # numba needs one
 
 
@@ -81,7 +81,7 @@ def _compiled_ask(values: Any, place: Any) -> Any:
 
 @kernel
 def _eight(cells: NDArray[np.uint8], at: np.uint64) -> np.uint64:
-    """Eight bins, the first one lowest; the compiler makes one load of them."""
+    """Return eight bins, the first one lowest; the compiler makes this one load."""
     bins = np.uint64(0)
     for k in range(8):
         bins = bins | (np.uint64(cells[at + np.uint64(k)]) << np.uint64(8 * k))
@@ -90,7 +90,7 @@ def _eight(cells: NDArray[np.uint8], at: np.uint64) -> np.uint64:
 
 @kernel
 def _eights(columns: NDArray[np.int64]) -> np.uint64:
-    """Count the leading groups of eight columns that follow each other without a gap."""
+    """Count the leading groups of eight columns without a gap."""
     count = 0
     while count + 8 <= columns.shape[0] and columns[count + 7] == columns[0] + count + 7:
         count += 8
@@ -99,7 +99,7 @@ def _eights(columns: NDArray[np.int64]) -> np.uint64:
 
 @kernel
 def _mask(log_size: int) -> np.uint64:
-    """Return what takes a bin to its place: the missing one, 255, to the last."""
+    """Return the bit mask from bins to places; the missing bin, 255, goes to the last."""
     return (np.uint64(1) << np.uint64(log_size)) - np.uint64(1)
 
 
@@ -112,7 +112,7 @@ def _ask_for(
     row: np.uint64,
     columns: NDArray[np.int64],
 ) -> None:
-    """Ask for a row."""
+    """Prefetch a row."""
     _ask(cells, row * width + np.uint64(columns[0]))
     _ask(cells, row * width + np.uint64(columns[-1]))
     _ask(words, row * words_a_row)
@@ -128,7 +128,7 @@ def _add_words(
     sums: NDArray[np.int64],
     log_size: int,
 ) -> None:
-    """Add one word a row, two rows at a time; an odd number is made even by adding nothing to the last row's bins."""
+    """Add one word per row, two rows at a time; the pair of an odd last row adds zero."""
     n_eights, n_columns = _eights(columns), np.uint64(columns.shape[0])
     first_column = np.uint64(columns[0])
     three, room, byte, one, last = np.uint64(3), np.uint64(log_size), _mask(log_size), np.uint64(1), rows.shape[0] - 1
@@ -161,7 +161,7 @@ def _add_pairs(
     sums: NDArray[np.int64],
     log_size: int,
 ) -> None:
-    """Add two words a row, in the same way."""
+    """Add two words per row, in the same way."""
     n_eights, n_columns = _eights(columns), np.uint64(columns.shape[0])
     first_column = np.uint64(columns[0])
     three, byte, one, two, room = np.uint64(3), _mask(log_size), np.uint64(1), np.uint64(2), np.uint64(log_size + 1)
@@ -197,18 +197,18 @@ def fill_histogram(
     n_bins: NDArray[np.int64],
     histogram: NDArray[np.int64],
 ) -> None:
-    """Fill the histogram of some rows, in the bins that are in use.
+    """Fill the histogram of some rows, in the used bins.
 
     Parameters
     ----------
     bins : uint8 (n, d)
         All rows.
     words : int64 (n, 1 or 2)
-        Packed gradients of all rows, and hessians where they are not one.
+        Packed gradients of all rows, and hessians if not all are one.
     rows : int32 (m,)
         Rows to add up.
     columns, n_bins : int64 (k,)
-        Columns to do it for, ascending, and their bins besides the missing one.
+        Columns of the histogram, ascending, and their numbers of bins without the missing bin.
     histogram : int64 (k, B, 1 or 2)
         Written. B is a power of two, at most 256 and more than any column's bins; the last one is for missing values.
     """
@@ -218,7 +218,7 @@ def fill_histogram(
         begin, end = np.uint64(k * width), np.uint64((k + 1) * width)
         for at in range(begin, begin + np.uint64(n_bins[k] * n_words)):
             sums[at] = 0
-        for at in range(end - np.uint64(n_words), end):  # the missing one
+        for at in range(end - np.uint64(n_words), end):  # the missing bin
             sums[at] = 0
     while 1 << log_size < histogram.shape[1]:
         log_size += 1
@@ -240,7 +240,7 @@ def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDA
     histogram, child : int64 (k, B, 1 or 2)
         Of the parent, written, and of one child.
     n_bins : int64 (k,)
-        Bins that are in use besides the missing one.
+        Used bins, without the missing bin.
     """
     last = histogram.shape[1] - 1
     for k in range(histogram.shape[0]):

@@ -1,4 +1,4 @@
-"""Prices paid row by row, when a row first meets a feature: what training believes it pays is what will be paid."""
+"""Prices paid row by row, when a row first meets a feature: training counts exactly the payments in use."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class LazyPrices:
         lambda sum_{i in p} w_i [ alpha_f + c_f (1 - C(i,f)) + sum_{r needed by f} C_r (1 - C(i,r)) ]
           + lambda gamma_f (1 - D(f))
 
-    where C(i, .) = 1 once row i has met the feature or paid for the resource, and D(f) = 1 once any row has. Beyond the
-    paper, a tree's first split pays `learner` for all its rows, and rows that meet a feature again in another tree pay
-    `reuse`.
+    where C(i, .) = 1 after row i has met the feature or paid for the resource, and D(f) = 1 after any row has. Beyond
+    the paper, a tree's first split pays `learner` for all its rows, and rows that meet a feature again in another tree
+    pay `reuse`.
 
-    One object serves all trees of an ensemble. Marks follow the row, whatever subset a tree is grown on.
+    One object serves all trees of an ensemble. Each row keeps its marks in all subsamples.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class LazyPrices:
     n_rows : int
         Training rows.
     weight : float64 (n_rows,), optional
-        One each if not given.
+        Ones by default.
 
     """
 
@@ -57,50 +57,50 @@ class LazyPrices:
         self._marks = np.zeros((n_rows, word_count(self._n_items)), np.uint64)
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[: self._n_items] = np.concatenate([prices.cost, prices.resource_cost])
-        self._seen = self._cost  # what splits are charged: less than rows pay, where something is marked as paid
-        self._true_once, self._split = prices.once.copy(), prices.split.copy()  # kernels take writable arrays only
-        self._once = self._true_once  # what splits are charged, as `_seen`
+        self._seen = self._cost  # prices of splits: less than rows pay for features marked as paid
+        self._true_once, self._split = prices.once.copy(), prices.split.copy()  # kernels need writable arrays
+        self._once = self._true_once  # of splits, like `_seen`
         items = [np.append(np.flatnonzero(needs) + self._d, f) for f, needs in enumerate(prices.needs)]
         sizes = [len(each) for each in items]
         self._items, self._begin = np.concatenate(items), np.cumsum([0, *sizes])
         self._bits = bit_sets(np.repeat(np.arange(self._d), sizes), self._items, self._d, self._marks.shape[1])
         self._once_paid = np.zeros(self._d, np.bool_)
         self._row_weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
-        self._paid_by_all = np.zeros(len(self._cost))  # of all rows, the weight that has paid for each item
+        self._paid_by_all = np.zeros(len(self._cost))  # weight of all rows that have paid for each item
         self._all_known = weight is None  # sums of weights would depend on the order of payments
 
     def fork(self) -> LazyPrices:
-        """Return a copy that goes its own way; between trees."""
+        """Return an independent copy, between trees."""
         other = copy(self)
         for name in ("_marks", "_once_paid", "_paid_by_all", "_totals"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
     def weighing(self, weight: NDArray[np.float64]) -> LazyPrices:
-        """Return prices of the same rows with other weights, (n_rows,), that share the marks of what is paid."""
+        """Return prices of the same rows with other weights, (n_rows,), that share the marks of payments."""
         other = copy(self)
         other._row_weight = np.ascontiguousarray(weight, np.float64)  # noqa: SLF001 - the copy's own, as the next
         other._all_known, other._totals = False, self._totals.copy()  # noqa: SLF001
         return other
 
     def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
-        """Charge splits no more for these features (d,) and resources (R,); what rows pay is counted all the same."""
+        """Make these features (d,) and resources (R,) free for splits; the payments of rows still count."""
         self._seen = self._seen.copy()
         self._seen[: self._n_items][np.concatenate([features, resources])] = 0.0
         self._once = np.where(features, 0.0, self._once)
 
     @property
     def spent(self) -> float:
-        """What training believes rows pay, in money: the sum of w_i times the cost of row i."""
+        """The payments of training rows, in money: the sum of w_i times the cost of row i."""
         return float(self._totals[0])
 
     @property
     def fixed(self) -> float:
-        """Once-per-batch prices paid."""
+        """The once-prices paid."""
         return float(self._totals[1])
 
     def state(self) -> PriceState:
-        """Return what a new tree is grown with; what is paid stays paid."""
+        """Return the prices of a new tree, after all payments."""
         return PriceState(
             BY_ROW,
             float(self.tradeoff),
@@ -123,18 +123,18 @@ class LazyPrices:
             all_known=self._all_known,
         )
 
-    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
-        """Charge rows that a tree was not grown on, but that pass through it as well.
+    def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Charge rows outside a tree's subsample, which also pass through it.
 
         Parameters
         ----------
         tree : GrownTree
         rows : int32 (m,)
         """
-        self.walked(tree.table, tree.leaf_of_row[rows], rows)
+        self.charge_leaves(tree.table, tree.leaf_of_row[rows], rows)
 
-    def walked(self, tree: TreeTable, leaves: NDArray[np.int32], rows: NDArray[np.int32]) -> None:
-        """Charge rows for one tree that ends for them in these leaves.
+    def charge_leaves(self, tree: TreeTable, leaves: NDArray[np.int32], rows: NDArray[np.int32]) -> None:
+        """Charge rows for their ways to these leaves of a tree.
 
         Parameters
         ----------
@@ -152,14 +152,14 @@ class LazyPrices:
         if len(items) > 1:
             per_row += self._prices.learner
         weight = self._row_weight[rows] if len(self._row_weight) else 1.0
-        with np.errstate(over="ignore"):  # as in kernels; prices have a limit, their sums over rows have none
+        with np.errstate(over="ignore"):  # as in kernels; prices have a limit, but not their sums over rows
             self._totals[0] += float((per_row * weight).sum())
         read = bits_of(items[np.unique(leaves)], self._d).any(axis=0) & ~self._once_paid
         self._totals[1] += float(self._prices.once[read].sum())
         self._once_paid |= read
 
     def _by_node(self, tree: TreeTable) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
-        """By node: items read on the way to it, price of the comparisons, and number of features."""
+        """Return, by node, the items read on the way to it, the price of comparisons, and the number of features."""
         items = np.zeros((len(tree.feature), self._marks.shape[1]), np.uint64)
         comparisons, tested = np.zeros(len(items)), [frozenset[int]()] * len(items)
         for node in np.flatnonzero(tree.feature >= 0):  # parents come before their children

@@ -1,6 +1,6 @@
-"""What a growing tree pays, once by the model or row by row: one account for every leaf.
+"""The payments of a growing tree, once by the model or row by row: one account for every leaf.
 
-Rows that pay one by one have marks of what they have paid for: one bit an item, which is a feature or a resource.
+Rows that pay one by one have marks of their payments: one bit per item, which is a feature or a resource.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
 @kernel
 def _count_marks(marks: NDArray[np.uint64], rows: NDArray[np.int32], counts: NDArray[np.float64]) -> None:
     """Add to counts[64 w + b] the number of rows that have bit b of word w."""
-    strip = np.empty(255, np.uint64)  # of 255 rows, eight counts fit into a word, a byte each
+    strip = np.empty(255, np.uint64)  # of 255 rows: eight counts of one byte each fit into a word
     for begin in range(0, rows.shape[0], 255):
         size = min(255, rows.shape[0] - begin)
         for w in range(marks.shape[1]):
@@ -73,7 +73,7 @@ def sum_marks(
 
 @kernel
 def weigh_rows(rows: NDArray[np.int32], weight: NDArray[np.float64]) -> float:
-    """Return the weight of some rows: to the last digit what `sum_marks` finds for a bit that all have."""
+    """Return the weight of some rows, to the last digit equal to that of `sum_marks` for a bit that all have."""
     if weight.shape[0] == 0:
         return float(rows.shape[0])
     total = 0.0
@@ -95,9 +95,9 @@ def _price_leaf(
     root: float,
     money: NDArray[np.float64],
 ) -> None:
-    """Set money[f] to what a leaf of some weight pays for a split on f, which needs items[begin[f] : begin[f + 1]].
+    """Set money[f] to the payment of a leaf for a split on f, which needs items[begin[f] : begin[f + 1]].
 
-    `paid` is the weight that has paid for each item; `tested` says which features were met on the way.
+    `paid` is the weight that has paid for each item; `tested` marks the features met on the way.
     """
     for f in range(money.shape[0]):
         total = (split[f] + root) * weight + (0.0 if tested[f] else reuse) * paid[f]
@@ -108,7 +108,7 @@ def _price_leaf(
 
 @kernel
 def begin_prices(p: PriceState) -> None:
-    """Set what a model pays once for each feature now: the feature or its reuse, and its unpaid resources."""
+    """Set the present once-price of each feature for a model: the feature or its reuse, and its unpaid resources."""
     if p.kind != BY_MODEL:
         return
     for f in range(p.once.shape[0]):
@@ -123,7 +123,7 @@ def begin_prices(p: PriceState) -> None:
 
 @kernel
 def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) -> None:
-    """Reckon what a leaf pays for a split on each feature, as long as it is not split."""
+    """Compute the payments of a leaf for a split on each feature."""
     weight, root = weigh_rows(rows, p.row_weight), p.root if room.place[slot, DEPTH] == 0 else 0.0
     room.numbers[slot, WEIGHT] = weight
     if p.kind == BY_MODEL:
@@ -143,9 +143,9 @@ def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) 
 def split_account(
     p: PriceState, room: Room, small: int, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]
 ) -> None:
-    """Reckon what two children pay, of which the larger one has its parent's slot; `rest` are the larger one's rows.
+    """Compute the payments of two children; the larger one has its parent's slot and the rows `rest`.
 
-    Marks of the smaller one are counted; the larger one's are those that are left.
+    It counts the marks of the smaller one, and subtracts them for the larger one.
     """
     if p.kind == BY_MODEL:
         open_account(p, room, rows, small)
@@ -156,11 +156,11 @@ def split_account(
     room.numbers[small, WEIGHT], room.numbers[large, WEIGHT] = fewer, more
     for item in range(p.n_items):
         owed |= paid[large, item] != whole
-    if not owed:  # in neither; so this is exact however weights are rounded
+    if not owed:  # in neither child; so this is exact in spite of rounded weights
         paid[small], paid[large] = fewer, more
     else:
         sum_marks(p.marks, rows, p.row_weight, paid[small])
-        for item in range(p.n_items):  # what all rows have is worth their weight to the last digit
+        for item in range(p.n_items):  # items of all rows have exactly the rows' weight
             all_paid = paid[large, item] == whole
             paid[large, item] = more if all_paid else paid[large, item] - paid[small, item]
     for slot, weight in ((small, fewer), (large, more)):
@@ -171,7 +171,7 @@ def split_account(
 
 @kernel
 def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -> bool:
-    """Pay for the split of a leaf; True if prices of other leaves have changed by it."""
+    """Pay for the split of a leaf; return whether this changes prices of other leaves."""
     if p.kind == BY_MODEL:
         if p.used[f]:
             return False
@@ -224,7 +224,7 @@ def price_marks(
     per_row: NDArray[np.float64],
     new_features: NDArray[np.float64],
 ) -> None:
-    """Mark items[i] in rows[i]; set what the newly marked ones cost, and how many features are among them."""
+    """Mark items[i] in rows[i]; set the cost of the newly marked ones, and the number of features among them."""
     for i in range(rows.shape[0]):
         total, features = 0.0, 0.0
         for w in range(marks.shape[1]):

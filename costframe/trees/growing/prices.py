@@ -1,4 +1,4 @@
-"""What a split costs, beside what it gains."""
+"""Prices of splits."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["NoPrices", "OncePrices", "PriceState", "SplitPrices", "in_loss", "once_prices"]
 
 FREE, BY_MODEL, BY_ROW = range(3)  # who pays
-LARGEST = 1e300  # a price beyond it buys nothing either way, and sums of a few stay finite
+LARGEST = 1e300  # a higher price buys nothing either, and sums of a few stay finite
 
 
 def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
-    """Multiply prices by a tradeoff; what is free stays free, and what cannot be paid stays finite."""
+    """Multiply prices by a tradeoff; free stays free, and large products stay finite."""
     price = np.asarray(money, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where((price == 0) | (tradeoff == 0), 0.0, np.minimum(tradeoff * price, LARGEST))
 
 
 class PriceState(NamedTuple):
-    """Prices as kernels take them, which change them as splits are paid for; arrays are those of the prices.
+    """Prices for kernels, which change the arrays of the price object at payments.
 
     Attributes
     ----------
@@ -38,14 +38,13 @@ class PriceState(NamedTuple):
         FREE, BY_MODEL (as `OncePrices`) or BY_ROW (as `LazyPrices`); arrays of the other kinds are empty.
     tradeoff, root, reuse : float
     row_weight : float64 (n,) or (0,)
-        None: one each.
+        Empty for ones.
     split, once, once_paid : float64 (d,), float64 (d,), bool (d,)
-        Price of a comparison, what is charged once for a feature, and whether it is no longer.
+        Price of a comparison, once-price of a feature, and whether that is paid.
     feature_price, feature_paid, resource_price, resource_paid, needs, used
         Of `OncePrices`.
     totals, marks, bits, seen, uncharged, begin, items, paid_by_all, true_once, n_items, all_known
-        Of `LazyPrices`: what was spent and paid once; marks of rows; items of features; prices of items in the gain and
-        beyond it.
+        Of `LazyPrices`: sums of payments; marks of rows; items of features; prices of items for splits and beyond.
     """
 
     kind: int
@@ -76,10 +75,10 @@ class PriceState(NamedTuple):
 
 
 class SplitPrices(Protocol):
-    """Prices in units of the objective's sum form: loss summed over rows, so tradeoff * rows * price of a feature.
+    """Prices in units of the summed loss: tradeoff * rows * price of a feature.
 
-    A split is made where `gain - price` is largest, and only if that is positive. A price may depend on the leaf and on
-    what was paid before, but not on the threshold. One object serves all trees of an ensemble.
+    The best split has the largest `gain - price`, which must be positive. A price may depend on the leaf and on earlier
+    payments, but not on the threshold. One object serves all trees of an ensemble.
 
     Attributes
     ----------
@@ -90,16 +89,16 @@ class SplitPrices(Protocol):
     tradeoff: float
 
     def state(self) -> PriceState:
-        """Return what a new tree is grown with."""
+        """Return the prices of a new tree."""
 
-    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+    def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Charge rows that a tree was not grown on, but that pass through it as well."""
 
     def fork(self) -> Self:
-        """Return a copy that goes its own way; between trees."""
+        """Return an independent copy, between trees."""
 
     def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
-        """Charge splits no more for these features (d,) and resources (R,)."""
+        """Make these features (d,) and resources (R,) free for splits."""
 
 
 @final
@@ -109,10 +108,10 @@ class NoPrices:
     tradeoff = 0.0
 
     def state(self) -> PriceState:
-        """Return what trees without prices are grown with."""
+        """Return empty prices."""
         return PriceState(FREE, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
 
-    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+    def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Do nothing."""
 
     def fork(self) -> Self:
@@ -125,10 +124,10 @@ class NoPrices:
 
 @final
 class OncePrices:
-    """Greedy Miser's prices: a feature or a resource is paid for by the first split that needs it, and free for good.
+    """Greedy Miser's prices: the first split that needs a feature or a resource pays for it, then it is free.
 
-    One object serves all trees of an ensemble, or of several ensembles that share what they pay. All prices are those
-    at a tradeoff of one.
+    One object serves all trees of an ensemble, or of several ensembles that share payments. All prices are those at a
+    tradeoff of one.
 
     Parameters
     ----------
@@ -137,15 +136,15 @@ class OncePrices:
     resource_price : float64 (R,), optional
         Paid at the first split on a feature that needs the resource.
     needs : bool (d, R), optional
-        Which resources a feature needs, directly or through others.
+        The resources that each feature needs, directly or through others.
     split_price : float64 (d,) or float
-        Paid at every split, per unit of weight of the rows that are split.
+        Paid at every split, per unit of weight of the leaf's rows.
     root_price : float
         Paid at every tree's first split.
     reuse_price : float
         Paid at a tree's first split on a feature that an earlier tree has bought.
     row_weight : float64 (n,), optional
-        Weights of the training rows, for `split_price`; one each if not given.
+        Weights of the training rows, for `split_price`; ones by default.
     tradeoff : float
         Multiplies all prices; may be changed between trees.
     """
@@ -173,18 +172,18 @@ class OncePrices:
         self.feature_paid, self.resource_paid = np.zeros(shape[0], np.bool_), np.zeros(shape[1], np.bool_)
 
     def fork(self) -> OncePrices:
-        """Return a copy that goes its own way; between trees."""
+        """Return an independent copy, between trees."""
         other = copy(self)
         other.feature_paid, other.resource_paid = self.feature_paid.copy(), self.resource_paid.copy()
         return other
 
     def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
-        """Take these features (d,) and resources (R,) as paid for."""
+        """Mark these features (d,) and resources (R,) as paid."""
         self.feature_paid |= features
         self.resource_paid |= resources
 
     def state(self) -> PriceState:
-        """Return what a new tree is grown with; what is paid stays paid."""
+        """Return the prices of a new tree, after all payments."""
         d = len(self.feature_price)
         return PriceState(
             BY_MODEL,
@@ -203,23 +202,23 @@ class OncePrices:
             used=np.zeros(d, np.bool_),
         )
 
-    def passed(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
-        """Do nothing: what is paid does not depend on rows."""
+    def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
+        """Do nothing: payments do not depend on rows."""
 
 
 def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share: float = 1.0) -> OncePrices:
-    """Return what training rows pay, in the units of the objective's sum form: n c_f + once_f, n C_r, and what recurs.
+    """Return once-paid prices in units of the summed loss: n c_f + once_f, n C_r, and recurring prices.
 
     Parameters
     ----------
     prices : PriceArrays
     rows : Rows
-        Those that a model is trained on.
+        Training rows.
     tradeoff : float
         lambda, which multiplies all.
     share : float
-        What recurs with every tree (comparisons, learners, reuse) meets gains of which a step takes only this share,
-        and is divided by it.
+        A step takes only this share of a gain; it divides prices that recur with every tree (comparisons, learners,
+        reuse).
     """
     n = rows.total_weight
     return OncePrices(

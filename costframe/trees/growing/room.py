@@ -1,4 +1,4 @@
-"""What the grower works on: the task, and the room in which a tree grows, kept for the next one."""
+"""The grower's task, and its memory, the room, which the next tree uses again."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ SLOT, NODE_SET = 5, 6  # of `Room.nodes`
 
 
 class Task(NamedTuple):
-    """Which tree to grow.
+    """The tree to grow.
 
     Attributes
     ----------
     bins, by_column : uint8 (n, d), uint8 (d, n)
         Rows as bins, in both layouts.
     words : int64 (n, 1 or 2)
-        Packed gradients, and hessians where they are not one.
+        Packed gradients, and hessians if not all are one.
     columns, n_bins : int64 (k,)
-        Columns that may be split on, ascending, and their bins besides the missing one.
+        Columns of splits, ascending, and their numbers of bins without the missing bin.
     categorical : bool (d,) or (0,)
         Features whose bins are categories; (0,) if there are none.
     signs : int8 (d,) or (0,)
-        1 where outputs must not fall, -1 where they must not rise; (0,) if nothing is constrained.
+        1 if outputs must not fall, -1 if they must not rise; (0,) without constraints.
     count_bits : int
         Low bits of (sums of) first words that count rows.
     units : float64 (2,)
-        What one unit of a gradient and of a hessian is.
+        Units of gradients and of hessians.
     limits : float64 (3,) or more
-        l2, and the fewest rows and the least hessian of a leaf.
+        l2, and the least rows and hessian of a leaf.
     max_depth, max_leaves : int
-        Comparisons on a path, and leaves.
+        Most comparisons on a path, and most leaves.
     breadth : bool
-        Whether leaves are split level by level, or best first.
+        Whether to split leaves level by level, or else best first.
     price_unit : float
-        Factor that makes a price comparable with a gain.
+        Factor from prices to the unit of gains.
     cells_worth_threads : int
-        Work, in cells added to a histogram, that the caller shares between threads.
+        Least work for several threads, in cells added to a histogram.
     """
 
     bins: NDArray[np.uint8]
@@ -70,33 +70,33 @@ class Task(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where a tree grows. Every leaf has a slot; of two children, the larger one takes over the slot of its parent.
+    """Memory of a growing tree. Every leaf has a slot; the larger of two children takes the slot of its parent.
 
-    A price depends on the leaf and the feature but not on the threshold. So whatever prices do later, the best split of
-    a leaf is that of the feature with the largest gain less price, and no histogram is scanned again.
+    A price depends on the leaf and the feature but not on the threshold. So even after changes of prices, the best
+    split of a leaf is that of the feature with the largest gain minus price, without another scan of histograms.
 
     Attributes
     ----------
     state : int64 (5,)
-        Leaves, the next node to look at, slots of the smaller and of the larger leaf to be searched, and whether the
-        caller searches them.
+        Number of leaves, the next node, slots of the smaller and of the larger leaf to search, and whether the caller
+        searches them.
     gain, best : float64 (leaves, d), int64 (leaves, d, 4 or 8)
-        The best split of each leaf on each feature: its gain, -inf if there is none; two sums of words that go left,
+        The best split of each leaf on each feature: its gain, or -inf without a split; two sums of words that go left,
         the highest bin that goes left, and whether missing values do; for categories also the set of bins, as bits.
     paid, money : float64 (leaves, items), float64 (leaves, d)
-        Weight of a leaf's rows that has paid for each item, and what a split on each feature costs the rows.
+        Weight of a leaf's rows that have paid for each item, and the rows' payments for a split on each feature.
     place : int64 (leaves, 8)
-        Node, depth, first row, number of rows, best feature at current prices, whether the leaf may still be split,
-        and its sums of words.
+        Node, depth, first row, number of rows, best feature at present prices, whether the leaf may still split, and
+        its sums of words.
     numbers : float64 (leaves, 4)
         Least and largest output in units of gradients over hessians, worth of the best split, and weight of the rows.
     tested : bool (leaves, d) or (leaves, 0)
-        Features tested on the way to a leaf, where items are priced.
+        Features tested on the way to a leaf, for prices of items.
     nodes : int64 (nodes, 10)
         The tree: feature, bin, missing left, left and right child, slot, and the set of bins that go left, as bits; -1
         for feature and children at leaves.
     gained : float64 (nodes,)
-        What a split is worth.
+        The worth of each split.
     histogram : int64 (leaves, columns, bins, 1 or 2)
         Sums of words by bin; the last bin holds missing values.
     rows, price, goes_left : int32 (n,), float64 (d,), bool (256,)
@@ -130,7 +130,7 @@ def task_for(
     columns: NDArray[np.int64],
     **more: Any,
 ) -> Task:
-    """Return a task of one thread, best first, without prices and signs, unless `more` says so.
+    """Return a task of one thread, best first, without prices and signs, unless `more` replaces these.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def task_for(
 
 
 def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
-    """Return room for trees of at most `leaves` leaves on the columns of the data; it can be widened."""
+    """Return room for trees of at most `leaves` leaves on the columns of the data; see `widened`."""
     n, d = data.bins.shape
     n_bins = data.mapper.n_bins[data.splittable]
     width = 1 << int(n_bins.max(initial=1)).bit_length()
@@ -181,6 +181,6 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
 
 
 def widened(room: Room) -> Room:
-    """Return room for twice as many leaves, with what it holds."""
+    """Return a copy with room for twice as many leaves."""
     old = ((name, getattr(room, name)) for name in _WIDENED)
     return room._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})

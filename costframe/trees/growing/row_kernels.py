@@ -1,4 +1,4 @@
-"""Loops over rows: gradients as whole numbers, rows to their leaves, sums by leaf."""
+"""Loops over rows: packing of gradients, partition and routing of rows, sums by leaf."""
 
 import math
 
@@ -13,11 +13,11 @@ __all__ = ["leaf_of", "list_bins", "pack_rows", "partition_rows", "route_rows", 
 
 @kernel
 def scale_for(values: NDArray[np.float64], bits: int) -> float:
-    """Return the largest power of two that keeps every sum of rounded values below 2^bits, within doubles' limits.
+    """Return the largest power of two that keeps every sum of rounded values below 2^bits, within the range of doubles.
 
-    1 if all values are zero, NaN if their sum is not finite.
+    It is 1 if all values are zero, NaN if their sum is not finite.
     """
-    a = b = c = d = 0.0  # four lanes that do not wait for each other
+    a = b = c = d = 0.0  # four independent lanes
     whole = values.shape[0] // 4 * 4
     for at in range(0, whole, 4):
         a += abs(values[at])
@@ -46,14 +46,14 @@ def pack_rows(
     count_bits: int,
     words: NDArray[np.int64],
 ) -> None:
-    """Write one or two words a row.
+    """Write one or two words per row.
 
     Parameters
     ----------
     gradients, hessians : float64 (n,)
-        Hessians are read where there are two words.
+        Hessians are read if there are two words.
     counts : int64 (n,) or (0,)
-        How many rows each one is; (0,) if one each.
+        Count of each row; (0,) for ones.
     scale, hessian_scale : float
         One over the units of gradients and hessians.
     count_bits : int
@@ -70,7 +70,7 @@ def pack_rows(
 
 @kernel
 def sum_words(words: NDArray[np.int64], rows: NDArray[np.int32]) -> tuple[int, int]:
-    """Add up the first words of some rows, and the second ones if there are any."""
+    """Sum the first words of some rows, and the second words if there are two."""
     first, second = 0, 0
     for row in rows:
         first += words[row, 0]
@@ -97,12 +97,12 @@ def partition_rows(
     rows: NDArray[np.int32],
     scratch: NDArray[np.int32],
 ) -> int:
-    """Move the rows that go left to the front, the others behind them, in order, and return how many go left.
+    """Move the rows that go left to the front, the others behind them, in order; return the number that go left.
 
     Parameters
     ----------
     column : uint8 (n,)
-        Bins of all rows in the feature that is tested.
+        Bins of all rows in the tested feature.
     left_bins : int64 (4,)
         The set of bins that go left, as bits.
     rows : int32 (m,)
@@ -118,7 +118,7 @@ def partition_rows(
     for at in range(rows.shape[0]):
         row = rows[at]
         to_left = goes_left[column[row]]
-        rows[n_left] = row  # both writes always: a branch would be mispredicted half of the time
+        rows[n_left] = row  # writes both always: a branch would be mispredicted half of the time
         scratch[n_right] = row
         n_left += int(to_left)
         n_right += int(not to_left)
@@ -128,7 +128,7 @@ def partition_rows(
 
 @kernel
 def leaf_of(bins: NDArray[np.uint8], nodes: NDArray[np.int64], row: int) -> int:
-    """Return the node of a tree, as `Room` has it, that a row ends at."""
+    """Return the leaf of a row in a tree of `Room.nodes`."""
     node = 0
     while nodes[node, 0] >= 0:
         cell = np.int64(bins[row, nodes[node, 0]])
@@ -154,15 +154,15 @@ def sum_leaves(
 ) -> None:
     """Write each leaf's sums of gradients and hessians.
 
-    Every fourth row is added to a sum of its own, for sums of neighbors in the same leaf would wait for each other.
+    Four sums take every fourth row each: one sum would wait between neighbors in the same leaf.
 
     Parameters
     ----------
     leaf_of_row : int32 (n,)
-        Rows whose leaf is negative are left out.
+        It leaves out rows with a negative leaf.
     gradients : float64 (n,)
     hessians : float64 (n,) or (0,)
-        (0,) if one each.
+        (0,) for ones.
     sums : float64 (nodes, 2)
         Written.
     """

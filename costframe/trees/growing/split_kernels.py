@@ -1,12 +1,12 @@
 """The best split of every column, before prices.
 
-Running sums first, then the scores of all thresholds without a branch, so that the compiler does several at once, then
-the best of them. A bin without rows parts a leaf as the bin before it does, and the lower of equals is chosen: so in
-leaves of few rows, only bins that have some are looked at, and the first, before which there is none. Categories are
-put in order first, and are then split as numbers are.
+It computes running sums, then the scores of all thresholds without a branch, so that the compiler does several at once,
+then the best of them. A bin without rows splits a leaf like the bin before it, and the lower of equals wins: so in
+leaves of few rows, it scans only the first bin and bins with rows. It sorts categories first, and then splits them like
+numbers.
 
-Where outputs have bounds, or an order, children are scored one pair at a time: `_best_bounded` is the general case, of
-which the quick loop is that without bounds.
+With bounds or an order of outputs, it scores one pair of children at a time: `_best_bounded` is the general case, and
+the quick loop that without bounds.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from costframe.trees.growing.room import BEST_SET, BIN, LEFT, MISSING_LEFT
 
 __all__ = ["child_value", "find_splits"]
 
-_ROUNDING = 1e-12  # a gain below this share of the parent's own score is rounding
+_ROUNDING = 1e-12  # a gain below this share of the parent's score is rounding
 _using = kernel_using(category_kernels)
 
 
@@ -41,7 +41,7 @@ def child_value(
 
 @kernel
 def _score_leaf(gradient: float, weight: float, bounds: NDArray[np.float64]) -> float:
-    """Return twice what the best output between the bounds takes off the loss: G^2/weight unless one of them is it."""
+    """Return twice the decrease of the loss by the best output between the bounds: G^2/weight if it is inside."""
     if bounds[0] * weight <= -gradient <= bounds[1] * weight:
         return gradient * gradient / weight
     value = float(bounds[0] if -gradient < bounds[0] * weight else bounds[1])
@@ -50,17 +50,17 @@ def _score_leaf(gradient: float, weight: float, bounds: NDArray[np.float64]) -> 
 
 @kernel
 def _list_filled(histogram: NDArray[np.int64], k: int, n_bins: int, cells: NDArray[np.int64]) -> int:
-    """List the first bin of the k-th column and those that have rows, and count them."""
+    """List and count the first bin of the k-th column and its bins with rows."""
     cells[0], n_cells = 0, 1
     for cell in range(1, n_bins):
         cells[n_cells] = cell  # always: a branch would be mispredicted
-        n_cells += int(histogram[k, cell, 0] != 0)  # a word of some rows is not zero, for it counts them
+        n_cells += int(histogram[k, cell, 0] != 0)  # sums of words are not zero, as they count rows
     return n_cells
 
 
 @kernel
 def _add_up(histogram: NDArray[np.int64], k: int, n_bins: int, running: NDArray[np.int64]) -> None:
-    """Write the k-th column's sums of words up to and with each bin; `running` is (2, 256)."""
+    """Write the k-th column's sums of words up to each bin, included; `running` is (2, 256)."""
     word, hessian_word = 0, 0
     if histogram.shape[2] == 1:
         for cell in range(n_bins):
@@ -78,7 +78,7 @@ def _add_up(histogram: NDArray[np.int64], k: int, n_bins: int, running: NDArray[
 def _add_up_listed(
     histogram: NDArray[np.int64], k: int, cells: NDArray[np.int64], n_cells: int, running: NDArray[np.int64]
 ) -> None:
-    """Do the same for some bins, in the order in which they are listed."""
+    """Do the same for listed bins, in their order."""
     word, hessian_word = 0, 0
     for at in range(n_cells):
         word += histogram[k, cells[at], 0]
@@ -103,7 +103,7 @@ def _score(
 ) -> None:
     """Write G_l^2/(H_l+l2) + G_r^2/(H_r+l2) for each bin, with `extra` on the left, or -1 if it breaks the limits.
 
-    `scores` is (2, 256), one row for each way that missing values can go.
+    `scores` is (2, 256), one row for each way of missing values.
     """
     mask = (1 << count_bits) - 1
     gradient_unit, hessian_unit = units[0], units[1]
@@ -131,7 +131,7 @@ def _best(
 ) -> tuple[float, int, int]:
     """Find the first largest score above `least` by bin, then by way; bin -1 if there is none.
 
-    `bits` is the same memory as whole numbers, which are in the same order and compared several at once.
+    `bits` is the same memory as whole numbers, which have the same order and are quicker to compare.
     """
     highest = np.int64(-1)
     for way in range(ways):
@@ -160,9 +160,9 @@ def _best_bounded(
     with_hessians: bool,
     least: float,
 ) -> tuple[float, int, int]:
-    """Do what `_score` and `_best` do, for outputs between bounds, in the order of the sign.
+    """Do the work of `_score` and `_best`, for outputs between bounds, in the order of the sign.
 
-    The last bin parts missing values from all others, which has no order.
+    The last bin separates missing values from all others, without an order.
     """
     best, at, best_way = least, -1, 0
     mask = (1 << count_bits) - 1
@@ -208,16 +208,16 @@ def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
     """Find the best split of one leaf on each of some columns.
 
     The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)], or that of the outputs clipped to their bounds.
-    Ties go to the lowest bin (of categories to the shortest prefix), then to missing right. Where the leaf has no
-    missing rows, missing goes with the child of the larger hessian, on a tie left. Categories that have no rows in the
-    leaf go the missing way.
+    Ties go to the lowest bin (of categories to the shortest prefix), then to missing right. If the leaf has no missing
+    values, these go with the child of the larger hessian, on a tie left. Categories without rows in the leaf go the way
+    of missing values.
 
     Parameters
     ----------
     histogram : int64 (k, B, 1 or 2)
-        Sums of words per bin, as `fill_histogram` writes them.
+        Sums of words per bin, as written by `fill_histogram`.
     n_bins, columns : int64 (k,)
-        Bins of each column besides the missing one, and its number.
+        Number of bins of each column without the missing bin, and the column's number.
     categorical : bool (d,) or (0,)
         Features whose bins are categories; (0,) if there are none.
     total : int64 (2,)
@@ -225,15 +225,15 @@ def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
     count_bits : int
         Low bits of a first word that count rows.
     units : float64 (2,)
-        What one unit of a gradient and of a hessian is.
+        Units of gradients and of hessians.
     limits : float64 (3,)
-        l2, fewest rows and least hessian of a child.
+        l2, and the least rows and hessian of a child.
     signs : int8 (d,) or (0,)
-        1 where outputs must not fall from left to right, -1 where they must not rise; (0,) if there are no bounds.
+        1 if outputs must not fall from left to right, -1 if they must not rise; (0,) without bounds.
     bounds : float64 (2,)
-        Least and largest output of a child, in units of gradients over hessians; read where there are signs.
+        Least and largest output of a child, in units of gradients over hessians; read if there are signs.
     gain, best : float64 (d,), int64 (d, 4 or 8)
-        Written at `columns`, as in `Room`; the gain is -inf where no split is allowed or worth anything.
+        Written at `columns`, as in `Room`; the gain is -inf if no split is possible or has worth.
     """
     with_hessians, last = histogram.shape[2] == 2, histogram.shape[1] - 1
     running, nothing, missing = np.zeros((2, 256), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
@@ -244,7 +244,7 @@ def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
     h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
     weight = h_all + limits[0]
     bounded = signs.shape[0] > 0
-    parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child passes the limits either
+    parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child meets the limits either
     if bounded and weight > 0:
         parent = _score_leaf(g_all, weight, bounds)
     for k in range(columns.shape[0]):

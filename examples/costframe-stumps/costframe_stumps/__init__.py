@@ -9,7 +9,7 @@ __all__ = ["costframe_algorithms"]
 
 @cf.hookimpl
 def costframe_algorithms() -> Iterable[cf.Algorithm]:
-    """Bring one algorithm with three estimators."""
+    """Return one algorithm with three estimators."""
     from costframe_stumps.estimators import StumpsClassifier, StumpsRanker, StumpsRegressor
 
     return [

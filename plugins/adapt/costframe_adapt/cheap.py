@@ -88,7 +88,7 @@ class GatePrices:
         found, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
         leaves = cheap.leaves(self.rows.X)
         for tree in range(len(cheap)):
-            found.walked(cheap.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
+            found.charge_leaves(cheap.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
         return found
 
     def once_after(self, cheap: WeakLearnerBank) -> OncePrices:

@@ -58,7 +58,7 @@ class State:
         everyone = np.arange(len(rows), dtype=np.int32)
         for k, table in zip(ensemble.outputs, ensemble.tables, strict=True):
             leaves = WeakLearnerBank.from_trees(table, data.feature_names).leaves(rows.X)[:, 0]
-            prices.walked(table, leaves, everyone)
+            prices.charge_leaves(table, leaves, everyone)
             scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
         return State(evolve(self.boosted, scores=scores), prices, self.random)
 

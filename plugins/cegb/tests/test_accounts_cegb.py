@@ -58,7 +58,7 @@ def test_rows_out_of_the_bag_pay_and_have_it_free_from_then_on():
     g = np.where(X[:, 0] > 0, 1.0, -1.0) * 100
     half = np.arange(0, 40, 2, dtype=np.int32)
     tree = grow_tree(data, g, rows=half, prices=prices, max_leaves=2)
-    prices.passed(tree, half + 1)
+    prices.charge_rows(tree, half + 1)
     assert prices.spent == 40
     grow_tree(data, g, rows=half + 1, prices=prices, max_leaves=2)
     assert prices.spent == 40

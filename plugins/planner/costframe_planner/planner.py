@@ -136,7 +136,7 @@ def _known_at(problem: Problem, model: SetModel) -> BinnedData:
     features = problem.coarse.take_columns(np.array(model.features, np.int64))
     mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=problem.rows.weight)
     scores = mapper.transform(model.scores)
-    return features.beside(scores)
+    return features.append_columns(scores)
 
 
 def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True) -> ManyFolds:
