@@ -59,8 +59,8 @@ Made by `benchmarks/peers_frontier.py`. Budgets are shares of the cost of all fe
 its own estimates; scores and exact costs are those of test rows, resources included.
 LightGBM is the best of 42 fits: plain, and ten strengths each of its lazy and coupled penalties, at two sizes of trees.
 The prototype is planned acquisition in 140 lines with LightGBM as its engine. Scores are means over splits of the rows
-with standard errors; a table's last column says how many splits. Defaults of the planner and of CEGB's path were chosen
-while looking at these tables, their test scores included, which flatters both a little.
+with standard errors; the last column of a table is the number of splits. The defaults of the planner and of CEGB's path
+were chosen on these tables, with their test scores, which flatters both a little.
 """
 
 

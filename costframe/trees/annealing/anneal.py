@@ -20,7 +20,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.errors import ParameterError
-from costframe.trees.annealing.path import PathPoint
+from costframe.trees.annealing.path import AnnealedPoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +134,7 @@ class Annealer:
     most_rounds: int
     score: Callable[[Running], float] | None = None
     on_round: Callable[[float], None] | None = None
-    points: list[PathPoint] = field(factory=list, init=False)
+    points: list[AnnealedPoint] = field(factory=list, init=False)
     branches: list[Ensemble] = field(factory=list, init=False)
     _costs: list[float] = field(factory=list, init=False)  # of points with a smaller loss than all cheaper ones
     _losses: list[float] = field(factory=list, init=False)  # of the same points
@@ -242,7 +242,7 @@ class Annealer:
         """Score the present run, and make a point of it."""
         running = run.running
         score = -running.loss if self.score is None else self.score(running)
-        self.points.append(PathPoint(branch, run.n_rounds, tradeoff, running.loss, running.cost, score))
+        self.points.append(AnnealedPoint(branch, run.n_rounds, tradeoff, running.loss, running.cost, score))
 
     def _worth_noting(self, loss: float, cost: float) -> bool:
         """Return whether a model has a smaller loss than all before at no higher cost, and note it."""

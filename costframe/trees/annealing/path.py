@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
     from costframe.trees.boosting.boost import Ensemble
 
-__all__ = ["AnnealedPath", "PathPoint"]
+__all__ = ["AnnealedPath", "AnnealedPoint"]
 
 
 @frozen
-class PathPoint:
+class AnnealedPoint:
     """A model on the way: the first rounds of a branch.
 
     Attributes
@@ -43,12 +43,12 @@ class PathPoint:
 
 
 @frozen(eq=False)
-class AnnealedPath(MeasuredPath[PathPoint]):
+class AnnealedPath(MeasuredPath[AnnealedPoint]):
     """All models of an annealed fit; any of them becomes a predictor without refitting.
 
     Attributes
     ----------
-    points : tuple of PathPoint
+    points : tuple of AnnealedPoint
         In the order of training; the constant model first.
     branches : tuple of Ensemble
         A branch begins with the rounds of the model that it left.
@@ -56,21 +56,21 @@ class AnnealedPath(MeasuredPath[PathPoint]):
         Branches of trees without prices.
     """
 
-    points: tuple[PathPoint, ...]
+    points: tuple[AnnealedPoint, ...]
     branches: tuple[Ensemble, ...]
     costs: CostModel
     feature_names: tuple[str, ...]
     categories: Categories = field(factory=dict)
     unpriced: frozenset[int] = frozenset()
 
-    def predictor(self, point: PathPoint) -> StageTree:
+    def predictor(self, point: AnnealedPoint) -> StageTree:
         """Return the model of a point."""
         if not (0 <= point.branch < len(self.branches) and 0 <= point.n_rounds <= self._length(point.branch)):
             raise ParameterError(f"point: expected one of this path's, got {point!r}")
         model = self.branches[point.branch].finish(self.feature_names, point.n_rounds)
         return model.with_categories(self.categories).with_costs(self.costs)
 
-    def plain(self) -> PathPoint:
+    def plain(self) -> AnnealedPoint:
         """Return the point with the best score among those without prices; of several, the cheapest."""
         unpriced = [point for point in self.points if point.branch in self.unpriced]
         if not unpriced:

@@ -189,8 +189,8 @@ def test_bad_settings_are_named(rows, settings, keywords, message):
 
 
 def test_points_of_elsewhere_are_refused(path):
-    from costframe.trees.annealing.path import PathPoint
+    from costframe.trees.annealing.path import AnnealedPoint
 
     for branch, n_rounds in ((len(path.branches), 0), (-1, 0), (0, 10**6)):
         with pytest.raises(cf.CostframeError, match="point: expected one of this path's"):
-            path.predictor(PathPoint(branch, n_rounds, 0.0, 0.0, 0.0, 0.0))
+            path.predictor(AnnealedPoint(branch, n_rounds, 0.0, 0.0, 0.0, 0.0))
