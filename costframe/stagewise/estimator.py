@@ -48,7 +48,7 @@ class BankTask:
     bank : WeakLearnerBank
     tradeoff : float
     as_printed : bool
-        Whether to train what the paper prints and nothing more.
+        Whether to train exactly the paper's algorithm.
     acquisition : {"path", "learner"}
     n_jobs : int or None
     verbose : int

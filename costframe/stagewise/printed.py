@@ -50,7 +50,7 @@ def relax(
     l1 : float
         rho, in the same units.
     bought : float64 (G,), optional
-        What the stages before contribute under the roots, a of eq. 12; nothing by default.
+        The part of earlier stages under the roots, a of eq. 12; zero by default.
     reach : float
         d_k of this stage.
     """
@@ -96,7 +96,7 @@ def relaxed_fit(
     l1 : float
         rho.
     bought : float64 (G,), optional
-        What the stages before contribute under the roots.
+        The part of earlier stages under the roots.
     reach : float
         The factor d_k of this stage's weights under the roots.
     """

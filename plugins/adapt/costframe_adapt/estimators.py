@@ -62,7 +62,7 @@ class AdaptClassifier(CostAwareClassifier):
         P_full in [0, 1]: the largest mean of q, the share of rows that the expensive model gets. By default the price
         decides: each row counts its further cost beyond the cheap model and the gate. With 0 there is no gate.
     recipe : {"paper"}, optional
-        Train what the paper prints and nothing more; see the README.
+        Train exactly the paper's algorithm; see the README.
     n_stages : int, optional
         Number of gates, 1 by default: each further one stands in front of all before it.
     n_estimators : int, optional

@@ -63,7 +63,7 @@ class AdaptSettings:
     full_share : float or None
         P; None lets the price of the expensive model decide.
     paper : bool
-        Whether to train what the paper prints and nothing more.
+        Whether to train exactly the paper's algorithm.
     trees : tuple of AdaptTrees
         All kinds to try; empty for linear models.
     """

@@ -169,7 +169,7 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     Attributes
     ----------
     predictor_ : StageTree
-        A chain of routes, each with an answer for what it rejects.
+        A chain of routes, each with an answer for its rejected rows.
     steps_ : tuple of Step
         Accepted steps of Algorithm 1, with `recipe="paper"`.
     classes_ : ndarray (2,)
@@ -214,7 +214,7 @@ class CronusRanker(CostAwareRanker, _Cascade):
     Attributes
     ----------
     predictor_ : StageTree
-        A chain of routes, each with an answer for what it rejects.
+        A chain of routes, each with an answer for its rejected rows.
     steps_ : tuple of Step
     """
 

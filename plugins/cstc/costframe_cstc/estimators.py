@@ -137,7 +137,7 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         if self.loss not in (None, *LOSSES):
             raise ParameterError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
         if self.recipe == "paper" and self.loss == "logistic":
-            raise ParameterError("loss: expected 'squared' with recipe='paper', got {self.loss!r}")
+            raise ParameterError(f"loss: expected 'squared' with recipe='paper', got {self.loss!r}")
         return self.loss or ("squared" if self.recipe == "paper" else "logistic")
 
 

@@ -40,7 +40,7 @@ class Settings:
     ----------
     n_sets, max_tries : int
     trees : TreeSettings
-        Of all trees, but for what depends on the data unless it is given:
+        Of all trees, except for settings that depend on the data if they are not given:
     learning_rate, max_leaves, min_samples_leaf : optional
     """
 
@@ -154,7 +154,7 @@ def _check_prices(prices: PriceArrays) -> None:
     for word, some in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
         if some:
             raise CostModelError(
-                f"{word}: the planner prices what it acquires, features, resources and once-prices; it has no use for "
+                f"{word}: the planner has prices of features and resources, and once-prices; it has no use for "
                 f"a price of the kind {word!r}"
             )
 
