@@ -85,7 +85,7 @@ class GatedPair:
         return answer
 
     @property
-    def divides(self) -> bool:
+    def has_gate(self) -> bool:
         """Whether the gate has weights."""
         return bool((self.gate != 0).any())
 

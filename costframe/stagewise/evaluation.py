@@ -157,7 +157,7 @@ class Evaluation:
     def losses(self, tree: SoftTree) -> NDArray[np.float64]:
         """Return the loss of each exit's answer, times the row's weight: float64 (n, K), zero without an exit."""
         answers, found = tree.answers(tree.scores(self.rows)), np.zeros((len(self.rows.target), len(tree)))
-        for node in np.flatnonzero(tree.topology.ends):
+        for node in np.flatnonzero(tree.topology.has_exit):
             found[:, node] = self.rows.loss_weight * self.loss.value(answers[:, node], self.rows.target)
         return found
 

@@ -102,7 +102,7 @@ def slopes_at(
     `counted`, `at_exit` and `on_arrival`, float64 (n, K), count as constant. The first term changes with the scores in
     the loss, the other two with the flow of rows.
     """
-    through = outcome.flow.by_scores(at_exit, on_arrival)[:, nodes]
+    through = outcome.flow.score_gradient(at_exit, on_arrival)[:, nodes]
     by_score = np.empty((len(rows.target), len(nodes), tree.intercept.shape[1]))
     for place, node in enumerate(nodes):
         own = (rows.loss_weight * counted[:, node])[:, np.newaxis] * loss.slope(outcome.scores[:, node], rows.target)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.groups import PricedGroups
     from costframe.stagewise.rows import BankRows
 
-__all__ = ["LOG_ODDS", "as_log_odds", "drop_zeros", "energies", "relax", "relaxed_fit"]
+__all__ = ["LOG_ODDS", "as_log_odds", "drop_zeros", "energies", "fit_relaxed", "relax"]
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
 _ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero
@@ -76,7 +76,7 @@ def relax(
     return weights
 
 
-def relaxed_fit(
+def fit_relaxed(
     rows: BankRows,
     passes: NDArray[np.float64],
     groups: PricedGroups,

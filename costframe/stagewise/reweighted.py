@@ -10,7 +10,7 @@ from costframe.core.errors import ParameterError
 from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, in_loss
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import drop_zeros, relaxed_fit
+from costframe.stagewise.printed import drop_zeros, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.training.progress import track
 
@@ -33,7 +33,7 @@ def train_reweighted(task: BankTask, ridge: float | None, l1: float = 0.0) -> St
     if task.as_printed:
         if data.n_classes > 2:
             raise ParameterError(f"recipe: expected two classes or numbers for 'paper', got {data.n_classes} classes")
-        answer = relaxed_fit(
+        answer = fit_relaxed(
             train.rows, np.ones(len(train.rows.target)), groups_in_loss(train.pricing.groups, tradeoff), l1
         )
         return task.finish_printed(drop_zeros(SoftTree.single(answer), train.rows))

@@ -249,7 +249,7 @@ def as_stage_tree(
         return Answer(learners, slope * weights, slope * tree.intercept[node] + constants, link, level)
 
     for node, (below, above) in enumerate(followers.tolist()):
-        level = int((~tree.topology.routes[:node] | tree.topology.ends[:node]).sum())
+        level = int((~tree.topology.routes[:node] | tree.topology.has_exit[:node]).sum())
         if not tree.topology.routes[node]:
             stages[int(node_stage[node])] = answer(node, level)
             continue

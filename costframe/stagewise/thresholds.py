@@ -53,7 +53,7 @@ def best_thresholds(
         for node in np.flatnonzero(topology.routes)[::-1].tolist():
             flow = Flow.hard(topology, scores, found)
             inside = flow.passes[:, node] > 0
-            more = flow.more_below(node, at_exit, on_arrival)[inside]
+            more = flow.payment_difference(node, at_exit, on_arrival)[inside]
             found[node] = best_threshold(scores[inside, node], more, found[node])
         if (found == before).all():
             break

@@ -62,7 +62,7 @@ class Topology:
         return np.asarray((self.children >= 0).any(axis=1))
 
     @cached_property
-    def ends(self) -> NDArray[np.bool_]:
+    def has_exit(self) -> NDArray[np.bool_]:
         """Which nodes have an exit: bool (K,)."""
         return np.asarray((self.children < 0).any(axis=1))
 
@@ -162,7 +162,7 @@ class Flow:
         sides = np.where(below, 1.0 - self.up, 0.0) + np.where(above, self.up, 0.0)
         return np.asarray(self.passes * np.where(below & above, 1.0, sides))
 
-    def ahead(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected_payments(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the expected payment of each row from each node on: float64 (n, K).
 
         A row pays `on_arrival` at each node that it reaches, and `at_exit` at the node that answers it: float64 (n, K).
@@ -177,19 +177,19 @@ class Flow:
             found[:, node] = on_arrival[:, node] + (1.0 - up) * below + up * above
         return found
 
-    def more_below(
+    def payment_difference(
         self, node: int, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the expected payment of each row below a node minus that above: float64 (n,)."""
-        below, above = self._followed(node, at_exit, self.ahead(at_exit, on_arrival))
+        below, above = self._followed(node, at_exit, self.expected_payments(at_exit, on_arrival))
         return below - above
 
-    def by_scores(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
+    def score_gradient(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
         """Differentiate sum_ik exits_ik at_exit_ik + p_i^k on_arrival_ik by the routing scores: float64 (n, K).
 
         A threshold's derivative is minus the sum of its column. Both arguments count as constant.
         """
-        ahead, slopes = self.ahead(at_exit, on_arrival), np.zeros(self.passes.shape)
+        ahead, slopes = self.expected_payments(at_exit, on_arrival), np.zeros(self.passes.shape)
         for node in np.flatnonzero(self.topology.routes).tolist():
             below, above = self._followed(node, at_exit, ahead)
             up = self.up[:, node]

@@ -204,10 +204,10 @@ class Annealer:
         fork = run.fork()
         fork.prices.mark_paid(bundle.features, bundle.resources)
         fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FIRST_ROUNDS)
-        if (pays := _repaid(run, fork)) < tradeoff / _GIVEN_UP:
+        if (pays := _gain_per_cost(run, fork)) < tradeoff / _GIVEN_UP:
             return fork, 2 * pays
         fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS - _FIRST_ROUNDS)
-        return fork, _repaid(run, fork)
+        return fork, _gain_per_cost(run, fork)
 
     def _extend(self, run: EnsembleRun, tradeoff: float, judged_at: float, patience: int, rounds: int) -> EnsembleRun:
         """Add rounds at a tradeoff while loss + judged_at * cost falls; return the best of them."""
@@ -289,7 +289,7 @@ class _Waiting:
                 self.pays[other] = -1.0
 
 
-def _repaid(run: EnsembleRun, fork: EnsembleRun) -> float:
+def _gain_per_cost(run: EnsembleRun, fork: EnsembleRun) -> float:
     """Return a fork's gain of loss per unit of further cost; not positive if it gains nothing."""
     gained, cost = run.running.loss - fork.running.loss, fork.running.cost - run.running.cost
     return gained / cost if cost > 0 else np.inf * gained if gained else 0.0

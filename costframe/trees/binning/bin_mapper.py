@@ -10,7 +10,7 @@ from attrs import Factory, field, frozen
 
 from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
-from costframe.trees.binning.thresholds import at_quantiles, between_values, categories_of, distinct, few_values
+from costframe.trees.binning.thresholds import at_quantiles, between_values, choose_categories, distinct, few_values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -106,7 +106,7 @@ class BinMapper:
         def fit_column(feature: int, column: NDArray[np.float64]) -> NDArray[np.float64]:
             known = few[feature]
             if named[feature]:
-                return categories_of(np.ascontiguousarray(table[:, feature], np.float64), known, weight, max_bins)
+                return choose_categories(np.ascontiguousarray(table[:, feature], np.float64), known, weight, max_bins)
             if known is not None:
                 return between_values(known)
             values, masses = distinct(column, sampled_weight)

@@ -12,7 +12,7 @@ from costframe.core.threads import run_parallel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["at_quantiles", "between_values", "categories_of", "distinct", "few_values", "midpoints"]
+__all__ = ["at_quantiles", "between_values", "choose_categories", "distinct", "few_values", "midpoints"]
 
 _ROWS_PER_PART = 65_536
 NO_CATEGORY = np.array([np.inf])  # the only bin of a feature without values; no category is infinite
@@ -76,7 +76,7 @@ def _quantile_cuts(masses: NDArray[np.float64], max_bins: int) -> NDArray[np.int
     return cuts[cuts < len(masses) - 1]
 
 
-def categories_of(
+def choose_categories(
     column: NDArray[np.float64], known: NDArray[np.float64] | None, weight: NDArray[np.float64] | None, max_bins: int
 ) -> NDArray[np.float64]:
     """Choose the categories that have a bin: all, or the `max_bins` heaviest ones, of equals the lowest; ascending.

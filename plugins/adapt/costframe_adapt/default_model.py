@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["boost_plainly", "fit_default"]
+__all__ = ["boost_without_prices", "fit_default"]
 
 _PLAIN = evolve(PAID_BY_ROW, n_estimators=300, learning_rate=0.1)
 _PATIENCE = 30
@@ -30,16 +30,16 @@ _PATIENCE = 30
 def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> FittedModel:
     """Boost trees without prices; held-out rows choose their number."""
     trained, held = split_off(data)
-    _, n_rounds = boost_plainly(trained.train, data, n_threads, None if held is data.train else held)
+    _, n_rounds = boost_without_prices(trained.train, data, n_threads, None if held is data.train else held)
 
     def fit(rows: Rows) -> tuple[StageTree, StageTree]:
-        tree, _ = boost_plainly(rows, data, n_threads, n_rounds=max(1, n_rounds))
+        tree, _ = boost_without_prices(rows, data, n_threads, n_rounds=max(1, n_rounds))
         return tree, tree
 
     return given.fit_anew(data, fit)
 
 
-def boost_plainly(
+def boost_without_prices(
     rows: Rows, data: TrainingData, n_threads: int, held: Rows | None = None, n_rounds: int = _PLAIN.n_estimators
 ) -> tuple[StageTree, int]:
     """Boost trees of 31 leaves without prices; they do not read copies of columns at higher prices.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe_adapt.settings import AdaptSettings
 
-__all__ = ["Judge", "cheap_losses", "share_out"]
+__all__ = ["Judge", "cheap_losses", "solve_shares"]
 
 _FARTHEST = 2.0**11  # largest b of the search: far above any difference of losses
 _HALVINGS = 200  # enough for all digits of a double
@@ -99,7 +99,7 @@ class Judge:
         curve = GateCurve.of(held.gate, cheap_loss, self.expensive.held, accounts, rows.weight, self.data.prices)
         if settings.paper:
             one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP
-            point = curve.at(0.0) if pair.divides else curve.without_gate(one_way)
+            point = curve.at(0.0) if pair.has_gate else curve.without_gate(one_way)
         else:
             point = curve.best(settings.tradeoff, settings.full_share)
         found = Candidate(pair, train, held, accounts, curve, point)
@@ -116,7 +116,7 @@ class Judge:
         below, above = self.losses(train)
         if self.settings.full_share is None and self.settings.tradeoff:
             above = above + self.settings.tradeoff * self._extra_cost(pair)
-        return share_out(below, above, self.rows.weight, self.settings.full_share)
+        return solve_shares(below, above, self.rows.weight, self.settings.full_share)
 
     def losses(self, train: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the paper's A and B of the training rows: float64 (n,) each."""
@@ -135,7 +135,7 @@ class Judge:
         return pair.accounts(self.data.costs, rows.X, self.settings.n_threads)
 
 
-def share_out(
+def solve_shares(
     cheap: NDArray[np.float64], full: NDArray[np.float64], weight: NDArray[np.float64], full_share: float | None
 ) -> NDArray[np.float64]:
     """Minimize mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] over q, with mean q <= P.

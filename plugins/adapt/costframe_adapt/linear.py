@@ -74,7 +74,7 @@ def alternate(objective: LinearObjective, pair: LinearPair, most: int, effort: E
     scores = scores_of(objective.columns, weights)
     accuracy = objective.accuracy(scores)
     for _ in range(most):
-        before, q = q, objective.share_out(scores)
+        before, q = q, objective.solve_shares(scores)
         step = evolve(objective, q=q)
         weights = minimize(step, weights, effort)
         scores = scores_of(objective.columns, weights)

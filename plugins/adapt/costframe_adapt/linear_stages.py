@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptSettings
 
-__all__ = ["PENALTIES", "JudgedColumns", "fit_l1_stage", "fit_linear_stage", "fit_where_wrong", "train_linear_alone"]
+__all__ = ["PENALTIES", "JudgedColumns", "fit_gate_to_errors", "fit_l1_stage", "fit_linear_stage", "train_linear_alone"]
 
 _ROUNDS = 50
 _LIMITS = (0.3, 0.6)  # of the share, to try if the price decides it
@@ -154,11 +154,11 @@ def fit_l1_stage(judge: Judge) -> tuple[list[Candidate], list[float]]:
     for penalty in PENALTIES[:1] if settings.paper else PENALTIES:
         chosen = fit_linear(H, problem, columns.priced.times(settings.tradeoff * penalty), start=chosen)
         objective = objective or chosen.bounds[-1:].tolist()
-        found.append(columns.evaluate(fit_where_wrong(H, problem, refit(H, problem, chosen))))
+        found.append(columns.evaluate(fit_gate_to_errors(H, problem, refit(H, problem, chosen))))
     return found, objective
 
 
-def fit_where_wrong(H: NDArray[np.float64], problem: Problem, pair: LinearPair) -> LinearPair:
+def fit_gate_to_errors(H: NDArray[np.float64], problem: Problem, pair: LinearPair) -> LinearPair:
     """Add a gate to a cheap model, over the same columns: logistic regression of its errors.
 
     If it is always right, or always wrong, the gate's weights are zero.

@@ -9,7 +9,7 @@ from attrs import frozen
 from scipy.special import entr, expit, softmax
 
 from costframe.proximal.newton import penalty_of
-from costframe_adapt.judge import cheap_losses, share_out
+from costframe_adapt.judge import cheap_losses, solve_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,11 +95,11 @@ class LinearObjective:
         """The ridge of each weight: float64 (C + 1,)."""
         return np.append(np.full(self.columns.shape[1], self.ridge), RIDGE)
 
-    def share_out(self, scores: F8) -> F8:
+    def solve_shares(self, scores: F8) -> F8:
         """Solve (OPT1) for scores of the gate and f1, float64 (1 + K, n)."""
         below = cheap_losses(scores[1:].T, self.problem.y) + np.logaddexp(0.0, scores[0])
         above = self.problem.loss0 + np.logaddexp(0.0, -scores[0])
-        return share_out(below, above, self.problem.weight, self.problem.full_share)
+        return solve_shares(below, above, self.problem.weight, self.problem.full_share)
 
     def smooth(self, scores: F8) -> float:
         """Return the objective of (OPT2) without the norms."""

@@ -26,7 +26,7 @@ LINEAR = ("lin", "linear-alone")
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(default_model, "boost_plainly", partial(default_model.boost_plainly, n_rounds=5))
+    monkeypatch.setattr(default_model, "boost_without_prices", partial(default_model.boost_without_prices, n_rounds=5))
 
 
 @pytest.fixture(params=KINDS)

@@ -16,7 +16,7 @@ LINEAR = {"variant": "lin", "n_estimators": None}
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(default_model, "boost_plainly", partial(default_model.boost_plainly, n_rounds=8))
+    monkeypatch.setattr(default_model, "boost_without_prices", partial(default_model.boost_without_prices, n_rounds=8))
 
 
 @parametrize_algorithm("adapt", settings=QUICK)

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 import costframe as cf
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.linear import fit_linear, refit
-from costframe_adapt.linear_stages import fit_where_wrong
+from costframe_adapt.linear_stages import fit_gate_to_errors
 from costframe_adapt.objective import Problem
 
 EQUAL = (0.25, 0.25, 0.25, 0.25)
@@ -85,7 +85,7 @@ def test_the_gate_is_logistic_regression_of_where_the_cheap_model_is_wrong(n_cla
     H, y, weight = table(n_classes=n_classes)
     problem = problem_of(y, n_classes, weight)
     cheap = chosen(H, problem, 0.05)
-    model = fit_where_wrong(H, problem, cheap)
+    model = fit_gate_to_errors(H, problem, cheap)
     used = np.flatnonzero((parts(cheap).cheap != 0).any(axis=1))
     assert 0 < len(used) < 5
     assert set(np.flatnonzero(parts(model).gate)) == set(used)
@@ -103,8 +103,8 @@ def test_a_row_of_weight_two_is_two_rows(n_classes):
     once = problem_of(y, n_classes, weight)
     rows = np.repeat(np.arange(len(y)), weight.astype(int))
     often = problem_of(y[rows], n_classes, np.ones(len(rows)))
-    one = fit_where_wrong(H, once, chosen(H, once, 0.05))
-    other = fit_where_wrong(H[rows], often, chosen(H[rows], often, 0.05))
+    one = fit_gate_to_errors(H, once, chosen(H, once, 0.05))
+    other = fit_gate_to_errors(H[rows], often, chosen(H[rows], often, 0.05))
     assert one.weights == pytest.approx(other.weights, abs=1e-6)
     assert parts(one).gate.any()
 
@@ -114,7 +114,7 @@ def test_without_rows_of_both_kinds_there_is_no_gate(flip):
     H = np.random.default_rng(0).normal(size=(100, 2))
     y = (H[:, 0] > 0).astype(np.int64)
     cheap = chosen(H, problem_of(y, 2, np.ones(100)), 1e-3)
-    gated = fit_where_wrong(H, problem_of(1 - y if flip else y, 2, np.ones(100)), cheap)
+    gated = fit_gate_to_errors(H, problem_of(1 - y if flip else y, 2, np.ones(100)), cheap)
     assert not parts(gated).gate.any()
     assert parts(gated).gate_intercept == 0
 

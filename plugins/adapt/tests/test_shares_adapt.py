@@ -9,7 +9,7 @@ from scipy.special import entr, expit
 
 from costframe.gates.composite import SURE
 from costframe_adapt.boosting import GateLoss
-from costframe_adapt.judge import share_out
+from costframe_adapt.judge import solve_shares
 
 SHARES = st.sampled_from([None, 0.0, 1e-9, 1e-6, 1e-3, 0.2, 0.5, 0.9, 1.0])
 LOSSES = st.one_of(st.floats(0, 20), st.sampled_from([0.0, 1.0, 700.0, 1e6]))
@@ -31,7 +31,7 @@ def mean_of(q, weight):
 @given(steps())
 def test_the_constraint_holds_exactly_and_binds_only_where_it_must(step):
     below, above, weight, full_share = step
-    found = share_out(below, above, weight, full_share)
+    found = solve_shares(below, above, weight, full_share)
     assert ((found >= 0) & (found <= 1 - SURE)).all()
     free = np.clip(expit(below - above), SURE, 1 - SURE)
     mean, unbound = mean_of(found, weight), mean_of(free, weight)
@@ -47,7 +47,7 @@ def test_the_constraint_holds_exactly_and_binds_only_where_it_must(step):
 @given(steps(), st.sampled_from([0.25, 4.0, 1e-3]))
 def test_only_ratios_of_weights_matter(step, factor):
     below, above, weight, full_share = step
-    one, other = (share_out(below, above, w, full_share) for w in (weight, factor * weight))
+    one, other = (solve_shares(below, above, w, full_share) for w in (weight, factor * weight))
     np.testing.assert_allclose(other, one, rtol=1e-8, atol=1e-9)  # a row of hardly any weight may get either
 
 
@@ -56,7 +56,7 @@ def test_a_share_that_is_larger_takes_nothing_from_any_row(step):
     below, above, weight, full_share = step
     if full_share is None:
         return
-    smaller, larger = (share_out(below, above, weight, p) for p in (full_share, min(1.0, 1.5 * full_share)))
+    smaller, larger = (solve_shares(below, above, weight, p) for p in (full_share, min(1.0, 1.5 * full_share)))
     assert (larger >= smaller * (1 - 1e-9)).all()
 
 
@@ -70,7 +70,7 @@ def test_no_other_shares_do_better(seed, full_share):
     rng = np.random.default_rng(seed)
     below, above = 3 * rng.random(8), 3 * rng.random(8)
     weight = rng.uniform(0.2, 3, 8)
-    q = share_out(below, above, weight, full_share)
+    q = solve_shares(below, above, weight, full_share)
     least = objective(q, below, above, weight)
     for size in (1e-3, 0.05, 0.5):
         for _ in range(20):
@@ -84,7 +84,7 @@ def test_no_other_shares_do_better(seed, full_share):
 def test_a_general_solver_finds_the_same(full_share):
     rng = np.random.default_rng(3)
     below, above, weight = 2 * rng.random(5), 2 * rng.random(5), rng.uniform(0.5, 2, 5)
-    q = share_out(below, above, weight, full_share)
+    q = solve_shares(below, above, weight, full_share)
     limits = [] if full_share is None else [{"type": "ineq", "fun": lambda q: full_share - mean_of(q, weight)}]
     found = minimize(
         objective,

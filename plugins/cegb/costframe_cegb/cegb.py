@@ -10,7 +10,7 @@ from costframe.trees.annealing.annealed import Start, anneal
 from costframe.trees.boosting.boost import boost_at_prices
 from costframe.trees.boosting.grower import bin_rows, tree_grower
 from costframe.trees.growing.prices import once_prices
-from costframe_cegb.state import unpaid
+from costframe_cegb.state import unpaid_prices
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
@@ -72,7 +72,7 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: A
     binned = bin_rows(rows, settings, data.categorical)
     for leaves in [None] if most is None else _sizes(most):
         grow = tree_grower(rows, binned, evolve(settings, max_leaves=leaves))
-        starts.append(Start(grow, [unpaid(data), once_prices(data.prices, rows)]))
+        starts.append(Start(grow, [unpaid_prices(data), once_prices(data.prices, rows)]))
     return anneal(
         data,
         loss,

@@ -54,7 +54,7 @@ class _CEGB(BoostedEstimator):
         settings, loss, labels = self._settings(data), self._loss(data), self._labels()
         warm, monitor = check_flag("warm_start", self.warm_start), self._monitor(data, loss, settings)
         kept: WarmStart | None = getattr(self, "_kept", None) if warm else None
-        state = State.begin(data, loss, settings) if kept is None else kept.again(loss, settings, data, labels)
+        state = State.begin(data, loss, settings) if kept is None else kept.resume(loss, settings, data, labels)
         predictor, self.n_iter_ = train_cegb(data, loss, settings, float(self.tradeoff), monitor, state)
         self._kept = WarmStart.of(state, loss, settings, data, labels) if warm else None
         self.n_grown_ = len(state.boosted.ensemble.rounds)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from costframe.trees.boosting.losses import Loss
     from costframe.trees.settings import TreeSettings
 
-__all__ = ["State", "WarmStart", "unpaid"]
+__all__ = ["State", "WarmStart", "unpaid_prices"]
 
 _FIXED = "learning_rate", "max_bins", "monotone", "random_state", "from_zero"  # settings that must not change
 _NAMES = {"monotone": "monotone_constraints", "from_zero": "recipe"}  # the parameters that set them
@@ -47,13 +47,13 @@ class State:
         """Begin without trees, and with nothing paid."""
         return cls(
             Boosted.constant(data.train, loss, settings.learning_rate, from_zero=settings.from_zero),
-            unpaid(data),
+            unpaid_prices(data),
             np.random.default_rng(settings.random_state),
         )
 
-    def moved(self, data: TrainingData) -> State:
+    def with_rows(self, data: TrainingData) -> State:
         """Continue with other rows, which count as having paid for all acquisitions of the present trees."""
-        prices, ensemble, rows = unpaid(data), self.boosted.ensemble, data.train
+        prices, ensemble, rows = unpaid_prices(data), self.boosted.ensemble, data.train
         scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T
         everyone = np.arange(len(rows), dtype=np.int32)
         for k, table in zip(ensemble.outputs, ensemble.tables, strict=True):
@@ -95,7 +95,7 @@ class WarmStart:
         prices, names, categories = data.costs.to_dict(), data.feature_names, _categories(data)
         return cls(state, loss, settings, prices, labels, names, categories, _fingerprint(data.train))
 
-    def again(self, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]) -> State:
+    def resume(self, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]) -> State:
         """Return a copy of the state to continue.
 
         Raises
@@ -109,7 +109,7 @@ class WarmStart:
         """
         self._check(loss, settings, data, labels)
         state = deepcopy(self.state)
-        return state if _fingerprint(data.train) == self.rows else state.moved(data)
+        return state if _fingerprint(data.train) == self.rows else state.with_rows(data)
 
     def _check(self, loss: Loss, settings: TreeSettings, data: TrainingData, labels: list[object]) -> None:
         n_rounds = len(self.state.boosted.ensemble.rounds)
@@ -154,6 +154,6 @@ def _fingerprint(rows: Rows) -> bytes:
     return digest.digest()
 
 
-def unpaid(data: TrainingData) -> LazyPrices:
+def unpaid_prices(data: TrainingData) -> LazyPrices:
     """Return the prices of training rows without payments."""
     return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from costframe.stagewise.rows import BankRows
     from costframe_cronus.train import CascadeSettings
 
-__all__ = ["CHOICES", "as_cascade", "calibrated", "emphasize", "initialize", "pick_settings", "train_by_exact_cost"]
+__all__ = ["CHOICES", "as_cascade", "calibrate", "emphasize", "initialize", "pick_settings", "train_by_exact_cost"]
 
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 
@@ -55,7 +55,7 @@ def train_by_exact_cost(
     def answering(rows: Evaluation, tree: SoftTree, *, place: bool) -> SoftTree:
         """Calibrate answers on some rows, perhaps after placing thresholds there."""
         placed = _placed(rows, tree, settings.steepness) if place else tree
-        return calibrated(rows, placed, settings.steepness)
+        return calibrate(rows, placed, settings.steepness)
 
     start = initialize(train.rows, train.pricing.at, settings, verbose)
     limit = held_out.total(answering(held_out, start, place=False))
@@ -174,7 +174,7 @@ def _placed(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
     return rows.place_thresholds(_calibrated_by(rows, tree, _flow(rows, tree, steepness).passes))
 
 
-def calibrated(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
+def calibrate(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
     """Calibrate the answers for classes on the rows that leave at each stage."""
     return _calibrated_by(rows, tree, _flow(rows, tree, steepness).exits)
 
@@ -207,7 +207,7 @@ def pick_settings(
 
     def total(at: CascadeSettings) -> float:
         start = initialize(train.rows, train.pricing.at, at)
-        return held_out.cross_fit(lambda rows: calibrated(rows, _placed(rows, start, at.steepness), at.steepness))
+        return held_out.cross_fit(lambda rows: calibrate(rows, _placed(rows, start, at.steepness), at.steepness))
 
     grid = {name: values for name, values in CHOICES.items() if name in free}
     starts = {name: values if name == "rejected" else values[:1] for name, values in grid.items()}

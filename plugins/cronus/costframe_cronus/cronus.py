@@ -10,7 +10,7 @@ from scipy.special import expit
 from costframe.stagewise.descent import cycle
 from costframe.stagewise.fitting import groups_in_loss
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
+from costframe.stagewise.printed import drop_zeros, energies, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 from costframe.stagewise.thresholds import passing_threshold
 
@@ -62,7 +62,7 @@ def initialize(rows: BankRows, prices: PricedGroups, settings: CascadeSettings) 
         if reach < _NOBODY:
             break
         inflated = groups_in_loss(prices, settings.tradeoff_at(k))
-        stages.append(relaxed_fit(rows, passes, inflated, float(rho), bought, reach))
+        stages.append(fit_relaxed(rows, passes, inflated, float(rho), bought, reach))
         bought = bought + reach**2 * energies(prices, stages[k].weights)  # a of eq. 12
         if k < settings.n_stages - 1:
             scores = stages[k].scores(rows.outputs)[:, 0]

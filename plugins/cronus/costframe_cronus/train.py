@@ -15,7 +15,7 @@ from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
 from costframe_cronus import cronus
-from costframe_cronus.by_exact_cost import calibrated, emphasize, initialize, pick_settings, train_by_exact_cost
+from costframe_cronus.by_exact_cost import calibrate, emphasize, initialize, pick_settings, train_by_exact_cost
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -129,7 +129,7 @@ def train_cronus(
         tree = train_by_exact_cost(train, chosen_by, own, settings, verbose)
     else:
         tree = initialize(train.rows, train.pricing.at, settings, verbose)
-    tree = calibrated(chosen_by, tree, settings.steepness)
+    tree = calibrate(chosen_by, tree, settings.steepness)
     return as_stage_tree(bank, tree, "sigmoid" if data.n_classes else "ranked", settings.steepness)
 
 

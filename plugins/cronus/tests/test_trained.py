@@ -16,7 +16,7 @@ from costframe.testing import CountingSource
 from costframe.training.data import Rows, TrainingData
 from costframe_cronus import ReweightedClassifier, by_exact_cost
 from costframe_cronus import train as training
-from costframe_cronus.by_exact_cost import as_cascade, calibrated
+from costframe_cronus.by_exact_cost import as_cascade, calibrate
 from costframe_cronus.train import CascadeSettings
 
 RECIPES = ("start", "default", "paper")
@@ -172,7 +172,7 @@ def test_answers_are_calibrated_among_those_who_leave_there(case, bank):
     exits = np.diff(
         1 - np.hstack([naive_cronus.passes(scores, chain.threshold[:-1], 50.0), np.zeros((len(scores), 1))])
     )
-    for k, (slope, constant) in enumerate(calibrated(judge, chain, 50.0).calibration):
+    for k, (slope, constant) in enumerate(calibrate(judge, chain, 50.0).calibration):
         w = rows.weight * exits[:, k]
         told = (rows.y * w.sum() + 0.5) / (w.sum() + 1)
         chances = 1 / (1 + np.exp(-(slope * scores[:, k] + constant)))

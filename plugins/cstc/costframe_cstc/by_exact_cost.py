@@ -128,7 +128,7 @@ class _Choice:
     def at(cls, train: Evaluation, tree: SoftTree, node: int, losses: NDArray[np.float64]) -> _Choice:
         """Compare the sides of a node, with the losses of answers, (n, K)."""
         flow = train.flow(tree)
-        return cls(node, flow.passes[:, node] > 0, flow.more_below(node, losses, train.arrival(tree)), flow)
+        return cls(node, flow.passes[:, node] > 0, flow.payment_difference(node, losses, train.arrival(tree)), flow)
 
 
 def move_routes(fitter: Fitter, tree: SoftTree, guard: Evaluation | None = None) -> SoftTree:

@@ -10,7 +10,7 @@ from costframe.stagewise.descent import cycle
 from costframe.stagewise.fitting import groups_in_loss
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.printed import drop_zeros, energies, relaxed_fit
+from costframe.stagewise.printed import drop_zeros, energies, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 from costframe.stagewise.thresholds import halving_threshold
 from costframe.stagewise.topology import Flow, Topology
@@ -52,7 +52,7 @@ def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, setting
         before = np.flatnonzero(topology.paths[node])[:-1]
         bought = np.asarray(sum((energies(groups, tree.weights[k]) for k in before), np.zeros(len(groups.price))))
         share = float(rows.share @ passes)
-        fit = relaxed_fit(rows, passes, groups.times(share), settings.l1, bought)
+        fit = fit_relaxed(rows, passes, groups.times(share), settings.l1, bought)
         tree = tree.with_answer(node, fit)
         if topology.routes[node]:
             scores = fit.scores(rows.outputs).sum(axis=1)
@@ -78,7 +78,7 @@ def fine_tune(rows: BankRows, tree: SoftTree, steepness: float) -> SoftTree:
     A classifier that also routes keeps its routing weights, and its prediction becomes a leaf over the same learners.
     """
     passes = _passes(rows, tree, steepness)
-    for node in np.flatnonzero(tree.topology.ends)[::-1].tolist():
+    for node in np.flatnonzero(tree.topology.has_exit)[::-1].tolist():
         fit = _least_squares(rows, passes[:, node], np.flatnonzero(tree.used[node]))
         tree = tree.with_leaf(node, fit) if tree.topology.routes[node] else tree.with_answer(node, fit)
     return tree

@@ -18,7 +18,7 @@ def test_a_full_tree_is_laid_out_by_levels():
     assert tree.children.tolist() == [[1, 2], [3, 4], [5, 6], [-1, -1], [-1, -1], [-1, -1], [-1, -1]]
     assert tree.parent.tolist() == [-1, 0, 0, 1, 1, 2, 2]
     assert tree.routes.tolist() == [True] * 3 + [False] * 4
-    assert tree.ends.tolist() == [False] * 3 + [True] * 4
+    assert tree.has_exit.tolist() == [False] * 3 + [True] * 4
     assert len(Topology.full(1)) == 1
     assert len(Topology.full(4)) == 15
 
@@ -27,7 +27,7 @@ def test_a_node_taken_away_leaves_an_exit_of_its_parent():
     tree, kept = Topology.full(3).without(2)
     assert kept.tolist() == [0, 1, 3, 4]
     assert tree.children.tolist() == [[1, -1], [2, 3], [-1, -1], [-1, -1]]
-    assert tree.ends.tolist() == [True, False, True, True]
+    assert tree.has_exit.tolist() == [True, False, True, True]
     tree, kept = tree.without(2)
     assert kept.tolist() == [0, 1, 3]
     assert tree.children.tolist() == [[1, -1], [-1, 2], [-1, -1]]
@@ -39,7 +39,7 @@ def test_ways_end_once_for_each_exit(seed, depth):
     ways = naive_cstc.ways(tree.children.tolist())
     for node in range(len(tree)):
         through = [[j for j, _ in way] for way in ways if node in [j for j, _ in way]]
-        assert tree.ends[node] == any(way[-1] == node for way in through)
+        assert tree.has_exit[node] == any(way[-1] == node for way in through)
         before = through[0][: through[0].index(node) + 1]
         assert np.flatnonzero(tree.paths[node]).tolist() == sorted(before)
         assert tree.parent[node] == (before[-2] if node else -1)
@@ -76,7 +76,7 @@ def test_what_is_ahead_is_expected_over_the_ways_from_a_node(seed, depth):
     rng, tree = np.random.default_rng(seed), topology(seed, depth)
     scores, theta = rng.standard_normal((4, len(tree))), rng.standard_normal(len(tree))
     at_exit, arrival = rng.standard_normal((2, 4, len(tree)))
-    found = Flow.of(tree, scores, theta, 2.0).ahead(at_exit, arrival)
+    found = Flow.of(tree, scores, theta, 2.0).expected_payments(at_exit, arrival)
     for node in range(len(tree)):
         for i, row in enumerate(scores):
             twin = sum(
@@ -95,8 +95,8 @@ def test_more_is_paid_below_by_the_difference_of_the_children(seed, depth):
         sides = []
         for forced in (np.inf, -np.inf):
             moved = np.where(np.arange(len(tree)) == node, forced, theta)
-            sides.append(Flow.hard(tree, scores, moved).ahead(at_exit, arrival)[:, node])
-        found = Flow.hard(tree, scores, theta).more_below(node, at_exit, arrival)
+            sides.append(Flow.hard(tree, scores, moved).expected_payments(at_exit, arrival)[:, node])
+        found = Flow.hard(tree, scores, theta).payment_difference(node, at_exit, arrival)
         np.testing.assert_allclose(found, sides[0] - sides[1], atol=1e-12)
 
 
@@ -110,7 +110,7 @@ def test_what_is_expected_moves_with_scores_and_thresholds(seed, depth, steepnes
         flow = Flow.of(tree, scores, theta, steepness)
         return (flow.exits * at_exit + flow.passes * arrival).sum()
 
-    slopes = Flow.of(tree, scores, theta, steepness).by_scores(at_exit, arrival)
+    slopes = Flow.of(tree, scores, theta, steepness).score_gradient(at_exit, arrival)
     near = {"rtol": 2e-5, "atol": 2e-8}
     np.testing.assert_allclose(slopes, differences(lambda moved: expected(moved, theta), scores), **near)
     np.testing.assert_allclose(-slopes.sum(axis=0), differences(lambda moved: expected(scores, moved), theta), **near)
