@@ -101,6 +101,16 @@ def test_authors_of_plugins_can_see_the_traceback(run, installed, small, monkeyp
     assert said.splitlines()[-1].endswith("failed: TypeError: dry")
 
 
+def test_where_all_fail_authors_see_each_traceback(run, installed, monkeypatch):
+    installed("rusty", algorithm("rusty", "raise RuntimeError('no oil')"))
+    installed("dusty", algorithm("dusty", "raise RuntimeError('no rag')"))
+    monkeypatch.setenv("COSTFRAME_TRACEBACK", "1")
+    result = run("compare", "breast-cancer", "--algorithms", "rusty,dusty", "--points", 1, "--folds", 0)
+    assert result.exit_code == 2
+    lines = result.stderr.splitlines()
+    assert {"RuntimeError: no oil", "RuntimeError: no rag"} <= set(lines)
+
+
 def test_a_sweep_in_python_raises_with_the_cause(installed):
     installed("rusty", algorithm("rusty", "raise TypeError('dry')"))
     with pytest.raises(

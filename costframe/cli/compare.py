@@ -19,7 +19,7 @@ from costframe.cli.arguments import (
     text,
     write_into,
 )
-from costframe.cli.group import name_written_files, print_broken_plugins, print_failures
+from costframe.cli.group import name_written_files, print_broken_plugins, print_failures, show_traceback
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +89,12 @@ def compare(
     print_broken_plugins()
     failures: dict[str, CostframeError] = {}
     console = make_console()
+
+    def keep(algorithm: str, error: CostframeError) -> None:
+        """Show the traceback at once: where nothing can be fitted, the sweep ends in an error of its own."""
+        failures[algorithm] = error
+        show_traceback(error)
+
     _introduce(console, dataset)
     with show_progress() as progress:
         frontier = Frontier.sweep(
@@ -99,7 +105,7 @@ def compare(
             budget=budget,
             folds=folds,
             progress=progress,
-            failed=failures.__setitem__,
+            failed=keep,
         )
     print_failures(failures)
     _report(console, dataset, frontier, budget, output)

@@ -53,7 +53,6 @@ def print_failures(failures: Mapping[str, CostframeError]) -> None:
     from costframe.frontier.checks import failure_text
 
     for algorithm, error in failures.items():
-        show_traceback(error)
         print_error(f"left out: {failure_text(algorithm, error)}")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, evolve, field, fields_dict
 
-from costframe.core.checks import resolve
+from costframe.core.checks import check_number, resolve
 from costframe.core.errors import ParameterError
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe.training.progress import track_share
@@ -121,6 +121,7 @@ class _Planner(CostAwareEstimator):
         return Problem.of(data, settings, base)
 
     def _settings(self) -> Settings:
+        check_number("verbose", self.verbose, whole=True)
         given = {name: getattr(self, name) for name in fields_dict(TreeSettings) if hasattr(self, name)}
         return Settings(
             n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),

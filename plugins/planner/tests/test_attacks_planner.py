@@ -133,6 +133,12 @@ def test_scoring_is_checked_before_training(monkeypatch):
             PlannerClassifier(**QUICK).fit_path(X, y, scoring=scoring)
 
 
+@pytest.mark.parametrize("verbose", [None, -1, 0.5])
+def test_an_odd_verbosity_is_refused(verbose):
+    with pytest.raises(ParameterError, match=r"^verbose: expected a whole number"):
+        PlannerRegressor(**QUICK, verbose=verbose).fit(*table())
+
+
 @pytest.mark.parametrize("tradeoff", [-1, float("nan"), "a", None])
 def test_odd_tradeoffs_of_a_point_are_refused(tradeoff):
     X, y = table()
