@@ -30,6 +30,7 @@ def train_reweighted(task: BankTask, ridge: float | None, l1: float = 0.0) -> St
     validation loss + lambda * exact cost, or `USUAL_RIDGE` without validation data.
     """
     data, tradeoff, train = task.data, task.tradeoff, task.on(task.data.train)
+    held_out = None if data.valid is None else task.on(data.valid)  # refuses what the bank cannot take
     if task.as_printed:
         if data.n_classes > 2:
             raise ParameterError(f"recipe: expected two classes or numbers for 'paper', got {data.n_classes} classes")
@@ -37,7 +38,6 @@ def train_reweighted(task: BankTask, ridge: float | None, l1: float = 0.0) -> St
             train.rows, np.ones(len(train.rows.target)), groups_in_loss(train.pricing.groups, tradeoff), l1
         )
         return task.finish_printed(drop_zeros(SoftTree.single(answer), train.rows))
-    held_out = None if data.valid is None else task.on(data.valid)
     prices = train.pricing.at(data.train.weight)
     normal = NormalEquations.of(train.rows.outputs, train.rows.target, data.train.weight)
     ridges = RIDGES if ridge is None and held_out is not None else (USUAL_RIDGE if ridge is None else ridge,)

@@ -29,6 +29,7 @@ COPIES = 2  # caps to try on each row
 KNOTS = (0.0, 0.2, 0.5, 1.0)
 PRIOR = 1.0  # weight, in rows, of the map that changes nothing
 MOST_STEPS = 60
+_ROUNDING = 1e-12  # of the largest value: smaller spreads are rounding
 _LARGEST = 1e100  # larger scores, whose squares overflow, are left out
 
 
@@ -255,12 +256,12 @@ def _fit_stage(
     assert tree.fallbacks is not None  # noqa: S101 - as above
     mean, partial, route = tree.fallbacks.mean[number], cut.scores, cut.route_scores[:, None]
     is_answer, link = isinstance(tree.stages[number], Answer), link_of(tree, number)
-    unit = _scale(target - mean) if link == "identity" else 1.0
+    unit = _spread(target, mean) if link == "identity" else 1.0
     base = partial if is_answer else np.broadcast_to(mean, target.shape)
     partial = partial if is_answer else partial[:, :1]
     center = mean if is_answer else partial.mean(axis=0)
-    width, start = _scale(partial - center), float(route.mean())
-    reach = _scale(route - start)
+    width, start = _spread(partial, center), float(route.mean())
+    reach = _spread(route, start)
     gap = (partial - center) / width, (route - start) / reach
     offset, slope, carry = _fit_map(link, _hats(cut.share), base / unit, *gap, target / unit, weight)
     slope, carry = slope * unit / width, carry * unit / reach
@@ -268,8 +269,10 @@ def _fit_stage(
     return (offset, slope + 1.0, carry) if is_answer else (offset + mean, slope, carry)
 
 
-def _scale(values: NDArray[np.float64]) -> float:
-    """Return the root of the mean square, or one if it is zero or undefined."""
-    with np.errstate(over="ignore"):
-        size = float(np.sqrt(np.mean(values * values))) if values.size else 0.0
-    return size if size > 0 and np.isfinite(size) else 1.0
+def _spread(values: NDArray[np.float64], center: NDArray[np.float64] | float) -> float:
+    """Return the root of the mean squared distance, or one if it is undefined or no more than rounding."""
+    if not values.size:
+        return 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = float(np.sqrt(np.mean((values - center) ** 2)))
+    return size if np.isfinite(size) and size > _ROUNDING * np.abs(values).max() else 1.0
