@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import costframe as cf
 from costframe.core.caps.capped import CappedRows, _step_rows, walk_under_limits
 from costframe.core.caps.fallbacks import FallbackRows
+from costframe.core.caps.fit_fallbacks import _spread
 from costframe.core.errors import InquiryError, ParameterError, StageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
@@ -329,3 +330,11 @@ def test_drivers_pass_limits_on():
         assert (one.value, one.reason) == (value, "max_cost" if "max_cost" in limits else "unavailable")
         assert asyncio.run(cf.predict_one_async(tree, row, **limits)).value == value
         assert [end.value for end in cf.predict_many(tree, [row, row], **limits)] == [value, value]
+
+
+def test_scores_that_differ_by_rounding_have_no_spread():
+    values = np.full((50, 1), 0.3)
+    values[::2] = np.nextafter(0.3, 1)
+    assert _spread(values, values.mean(axis=0)) == 1
+    assert _spread(np.arange(4.0), 1.5) == pytest.approx(np.sqrt(1.25))
+    assert _spread(1e-200 * np.arange(4.0), 1.5e-200) == 1  # squares that vanish
