@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _MANY = 255  # mean number of repetitions of a row that the tree engine can count
+_SHARE = 0.2  # of the rows to hold out
+_FEWEST = 20  # held-out rows of each class, or queries; with fewer, training rows replace them
 
 
 class FitRows(TypedDict, total=False):
@@ -144,10 +146,6 @@ class TrainingData:
             return evolve(rows, X=X)
 
         return evolve(self, train=hide(self.train), valid=None if self.valid is None else hide(self.valid))
-
-
-_SHARE = 0.2
-_FEWEST = 20  # held-out rows of each class, or queries; with fewer, training rows replace them
 
 
 def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:

@@ -62,7 +62,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         if not settings.newton:
             h = weight  # the hessians of the squared distance to the negative gradients
         elif counts is None and hessians[0] == 1 and (hessians == 1).all():
-            h = None  # only counts are quicker
+            h = None  # sums of counts without hessians are quicker
         tree = grow_tree(
             binned,
             gradients,
