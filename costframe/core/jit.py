@@ -2,9 +2,13 @@
 
 Kernels are serial functions over arrays and scalars that release the interpreter lock; `threads.py` runs several at
 once. They compile on first call, are cached on disk where a directory can be written, and keep IEEE semantics: NaN
-means a missing value, and sums must keep their order.
+means a missing value, and sums must keep their order. Where the cache cannot be read or written, they compile in
+memory, and one warning says so.
 """
 
+import contextlib
+import functools
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.errors import printable
+
 B1 = NDArray[np.bool_]  # arrays, in the annotations of kernels
 F8 = NDArray[np.float64]
 I4 = NDArray[np.int32]
@@ -20,31 +26,39 @@ I8 = NDArray[np.int64]
 U1 = NDArray[np.uint8]
 U4 = NDArray[np.uint32]
 U8 = NDArray[np.uint64]
+Codes = NDArray[np.unsignedinteger]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+_used: dict[str, tuple[ModuleType, ...]] = {}  # modules that kernels of a module call, by its name
+_warned: list[str] = []  # folders of the one warning
 
 
 def kernel(function: F) -> F:
     """Compile `function` with numba under the project's policy."""
     import numba
 
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
-    try:
-        compiled: F = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba found no directory for its cache
-        compiled = numba.njit(**options)(function)
-    return compiled
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
+    if hasattr(compiled, "enable_caching"):  # not with NUMBA_DISABLE_JIT
+        try:
+            compiled._cache = _cache_class()(function)  # noqa: SLF001 - numba has no public access
+        except RuntimeError:  # numba found no directory for its cache
+            _warn_once(f"next to {function.__code__.co_filename}", "no folder can be written")
+    return compiled  # type: ignore[no-any-return]
 
 
 def kernel_using(*modules: ModuleType) -> Callable[[F], F]:
     """Return the decorator of kernels that call kernels of other modules, and compile again if these modules change.
 
-    Numba's cache looks at the kernel's own file only, although it compiles the others into the kernel.
+    So they do if modules change that these use in the same way. Numba's cache looks at the kernel's own file only,
+    although it compiles the others into the kernel.
     """
-    files = [Path(module.__file__).stat() for module in modules if module.__file__]
+    every = {module.__name__: module for used in modules for module in (used, *_used.get(used.__name__, ()))}
+    files = [Path(str(every[name].__file__)).stat() for name in sorted(every)]
     stamps = tuple((file.st_mtime, file.st_size) for file in files)
 
     def compile_(function: F) -> F:
+        _used[function.__module__] = tuple(every.values())
         compiled = kernel(function)
         cached = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
         if cached is not None:
@@ -52,3 +66,41 @@ def kernel_using(*modules: ModuleType) -> Callable[[F], F]:
         return compiled
 
     return compile_
+
+
+@functools.cache
+def _cache_class() -> Any:
+    """Return numba's cache of a function, without its errors: what it cannot load is compiled, and it need not save."""
+    from numba.core.caching import FunctionCache
+
+    class KernelCache(FunctionCache):
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            with self._told():
+                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with self._told():
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+        @contextlib.contextmanager
+        def _told(self) -> Any:
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - a damaged file makes pickle raise anything
+                with contextlib.suppress(OSError):  # an index whose data were not saved may name those of older code
+                    Path(self._cache_file._index_path).unlink()  # noqa: SLF001
+                _warn_once(self.cache_path, getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")
+
+    return KernelCache
+
+
+def _warn_once(folder: str, reason: str) -> None:
+    """Warn, once in a process, that kernels compile in memory."""
+    if not _warned:
+        _warned.append(folder)
+        warnings.warn(
+            f"kernels compile in memory, for their cache in {printable(folder)} fails: "
+            f"{printable(' '.join(reason.split()))}; set NUMBA_CACHE_DIR to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )

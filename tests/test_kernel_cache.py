@@ -1,0 +1,105 @@
+"""Kernels whose cache on disk cannot be read or written: they compile in memory, and one warning says so."""
+
+import errno
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+from numba.core import caching, config
+
+from costframe.core import jit
+
+pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+
+
+def twice(x):
+    return 2 * x
+
+
+def thrice(x):
+    return 3 * x
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return a function that compiles two kernels, as a new process does, and returns its warnings."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    def run_():
+        monkeypatch.setattr(jit, "_warned", [])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert (jit.kernel(twice)(2), jit.kernel(thrice)(2)) == (4, 6)
+        return [str(one.message) for one in told]
+
+    return run_
+
+
+def files(folder, pattern):
+    return sorted(file for file in folder.rglob(pattern) if file.is_file())
+
+
+def test_a_cache_that_works_says_nothing_and_is_used(run, tmp_path):
+    assert run() == []
+    assert len(files(tmp_path, "*.nbi")) == len(files(tmp_path, "*.nbc")) == 2
+    before = [file.stat().st_mtime_ns for file in files(tmp_path, "*")]
+    assert run() == []
+    assert [file.stat().st_mtime_ns for file in files(tmp_path, "*")] == before
+
+
+@pytest.mark.parametrize("step", ["_save_index", "_save_data"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_a_cache_that_cannot_be_written_is_told_once_and_leaves_nothing(run, tmp_path, monkeypatch, step, number):
+    def fail(*_):
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(caching.IndexDataCacheFile, step, fail)
+        (told,) = run()
+    assert told.startswith(f"kernels compile in memory, for their cache in {tmp_path}")
+    assert f"fails: {os.strerror(number)}; set NUMBA_CACHE_DIR" in told
+    assert not files(tmp_path, "*.nb*")  # an index alone may name data of older code
+    assert run() == []
+
+
+@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("content", [b"", b"\x80\x04garbage", None], ids=["empty", "garbage", "cut"])
+def test_damaged_files_are_told_once_and_replaced(run, tmp_path, pattern, content):
+    run()
+    for file in files(tmp_path, pattern):
+        file.write_bytes(file.read_bytes()[:-20] if content is None else content)
+    (told,) = run()
+    assert told.startswith(f"kernels compile in memory, for their cache in {tmp_path}")
+    assert run() == []
+
+
+def test_no_folder_for_a_cache_is_told_once(run, monkeypatch):
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    (told,) = run()
+    assert "test_kernel_cache.py fails: no folder can be written" in told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_a_limit_of_files_is_no_error(tmp_path):
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+import numpy as np
+from costframe.core.jit import kernel
+@kernel
+def total(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    return s
+print(total(np.ones(3)))
+"""
+    (tmp_path / "limited.py").write_text(code)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "limited.py"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout) == (0, "3.0\n"), done.stderr
+    assert done.stderr.count("kernels compile in memory") == 1
+    assert "File too large" in done.stderr
