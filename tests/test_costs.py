@@ -15,7 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import CostModelError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices import entry_checks
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.stages.stages import Answer
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 HEART = {
@@ -430,16 +434,41 @@ def test_entries_made_by_hand_are_checked_too():
         (np.ones(3, dtype=bool), "costs: expected an array of numbers, got the dtype bool"),
         (np.ones(3, dtype=complex), "costs: expected an array of numbers, got the dtype complex128"),
         (np.array([1, None, 2]), "costs: expected an array of numbers, got the dtype object"),
-        (np.array([1.0, np.nan, 2.0]), "features.b.cost: expected a finite number >= 0, got nan"),
-        ([[1.0], [2.0], [3.0]], "features.a.cost: expected a finite number >= 0, got [1.0]"),
-        ([1.0, True, 2.0], "features.b.cost: expected a finite number >= 0, got True"),
+        (np.array([1.0, np.nan, 2.0]), "costs: features.b.cost: expected a finite number >= 0, got nan"),
+        ([[1.0], [2.0], [3.0]], "costs: features.a.cost: expected a finite number >= 0, got [1.0]"),
+        ([1.0, True, 2.0], "costs: features.b.cost: expected a finite number >= 0, got True"),
         (b"123", "costs: expected None, a CostModel, a mapping, a file or a row of numbers, got b'123'"),
         (3.0, "costs: expected None, a CostModel, a mapping, a file or a row of numbers, got 3.0"),
         ({1.0, 2.0}, "costs: expected None, a CostModel, a mapping, a file or a row of numbers, got {1.0, 2.0}"),
+        ({}, "costs: features: expected the price of at least one feature, got none"),
+        ({"a": -1.0}, "costs: features.a.cost: expected a finite number >= 0, got -1.0"),
+        ({0: 1.0}, "costs: features: expected a name, a text that is not empty, got 0"),
+        ({"a": 10**5000}, "costs: features.a.cost: expected a finite number >= 0, got int that cannot be shown"),
+        (
+            {"unit": "CAD", "a": 1.0},
+            "costs: unknown key 'a', expected only features, resources, unit, split, learner, reuse",
+        ),
+        (
+            {"feature": {"a": 1.0}},
+            (
+                "costs: unknown key 'feature' (did you mean 'features'?), "
+                "expected only features, resources, unit, split, learner, reuse"
+            ),
+        ),
     ],
 )
 def test_of_refuses_prices_that_do_not_fit(costs, expected):
     assert message(CostModel.of, costs, ["a", "b", "c"]) == expected
+
+
+def test_of_needs_names_for_prices_by_position_only(tmp_path):
+    model = CostModel.of({"a": 5.0, "b": {"cost": 1.0, "once": 2.0}})
+    assert model == CostModel.from_dict({"features": {"a": 5.0, "b": {"cost": 1.0, "once": 2.0}}})
+    model.save(tmp_path / "costs.json")
+    for costs in (model, model.to_dict(), tmp_path / "costs.json"):
+        assert CostModel.of(costs) == model
+    for costs in (None, [5.0], np.ones(1)):
+        assert message(CostModel.of, costs) == "costs: names: expected a list of names, got None"
 
 
 @pytest.mark.parametrize("costs", ["123", b"123", 3.0, None, {1.0, 2.0, 3.0}])
@@ -536,3 +565,15 @@ def test_a_rewritten_file_keeps_its_mode_and_its_link(tmp_path):
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
     assert CostModel.load(path).names == ("b",)
+
+
+def test_rows_without_prices_share_one_cost_model(monkeypatch):
+    tree = StageTree(WeakLearnerBank.columns(("a", "b")), (Answer([0, 1], [1.0, 2.0], [0.0]),))
+    row = np.array([[1.0, 2.0]])
+    expected = tree.predict(row), tree.predict(row, max_cost=1.0), tree.inquire().needs
+
+    def refuse(*_: object) -> None:
+        pytest.fail("a row makes prices of its own")
+
+    monkeypatch.setattr(entry_checks, "check_entry", refuse)
+    assert (tree.predict(row), tree.predict(row, max_cost=1.0), tree.inquire().needs) == expected

@@ -115,7 +115,9 @@ def _run_kernel(
     from costframe.core.caps.capped_kernels import walk_capped
 
     runner = StageRunner(tree.bank, tree.layout, X)
-    walk_capped(X, runner.codes, runner.opaque_outputs(), limit, found, model, bill, by_path, expects)
+    walk_capped(
+        X, np.ascontiguousarray(runner.codes.T), runner.opaque_outputs(), limit, found, model, bill, by_path, expects
+    )
 
 
 def _step_rows(
@@ -168,15 +170,14 @@ def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
     used = layout.used
     barred = np.zeros(len(tree.feature_names), np.bool_)
     barred[sorted(limits.unavailable)] = True
-    feature, need = np.nonzero(prices.needs[used])
+    needs = prices.direct_needs.restrict(used)
     reads = bank.F[used][:, layout.learner].tocsc().sorted_indices()
     evaluation = bank.evaluation[layout.learner]
     return Bill(
         np.ascontiguousarray(prices.cost[used]),
         np.ascontiguousarray(prices.split[used]),
         barred[used],
-        np.searchsorted(feature, np.arange(len(used) + 1)),
-        need,
+        needs,
         np.array(prices.resource_cost),
         float(prices.reuse),
         prices.learner * evaluation,

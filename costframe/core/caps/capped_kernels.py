@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from costframe.core.jit import B1, F8, I8, U1, U4, U8, kernel, kernel_using
-from costframe.core.learners import kernels, row_kernels
-from costframe.core.learners.kernels import COLUMN, COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS, TREE
+from costframe.core.jit import B1, F8, I8, U1, U8, Codes, kernel, kernel_using
+from costframe.core.learners import leaf_kernels, row_kernels
+from costframe.core.learners.kernels import COLUMN, TREE
+from costframe.core.learners.leaf_kernels import COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS
 from costframe.core.learners.row_kernels import goes_right
+from costframe.core.prices import needs_kernels
+from costframe.core.prices.needs_kernels import ascend, change_needed
 
 if TYPE_CHECKING:
     from costframe.core.caps.capped import CappedRows
+    from costframe.core.prices.needs import Needs
     from costframe.core.stages.layout import StageLayout
 
-_using = kernel_using(kernels, row_kernels)
+_using = kernel_using(leaf_kernels, row_kernels, needs_kernels)
 
 NEW, FINISHED, GIVEN_UP = 0, 1, 2  # states of a learner
-UNPAID, PAID, PENDING = 0, 1, 2  # states of a resource; a pending one is in a sum that may stay unpaid
+# states of a resource; a pending one is in a sum that may stay unpaid
+UNPAID, PAID, PENDING, LOOKED_AT = 0, 1, 2, 3
 SPENT, WEIGHT, COMPARISONS, USES = 0, 1, 2, 3  # places in a row's account
 
 
@@ -37,8 +42,7 @@ class Bill(NamedTuple):
     cost: F8  # (U,), as the next two
     split: F8
     barred: B1
-    need_first: I8
-    need: I8
+    needs: Needs
     resource_cost: F8
     reuse: float
     own: F8  # (L,): price of evaluating the learner
@@ -52,34 +56,36 @@ class Row(NamedTuple):
 
     limit: float
     x: F8
-    codes: U4
+    codes: Codes
     opaque: F8
     mask: U8  # features bought
     bought: B1  # (U,), as the next two
     used: B1
     seen: I8  # (U,): the last use that read each
     paid: U1  # of each resource
+    found: I8  # resources on the way, as many as there are
     state: U1  # of each learner
     left: I8  # the node at which each tree was given up
     account: F8  # see SPENT
 
 
-@kernel
+@_using
 def _price_of(u: int, bill: Bill, row: Row) -> float:
     """Return the price of a feature not yet bought, with the resources that it needs first."""
     due = float(bill.cost[u])
-    for at in range(bill.need_first[u], bill.need_first[u + 1]):
-        if row.paid[bill.need[at]] == UNPAID:
-            due += bill.resource_cost[bill.need[at]]
+    if bill.needs.first[u] < bill.needs.first[u + 1]:
+        count = change_needed(u, bill.needs, row.paid, UNPAID, LOOKED_AT, row.found, 0)
+        ascend(row.found, count, row.paid, LOOKED_AT)
+        for r in row.found[:count]:
+            due += bill.resource_cost[r]
+            row.paid[r] = UNPAID
     return due
 
 
-@kernel
+@_using
 def _set_resources(u: int, bill: Bill, row: Row, before: int, after: int) -> None:
     """Change the state of a feature's resources from `before` to `after`."""
-    for at in range(bill.need_first[u], bill.need_first[u + 1]):
-        if row.paid[bill.need[at]] == before:
-            row.paid[bill.need[at]] = after
+    change_needed(u, bill.needs, row.paid, before, after, row.found, 0)
 
 
 @kernel
@@ -212,7 +218,15 @@ def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expec
 
 @_using
 def walk_capped(
-    X: F8, codes: U4, opaque: F8, limit: F8, found: CappedRows, model: Model, bill: Bill, by_path: bool, expects: bool
+    X: F8,
+    codes: Codes,
+    opaque: F8,
+    limit: F8,
+    found: CappedRows,
+    model: Model,
+    bill: Bill,
+    by_path: bool,
+    expects: bool,
 ) -> None:
     """Walk rows through all stages under their limits.
 
@@ -222,7 +236,8 @@ def walk_capped(
     layout, n_used = model.layout, bill.cost.shape[0]
     n_learners = model.slot.max() + 1 if model.slot.shape[0] else 0
     bought, used, seen = np.empty(n_used, np.bool_), np.empty(n_used, np.bool_), np.empty(n_used, np.int64)
-    paid, account = np.empty(bill.resource_cost.shape[0], np.uint8), np.empty(4)
+    n_resources, account = bill.resource_cost.shape[0], np.empty(4)
+    paid, resources = np.empty(n_resources, np.uint8), np.empty(n_resources, np.int64)
     state, left = np.empty(n_learners, np.uint8), np.empty(n_learners, np.int64)
     for i in range(X.shape[0]):
         bought[:] = used[:] = False
@@ -230,7 +245,21 @@ def walk_capped(
         paid[:] = UNPAID
         state[:] = NEW
         account[:] = 0.0
-        row = Row(limit[i], X[i], codes[i], opaque[i], found.masks[i], bought, used, seen, paid, state, left, account)
+        row = Row(
+            limit[i],
+            X[i],
+            codes[i],
+            opaque[i],
+            found.masks[i],
+            bought,
+            used,
+            seen,
+            paid,
+            resources,
+            state,
+            left,
+            account,
+        )
         stage, scores = 0, found.scores[i]
         while True:
             begin, end = layout.stage_first[stage], layout.stage_first[stage + 1]

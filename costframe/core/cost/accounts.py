@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import Factory, field, frozen
 
-from costframe.core.cost.charges import price_masks
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import weighted_sum
 from costframe.core.learners.bits import bits_of, word_count
-from costframe.core.learners.node_layout import mark_paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +19,9 @@ if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
+
+
+_CELLS = 1 << 24  # of a table of rows and resources
 
 
 @frozen(eq=False)
@@ -88,8 +89,10 @@ def _acquisition(acquired: NDArray[np.bool_], prices: PriceArrays) -> NDArray[np
     """Price features and resources; the first use of a feature is no reuse."""
     paid = acquired @ (prices.cost - prices.reuse)
     if len(prices.resource_cost):
-        needed = (acquired.astype(np.float32) @ prices.needs.astype(np.float32)) > 0
-        paid = paid + needed @ prices.resource_cost
+        step = max(64, _CELLS // len(prices.resource_cost))
+        parts = [acquired[begin : begin + step] for begin in range(0, len(acquired), step)]
+        resources = [prices.direct_needs.of_rows(part) @ prices.resource_cost for part in parts]
+        paid = paid + np.concatenate([np.empty(0), *resources])
     return np.asarray(paid)
 
 
@@ -109,6 +112,7 @@ class PrefixCost:
     def __init__(self, X: NDArray[np.float64], weight: NDArray[np.float64], prices: PriceArrays) -> None:
         self._X, self._weight, self._prices = np.ascontiguousarray(X), weight, prices
         self._masks = np.zeros((len(X), word_count(X.shape[1])), np.uint64)
+        self._acquisition = np.array(prices.cost), prices.direct_needs, np.array(prices.resource_cost)  # writable
         self._computed = np.zeros(len(X))  # price of learners, comparisons and uses
         self._bought = np.zeros(len(X))  # price of features and resources
         self._mean: float | None = 0.0  # None: out of date
@@ -126,25 +130,15 @@ class PrefixCost:
         return np.stack(values, axis=1) if values else np.empty((len(self._X), 0))
 
     def _add_tree(self, tree: TreeTable) -> NDArray[np.float64]:
-        from costframe.core.cost.cost_kernels import find_leaves
+        from costframe.core.cost.cost_kernels import pay_tree
 
         prices, leaves = self._prices, np.empty(len(self._X), np.int64)
-        parent, inner = np.zeros(tree.n_nodes, np.int64), np.flatnonzero(tree.feature >= 0)
-        parent[tree.left[inner]] = parent[tree.right[inner]] = inner
-        masks, spent = mark_paths(parent, tree.feature, prices.split)
-        spent += prices.learner + prices.reuse * np.bitwise_count(masks).sum(axis=1)
-        find_leaves(
+        paid = pay_tree(
             self._X, tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.category_first,
-            tree.categories, leaves,
+            tree.categories, prices.split, prices.learner, prices.reuse, *self._acquisition, self._masks,
+            self._computed, self._bought, leaves,
         )  # fmt: skip
-        read = masks[leaves]
-        if len(buyers := np.flatnonzero((read & ~self._masks).any(axis=1))):
-            self._masks[buyers] |= read[buyers]
-            self._bought[buyers] = price_masks(prices, self._masks[buyers], slice(None), self._weight[buyers])[0]
-            self._mean = None
-        if spent.any():
-            self._computed += spent[leaves]
-            self._mean = None
+        self._mean = None if paid else self._mean
         return tree.values[tree.value[leaves]]
 
     @property

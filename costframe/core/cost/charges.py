@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, frozen
-from scipy.special import expit
 
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.cost.report import Charges, sum_charges
-from costframe.core.learners.bits import bit_sets, bits_of
+from costframe.core.learners.bits import bits_of
 from costframe.core.stages.run_stages import StageRunner, marks_for
 from costframe.core.stages.stages import Route
-from costframe.core.threads import over_chunks
+from costframe.core.threads import CHUNK, over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.run_stages import ReadingMarks
+
+_CELLS = 1 << 24  # of a table of rows and resources
 
 
 def hard_charges(
@@ -39,10 +40,11 @@ def hard_charges(
     learners, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
     exits, reached = np.zeros(len(X), np.int64), np.zeros(len(tree.stages))
     for stage, rows, values in runner.routed():
-        reached[stage] = weight[rows].sum()
-        learners[rows] += learners_at[stage]
+        at = slice(None) if len(rows) == len(X) else rows  # a slice makes no copies
+        reached[stage] = weight[at].sum()
+        learners[at] += learners_at[stage]
         if layout.below[stage] < 0:
-            scores[rows], exits[rows] = values, stage
+            scores[at], exits[at] = values, stage
     uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
     return charge_masks(
         tree, prices, runner.masks, weight, learners, comparisons, uses, reached, tree.linked(scores, exits)
@@ -64,28 +66,23 @@ def charge_masks(
 
     `uses` counts the pairs of a learner and a feature that it read, if there is a price of reuse.
     """
-    used, d = tree.layout.used, len(tree.feature_names)
-    acquisition, features, resources = price_masks(prices, masks, used, weight)
-    bits, acquired, feature_weight = bits_of(masks, len(used)), np.zeros((len(masks), d), np.bool_), np.zeros(d)
-    acquired[:, used], feature_weight[used] = bits, features
-    reuse = prices.reuse * (uses - bits.sum(axis=1)) if prices.reuse else np.zeros(len(masks))
-    return Charges(
-        acquired, acquisition, learners, comparisons, reuse, feature_weight, resources, stage_weight, predictions
-    )
-
-
-def price_masks(
-    prices: PriceArrays, masks: NDArray[np.uint64], columns: NDArray[np.int64] | slice, weight: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Price each row's features, bits for some `columns`, with resources: float64 (rows,); weigh their buyers."""
     from costframe.core.cost.cost_kernels import price_rows
 
-    feature, resource = np.nonzero(prices.needs[columns])
-    resource_masks = bit_sets(resource, feature, len(prices.resource_cost), masks.shape[1])
-    cost, resource_cost = np.array(prices.cost[columns]), np.array(prices.resource_cost)  # kernels want writable ones
-    per_row, features, resources = np.zeros(len(masks)), np.zeros(len(cost)), np.zeros(len(resource_cost))
-    price_rows(masks, cost, resource_masks, resource_cost, weight, per_row, features, resources)
-    return per_row, features, resources
+    used, shape = tree.layout.used, (len(masks), len(tree.feature_names))
+    acquired, acquisition, resource_weight = (
+        np.zeros(shape, np.bool_),
+        np.zeros(len(masks)),
+        np.zeros(len(prices.resource_cost)),
+    )
+    bought, feature_weight = np.zeros(len(used)), np.zeros(shape[1])
+    cost, resource_cost = prices.cost[used], np.array(prices.resource_cost)  # kernels want writable ones
+    needs = prices.direct_needs.restrict(used)
+    price_rows(masks, used, cost, needs, resource_cost, weight, acquired, acquisition, bought, resource_weight)
+    feature_weight[used] = bought
+    reuse = prices.reuse * (uses - np.bitwise_count(masks).sum(axis=1)) if prices.reuse else np.zeros(len(masks))
+    return Charges(
+        acquired, acquisition, learners, comparisons, reuse, feature_weight, resource_weight, stage_weight, predictions
+    )
 
 
 def soft_charges(
@@ -123,6 +120,8 @@ def soft_charges(
 
 def _chance_above(route: Route, scores: NDArray[np.float64], steepness: float | None) -> NDArray[np.float64]:
     """Return the probability that each row goes above: float64 (rows,)."""
+    from scipy.special import expit
+
     with np.errstate(invalid="ignore"):  # infinity minus infinity: not above, as in hard routing
         slope = (route.steepness if steepness is None else steepness) * (scores - route.threshold)
     return np.where(np.isnan(slope), 0.0, expit(slope))
@@ -146,7 +145,7 @@ class StageVisits:
     def __init__(self, tree: StageTree, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
         self._runner, self._tree = StageRunner(tree.bank, tree.layout, X, marks), tree
         self._n_used = len(tree.layout.used)
-        self._needs = prices.needs[tree.layout.used]
+        self._needs = prices.direct_needs.restrict(tree.layout.used)
 
     def no_features(self) -> NDArray[np.bool_]:
         """Return the features bought before the first stage, all False: bool (n, U)."""
@@ -161,7 +160,7 @@ class StageVisits:
         scores[rows] = runner.run(stage, rows)[:, 0]
         now = bought | bits_of(runner.masks, self._n_used)
         new = now & ~bought
-        resources = (now @ self._needs) & ~(bought @ self._needs)
+        resources = self._needs.of_rows(now) & ~self._needs.of_rows(bought)
         return StageVisit(scores, now, new, resources, runner.spent[:, 0].copy(), runner.spent[:, 1] - new.sum(axis=1))
 
 
@@ -209,8 +208,13 @@ def stage_costs(
             if isinstance(following, Route):
                 waiting += [(following.above, seen.bought), (following.below, seen.bought)]
 
-    over_chunks(chunk, len(X), n_jobs)
+    over_chunks(chunk, len(X), n_jobs, _rows_at_once(prices))
     return costs
+
+
+def _rows_at_once(prices: PriceArrays) -> int:
+    """Return the number of rows of which a table of all resources is still small."""
+    return max(1, min(CHUNK, _CELLS // max(1, len(prices.resource_cost))))
 
 
 def charge_tree(
@@ -237,8 +241,9 @@ def charge_tree(
             return soft_charges(tree, prices, marks, how.steepness, X[part], weight[part], learners)
         return hard_charges(tree, prices, marks, X[part], weight[part], learners)
 
+    most = _rows_at_once(prices) if how.routing == "soft" else CHUNK
     # An empty table is one empty chunk, so that the report has its shapes.
-    return sum_charges(over_chunks(chunk, len(X), n_jobs) or [chunk(slice(0, 0))])
+    return sum_charges(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))])
 
 
 def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:

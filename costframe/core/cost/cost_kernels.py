@@ -5,50 +5,99 @@ Sets of features or rows are bits in words of 64.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from costframe.core.jit import B1, F8, I4, I8, U8, kernel
+from costframe.core.jit import B1, F8, I4, I8, U1, U8, kernel, kernel_using
+from costframe.core.prices import needs_kernels
+from costframe.core.prices.needs_kernels import ascend, bit_number, change_needed
+
+if TYPE_CHECKING:
+    from costframe.core.prices.needs import Needs
+
+_using = kernel_using(needs_kernels)
 
 BYTE = np.uint64(255)
 
 
-@kernel
+@_using
 def price_rows(
-    masks: U8, cost: F8, resource_mask: U8, resource_cost: F8, weight: F8, per_row: F8, features: F8, resources: F8
-) -> None:
-    """Add the cost of each row's features, bits in `masks`, and of their resources to `per_row`.
+    masks: U8, columns: I8, cost: F8, needs: Needs, resource_cost: F8, weight: F8,
+    acquired: B1, per_row: F8, features: F8, resources: F8,
+) -> None:  # fmt: skip
+    """Add the cost of each row's features, bits in `masks` for some columns, and of their resources to `per_row`.
 
-    Add the weights of the rows that bought each feature and resource to `features` and `resources`.
+    Note these in `acquired`, which is False before. Add the weights of the rows that bought each feature and resource
+    to `features` and `resources`. Sums are in the order of the features, then in that of the resources.
     """
+    paid, found = np.zeros(resource_cost.shape[0], np.uint8), np.empty(resource_cost.shape[0], np.int64)
     for i in range(masks.shape[0]):
-        total = 0.0
-        for u in range(cost.shape[0]):
-            bought = np.float64((masks[i, u >> 6] >> np.uint64(u & 63)) & np.uint64(1))
-            total += bought * cost[u]
-            features[u] += bought * weight[i]
-        for r in range(resource_cost.shape[0]):
-            needed = np.uint64(0)
-            for w in range(masks.shape[1]):
-                needed |= masks[i, w] & resource_mask[r, w]
-            if needed != 0:
-                total += resource_cost[r]
-                resources[r] += weight[i]
+        total, count = 0.0, 0
+        for w in range(masks.shape[1]):
+            if masks[i, w] == 0:
+                continue
+            for u in range(64 * w, min(64 * w + 64, cost.shape[0])):
+                bit = (masks[i, w] >> np.uint64(u & 63)) & np.uint64(1)
+                acquired[i, columns[u]] = bit != 0
+                bought = np.float64(bit)
+                total += bought * cost[u]
+                features[u] += bought * weight[i]
+            rest = masks[i, w] if needs.need.shape[0] else np.uint64(0)
+            while rest != 0:
+                lowest = rest & (~rest + np.uint64(1))
+                count = change_needed(64 * w + bit_number(int(lowest)), needs, paid, 0, 1, found, count)
+                rest ^= lowest
+        ascend(found, count, paid, 1)
+        for at in range(count):
+            total += resource_cost[found[at]]
+            resources[found[at]] += weight[i]
+            paid[found[at]] = 0
         per_row[i] += total
 
 
-@kernel
-def find_leaves(
-    X: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8,
-    leaves: I8,
-) -> None:  # fmt: skip
-    """Set the leaf of each row in one tree; a node with categories sends them against its missing way.
+@_using
+def _price_row(mask: U8, cost: F8, needs: Needs, resource_cost: F8, paid: U1, found: I8) -> float:
+    """Return the price of a row's features and of their resources; `paid` (zeros) and `found` are room for these."""
+    total, count = 0.0, 0
+    for u in range(cost.shape[0]):
+        if mask[u >> 6] >> np.uint64(u & 63) & np.uint64(1):
+            total += cost[u]
+            count = change_needed(u, needs, paid, 0, 1, found, count)
+    ascend(found, count, paid, 1)
+    for at in range(count):
+        total += resource_cost[found[at]]
+        paid[found[at]] = 0
+    return total
 
-    For a tree that is used once, this is faster than a layout with codes.
+
+@_using
+def pay_tree(
+    X: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8,
+    split: F8, learner: float, reuse: float, cost: F8, needs: Needs, resource_cost: F8,
+    masks: U8, computed: F8, bought: F8, leaves: I8,
+) -> bool:  # fmt: skip
+    """Set the leaf of each row in one tree, and pay for it; return whether any row paid.
+
+    A row adds the features on its path to its bits in `masks`, their price with resources is then in `bought`, and the
+    price of learner, comparisons and uses is added to `computed`. A node with categories sends them against its missing
+    way. For a tree that is used once, this is faster than a layout with codes.
     """
+    path, paid_by_any = np.empty(feature.shape[0], np.int32), False
+    paid, found = np.zeros(resource_cost.shape[0], np.uint8), np.empty(resource_cost.shape[0], np.int64)
     for i in range(X.shape[0]):
-        node = 0
+        node, depth, uses, spent, fresh = 0, 0, 0, 0.0, False
         while feature[node] >= 0:
-            value = X[i, feature[node]]
+            f = feature[node]
+            bit = np.uint64(1) << np.uint64(f & 63)
+            fresh |= masks[i, f >> 6] & bit == 0
+            masks[i, f >> 6] |= bit
+            spent += split[f]
+            if reuse != 0:
+                path[depth] = f
+                uses += not (path[:depth] == f).any()
+                depth += 1
+            value = X[i, f]
             begin, end = category_first[node], category_first[node + 1]
             if begin < end:
                 at = begin + np.searchsorted(categories[begin:end], value)
@@ -57,6 +106,12 @@ def find_leaves(
                 goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
             node = left[node] if goes_left else right[node]
         leaves[i] = node
+        if fresh:
+            bought[i] = _price_row(masks[i], cost, needs, resource_cost, paid, found)
+        spent += learner + reuse * uses
+        computed[i] += spent
+        paid_by_any |= fresh or spent != 0.0
+    return paid_by_any
 
 
 @kernel
@@ -77,6 +132,15 @@ def weigh_sets(sets: U8, mass: F8, found: F8) -> None:
             if sets[i, w] != 0:
                 total += _weight(sets[i, w], 8 * w, mass)
         found[i] = total
+
+
+@kernel
+def unite_sets(first: I4, output: I4, used: B1, sets: U8, found: U8) -> None:
+    """Unite the sets of each group's entries whose output is used; the entries of group g begin at first[g]."""
+    for g in range(found.shape[0]):
+        for entry in range(first[g], first[g + 1]):
+            if used[output[entry]]:
+                found[g] |= sets[entry]
 
 
 @kernel

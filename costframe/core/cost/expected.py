@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.checks import check_number
+from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import ParameterError
 from costframe.core.prices.costs import CostModel
@@ -57,8 +57,7 @@ class ExpectedCost:
 
     @routing.validator
     def _known_routing(self, _attribute: Attribute[str], value: str) -> None:
-        if value not in ROUTINGS:
-            raise ParameterError(f"routing: expected one of {', '.join(ROUTINGS)}, got {value!r}")
+        check_choice("routing", value, ROUTINGS)
 
     def __attrs_post_init__(self) -> None:
         check_acquisition(self.acquisition)
@@ -142,7 +141,7 @@ def replay_charges(
         acquired[i, [column[name] for name in end.acquired]] = True
         cost[i] = end.cost
         values.append(np.atleast_1d(end.value))
-    resources = acquired @ prices.needs
+    resources = prices.direct_needs.of_rows(acquired)
     none = np.zeros(len(X))
     return Charges(
         acquired,

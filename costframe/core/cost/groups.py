@@ -75,7 +75,7 @@ class PricedGroups:
         if comparisons is not None:
             learner = learner + comparisons
         feature = np.maximum(prices.cost - prices.reuse, 0.0) + prices.once / n_rows
-        read: Any = sparse.csr_array(prices.needs.T.astype(np.float64)) @ F  # how many of its features, not whether
+        read: Any = sparse.csr_array(prices.needs.T).astype(np.float64) @ F  # how many of its features, not whether
         read.data[:] = 1.0
         of_learner: Any = sparse.vstack([sparse.eye_array(len(bank)), F, read], format="csr")
         return cls(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import fields, frozen
 
+from costframe.core.errors import printable
 from costframe.core.stages.stages import squeeze
 
 if TYPE_CHECKING:
@@ -107,9 +108,8 @@ class CostReport:
     def __repr__(self) -> str:
         """Show the mean; the arrays would fill pages."""
         cut = "" if self.cut is None else f", cut={np.count_nonzero(self.cut)}"
-        return (
-            f"CostReport(mean={self.mean:g} {self.unit} per row, fixed={self.fixed:g}, rows={len(self.per_row)}{cut})"
-        )
+        mean = f"{self.mean:g} {printable(self.unit)} per row"
+        return f"CostReport(mean={mean}, fixed={self.fixed:g}, rows={len(self.per_row)}{cut})"
 
     @classmethod
     def of(

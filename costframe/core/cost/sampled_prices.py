@@ -168,13 +168,11 @@ class SampledPrices:
         return found
 
     def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
-        member = self.groups.member
-        found = np.zeros(self.paid.shape, np.uint64)
-        entries = np.flatnonzero(used[member.indices])
-        group = np.repeat(np.arange(len(found)), np.diff(member.indptr))[entries]
-        if len(entries):
-            first = np.flatnonzero(np.append(True, np.diff(group) > 0))
-            found[group[first]] = np.bitwise_or.reduceat(self.reads[entries], first, axis=0)
+        """Return the rows on which some outputs, bool (C,), need each group: uint64 (G, W)."""
+        from costframe.core.cost.cost_kernels import unite_sets
+
+        member, found = self.groups.member, np.zeros(self.paid.shape, np.uint64)
+        unite_sets(member.indptr, member.indices, used, self.reads, found)
         return found
 
 
@@ -195,7 +193,7 @@ def _find_needs(
     layout_leaves(nodes, X, leaves)
     F = bank.F.astype(np.float64)
     of_learner: Any = sparse.vstack(
-        [sparse.eye_array(n_learners), F, sparse.csr_array(needs.T.astype(np.float64)) @ F], format="csc"
+        [sparse.eye_array(n_learners), F, sparse.csr_array(needs.T).astype(np.float64) @ F], format="csc"
     )
     of_learner.sort_indices()
     first, group = of_learner.indptr.astype(np.int64), of_learner.indices.astype(np.int64)

@@ -6,18 +6,20 @@ import functools
 import math
 import os
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from costframe.core.errors import CostModelError
-from costframe.core.prices import costs_io
+from costframe.core.errors import CostModelError, shown
+from costframe.core.prices import costs_io, entry_checks
+from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ class FeaturePrice:
     split: float | None = None
 
     def __attrs_post_init__(self) -> None:
-        costs_io.check_entry(self, "features", "cost", "once", *(() if self.split is None else ("split",)))
+        entry_checks.check_entry(self, "features", "cost", "once", *(() if self.split is None else ("split",)))
 
 
 @attrs.frozen
@@ -74,7 +76,7 @@ class ResourcePrice:
     needs: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
-        costs_io.check_entry(self, "resources", "cost")
+        entry_checks.check_entry(self, "resources", "cost")
 
 
 @attrs.frozen(cache_hash=True)
@@ -111,14 +113,14 @@ class CostModel:
     reuse: float = 0.0
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "features", costs_io.as_prices(self.features, FeaturePrice, "features"))
-        object.__setattr__(self, "resources", costs_io.as_prices(self.resources, ResourcePrice, "resources"))
-        object.__setattr__(self, "unit", costs_io.as_text(self.unit, "unit"))
+        object.__setattr__(self, "features", entry_checks.as_prices(self.features, FeaturePrice, "features"))
+        object.__setattr__(self, "resources", entry_checks.as_prices(self.resources, ResourcePrice, "resources"))
+        object.__setattr__(self, "unit", entry_checks.as_text(self.unit, "unit"))
         for key in ("split", "learner", "reuse"):
-            object.__setattr__(self, key, costs_io.as_price(getattr(self, key), key))
+            object.__setattr__(self, key, entry_checks.as_price(getattr(self, key), key))
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
-        costs_io.check_needs(self.features, self.resources)
+        entry_checks.check_needs(self.features, self.resources)
         self._check_sum()
 
     @property
@@ -149,9 +151,9 @@ class CostModel:
         of the first two is a number, or a table with at least a ``cost``. A `CostModelError` names the entry that is
         missing, unknown or not allowed.
         """
-        table = costs_io.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
-        features = costs_io.as_entries(table.pop("features", None), FeaturePrice, "features")
-        resources = costs_io.as_entries(table.pop("resources", {}), ResourcePrice, "resources")
+        table = entry_checks.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
+        features = entry_checks.as_entries(table.pop("features", None), FeaturePrice, "features")
+        resources = entry_checks.as_entries(table.pop("resources", {}), ResourcePrice, "resources")
         return cls(features, resources, **table)
 
     @classmethod
@@ -160,40 +162,45 @@ class CostModel:
 
         A `CostModelError` refuses another shape or length, a dtype that does not hold numbers, and invalid prices.
         """
-        names = costs_io.as_names(names, "names")
-        costs_io.check_array(costs, names)
+        names = entry_checks.as_names(names, "names")
+        entry_checks.check_array(costs, names)
         return cls(tuple(FeaturePrice(name, cost) for name, cost in zip(names, costs, strict=True)))
 
     @classmethod
     def uniform(cls, names: Iterable[str], cost: float = 1.0) -> CostModel:
         """Price every feature at `cost` per row."""
-        return cls(tuple(FeaturePrice(name, cost) for name in costs_io.as_names(names, "names")))
+        return cls(tuple(FeaturePrice(name, cost) for name in entry_checks.as_names(names, "names")))
 
     @classmethod
-    def of(cls, costs: object, names: Iterable[str]) -> CostModel:
+    def of(cls, costs: object, names: Iterable[str] | None = None) -> CostModel:
         """Make a cost model from any value that estimators accept as `costs`.
 
-        None prices each of `names` at one; `from_dict` reads a mapping; a text or path is a file to `load`; an
-        array or sequence of numbers prices `names` by position. Anything else is a `CostModelError`.
+        A mapping of features to prices, such as ``{"age": 1.0}``, or one with keys of the file format, as for
+        `from_dict`; a text or path, a file to `load`; an array or sequence of numbers, the prices of `names` by
+        position; None, which prices each of `names` at one. Anything else is a `CostModelError` that names ``costs``.
         """
-        if costs is None:
-            return cls.uniform(names)
         if isinstance(costs, CostModel):
             return costs
-        if isinstance(costs, Mapping):
-            return cls.from_dict(costs)
-        if isinstance(costs, str | os.PathLike):
-            return cls.load(costs)
-        if isinstance(costs, np.ndarray | Sequence) and not isinstance(costs, bytes | bytearray | memoryview):
-            return cls.from_array(costs, names)
-        raise costs_io.entry_error(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
+        try:
+            if isinstance(costs, Mapping):
+                return cls.from_dict(entry_checks.as_format(costs, keys=[field.name for field in attrs.fields(cls)]))
+            if isinstance(costs, str | os.PathLike):
+                return cls.load(costs)
+            if costs is None:
+                return _price_at_one(entry_checks.as_hashable_names(names))  # type: ignore[arg-type] # None is refused by name
+            if isinstance(costs, np.ndarray | Sequence) and not isinstance(costs, bytes | bytearray | memoryview):
+                return cls.from_array(costs, names)  # type: ignore[arg-type]
+            raise entry_checks.entry_error(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
+        except CostModelError as error:
+            text = str(error)
+            raise CostModelError(text if text.startswith("costs") else f"costs: {text}") from error
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists, texts and floats from which `from_dict` makes an equal cost model."""
         table: dict[str, Any] = {"unit": self.unit, "split": self.split, "learner": self.learner, "reuse": self.reuse}
-        table["features"] = {feature.name: costs_io.to_plain(feature) for feature in self.features}
+        table["features"] = {feature.name: entry_checks.to_plain(feature) for feature in self.features}
         if self.resources:
-            table["resources"] = {resource.name: costs_io.to_plain(resource) for resource in self.resources}
+            table["resources"] = {resource.name: entry_checks.to_plain(resource) for resource in self.resources}
         return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -205,10 +212,7 @@ class CostModel:
 
         A name without a price, or a repeated name, is a `CostModelError`.
         """
-        try:
-            return _select_prices(self, names if type(names) is tuple else costs_io.as_names(names, "names"))
-        except TypeError:  # an unhashable name, such as a list
-            return _select_prices(self, costs_io.as_names(names, "names"))
+        return _select_prices(self, entry_checks.as_hashable_names(names))
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:
         """Return the cost of a row that acquires all features, or all of `names`, with the resources they need.
@@ -216,32 +220,44 @@ class CostModel:
         It leaves out prices per batch, comparison, learner and reuse.
         """
         prices = self.select(self.names if names is None else names)
-        return math.fsum([*prices.cost, *prices.resource_cost[prices.needs.any(axis=0)]])
+        needed = prices.direct_needs.of_set(range(len(prices.names)))
+        return math.fsum([*prices.cost, *prices.resource_cost[needed]])
 
     def _check_sum(self) -> None:
-        amounts: dict[tuple[str, ...], float] = {(key,): getattr(self, key) for key in ("split", "learner", "reuse")}
-        for table, prices in (("features", self.features), ("resources", self.resources)):
-            for price in prices:
-                amounts |= {
-                    (table, price.name, key): getattr(price, key, None) or 0.0 for key in ("cost", "once", "split")
-                }
+        parts = [[self.split, self.learner, self.reuse], [resource.cost for resource in self.resources]]
+        parts += [[getattr(f, key) or 0.0 for f in self.features] for key in ("cost", "once", "split")]
         try:
-            math.fsum(amounts.values())
+            math.fsum(chain(*parts))
         except OverflowError as error:
-            where = max(amounts, key=amounts.__getitem__)
-            raise costs_io.entry_error(where, "prices with a finite sum", amounts[where]) from error
+            where, amount = max(self._amounts(), key=lambda entry: entry[1])
+            raise entry_checks.entry_error(where, "prices with a finite sum", amount) from error
+
+    def _amounts(self) -> Iterator[tuple[tuple[str, ...], float]]:
+        """Yield the address of each price, and the price."""
+        for key in ("split", "learner", "reuse"):
+            yield (key,), getattr(self, key)
+        for feature in self.features:
+            for key in ("cost", "once", "split"):
+                yield ("features", feature.name, key), getattr(feature, key) or 0.0
+        for resource in self.resources:
+            yield ("resources", resource.name, "cost"), resource.cost
+
+
+@functools.lru_cache(maxsize=64)  # every inquiry without prices asks for it
+def _price_at_one(names: tuple[str, ...]) -> CostModel:
+    return CostModel.uniform(names)
 
 
 @functools.lru_cache(maxsize=64)  # every inquiry selects; the arrays are read-only, so all may share them
 def _select_prices(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
-    wanted = costs_io.as_names(names, "names")
+    wanted = entry_checks.as_names(names, "names")
     prices = {feature.name: feature for feature in model.features}
     missing = [name for name in wanted if name not in prices]
     if missing:
-        tail = costs_io.suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
-        raise CostModelError(f"features: no price for {costs_io.shown(missing[0])}{tail}")
+        tail = entry_checks.suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
+        raise CostModelError(f"features: no price for {shown(missing[0])}{tail}")
     chosen = [prices[name] for name in wanted]
-    reach, needs = _close_needs(model, chosen)
+    place = {name: r for r, name in enumerate(model.resource_names)}
     return PriceArrays(
         names=wanted,
         cost=np.array([feature.cost for feature in chosen], dtype=np.float64),
@@ -249,24 +265,10 @@ def _select_prices(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
         split=np.array([model.split if f.split is None else f.split for f in chosen], dtype=np.float64),
         resource_names=model.resource_names,
         resource_cost=np.array([resource.cost for resource in model.resources], dtype=np.float64),
-        needs=needs,
-        resource_needs=reach,
+        direct_needs=Needs.of(
+            *([[place[need] for need in price.needs] for price in prices] for prices in (chosen, model.resources))
+        ),
         learner=model.learner,
         reuse=model.reuse,
         unit=model.unit,
     )
-
-
-def _close_needs(model: CostModel, chosen: Sequence[FeaturePrice]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the resources that each resource needs, (R, R), and that each feature needs, (len(chosen), R)."""
-    position = {name: r for r, name in enumerate(model.resource_names)}
-    reach = np.eye(len(position), dtype=np.bool_)
-    for name in costs_io.needed_first(model.resources):
-        r = position[name]
-        for need in model.resources[r].needs:
-            reach[r] |= reach[position[need]]
-    needs = np.zeros((len(chosen), len(position)), dtype=np.bool_)
-    for f, feature in enumerate(chosen):
-        for need in feature.needs:
-            needs[f] |= reach[position[need]]
-    return reach, needs

@@ -11,17 +11,19 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.checks import check_number
-from costframe.core.errors import InquiryError
+from costframe.core.errors import InquiryError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from numpy.typing import NDArray
 
+    from costframe.core.prices.needs import Needs
+
 
 @frozen(eq=False)
 class PriceArrays:
-    """Prices in the order of a predictor's d columns; every array is read-only.
+    """Prices in the order of a predictor's d columns; arrays are read-only.
 
     Attributes
     ----------
@@ -33,10 +35,8 @@ class PriceArrays:
         All R resources of the model.
     resource_cost : ndarray of float64, shape (R,)
         Per row.
-    needs : ndarray of bool, shape (d, R)
-        Whether a feature needs a resource, directly or through other resources.
-    resource_needs : ndarray of bool, shape (R, R)
-        Whether a resource needs another; each needs itself.
+    direct_needs : Needs
+        The resources that features and resources need directly, in writable arrays, as kernels want them.
     learner, reuse : float
         Per evaluation of a weak learner with e_t = 1, and per further use of an acquired feature.
     unit : str
@@ -49,42 +49,69 @@ class PriceArrays:
     split: NDArray[np.float64]
     resource_names: tuple[str, ...]
     resource_cost: NDArray[np.float64]
-    needs: NDArray[np.bool_]
-    resource_needs: NDArray[np.bool_]
+    direct_needs: Needs
     learner: float
     reuse: float
     unit: str
 
     def __attrs_post_init__(self) -> None:
-        for array in (self.cost, self.once, self.split, self.resource_cost, self.needs, self.resource_needs):
+        for array in (self.cost, self.once, self.split, self.resource_cost):
             array.setflags(write=False)
 
+    @property
+    def n_items(self) -> int:
+        """Number of features and resources, d + R."""
+        return len(self.cost) + len(self.resource_cost)
+
     @cached_property
-    def needed(self) -> tuple[frozenset[int], ...]:
-        """For each feature, the resources that it needs, directly or through other resources."""
-        return tuple(frozenset(np.flatnonzero(row).tolist()) for row in self.needs)
+    def needs(self) -> NDArray[np.bool_]:
+        """Whether a feature needs a resource, directly or through other resources: bool (d, R).
+
+        It takes d R bytes, and suits training; what predicts and prices uses `direct_needs`.
+        """
+        found = self._needs_of(slice(0, len(self.names)))
+        found.setflags(write=False)
+        return found
+
+    @cached_property
+    def alone(self) -> NDArray[np.float64]:
+        """Price of each feature with all resources that it needs: float64 (d,)."""
+        step = max(1, _BLOCK // max(1, len(self.resource_cost)))
+        blocks = [slice(begin, begin + step) for begin in range(0, len(self.names), step)]
+        resources = [self._needs_of(block) @ self.resource_cost for block in blocks]
+        return np.asarray(self.cost + np.concatenate([np.empty(0), *resources]))
+
+    def _needs_of(self, columns: slice) -> NDArray[np.bool_]:
+        """Return the resources that some features need: bool (columns, R)."""
+        numbers = range(*columns.indices(len(self.names)))
+        found = np.zeros((len(numbers), len(self.resource_cost)), np.bool_)
+        for row, f in zip(found, numbers, strict=True) if found.size else ():
+            row[list(self.direct_needs.unpaid(f))] = True
+        return found
 
     def locate(self, names: Iterable[str], what: str) -> tuple[set[int], set[int]]:
         """Return the columns and the resources with these names; an `InquiryError` about `what` refuses others."""
         wanted, features, resources = list(names), set[int](), set[int]()
         column = {name: f for f, name in enumerate(self.names)} if wanted else {}
+        place = {name: r for r, name in enumerate(self.resource_names)} if wanted else {}
         for name in wanted:
             if name in column:
                 features.add(column[name])
-            elif name in self.resource_names:
-                resources.add(self.resource_names.index(name))
+            elif name in place:
+                resources.add(place[name])
             else:
                 raise InquiryError(f"{what}: {name!r} is neither a feature of the model nor a priced resource")
         return features, resources
 
 
+_BLOCK = 1 << 22  # cells of needs at a time
 ROUNDING = 1e-9  # a sum above the cap by at most this fraction of it differs by rounding only
 
 
 def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
     """Return names of features and resources as a tuple; one text is one name."""
     if not isinstance(unavailable, Iterable):
-        raise InquiryError(f"unavailable: expected names of features and resources, got {unavailable!r}")
+        raise InquiryError(f"unavailable: expected names of features and resources, got {shown(unavailable)}")
     return (unavailable,) if isinstance(unavailable, str) else tuple(unavailable)
 
 
@@ -129,6 +156,5 @@ class Limits:
         if max_cost is None and not names:
             return None
         columns, resources = prices.locate(names, "unavailable")
-        for r in resources:
-            columns.update(np.flatnonzero(prices.needs[:, r]).tolist())
+        columns.update(prices.direct_needs.needing(resources).tolist())
         return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(known_values)))

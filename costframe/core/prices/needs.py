@@ -1,0 +1,105 @@
+"""The resources that features need, directly or through other resources, in memory linear in the direct needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+_ROWS = 64  # at a time, in a table with all resources
+
+
+class Needs(NamedTuple):
+    """Direct needs of d features and R resources, without circles.
+
+    Feature f needs `need[first[f] : first[f + 1]]`, and resource r needs `further[further_first[r] :
+    further_first[r + 1]]`. All that is needed through others is found on the way: listed, a chain would take quadratic
+    memory.
+    """
+
+    first: NDArray[np.int64]  # (d + 1,)
+    need: NDArray[np.int64]
+    further_first: NDArray[np.int64]  # (R + 1,)
+    further: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, features: Sequence[Collection[int]], resources: Sequence[Collection[int]]) -> Needs:
+        """Make needs from the resources that each feature and each resource needs directly."""
+        return cls(*_join(features), *_join(resources))
+
+    def restrict(self, columns: NDArray[np.int64] | slice) -> Needs:
+        """Keep some features, in the given order."""
+        columns = np.arange(len(self.first) - 1)[columns]
+        size = np.diff(self.first)[columns]
+        first = np.concatenate([[0], np.cumsum(size)])
+        need = self.need[np.repeat(self.first[columns] - first[:-1], size) + np.arange(first[-1])]
+        return Needs(first, need, self.further_first, self.further)
+
+    def of_rows(self, acquired: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the resources that rows need for the features that they acquire, bool (n, d): bool (n, R)."""
+        found = np.zeros((len(acquired), len(self.further_first) - 1), np.bool_)
+        if len(self.need):
+            from costframe.core.prices.needs_kernels import mark_rows
+
+            mark_rows(np.ascontiguousarray(acquired), self, found.view(np.uint8))
+        return found
+
+    def count_rows(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the number of rows that need each resource for the features that they acquire: int64 (R,)."""
+        counts = np.zeros(len(self.further_first) - 1, np.int64)
+        for begin in range(0, len(acquired), _ROWS):
+            counts += self.of_rows(acquired[begin : begin + _ROWS]).sum(axis=0)
+        return counts
+
+    def of_set(self, columns: Iterable[int]) -> NDArray[np.bool_]:
+        """Return the resources that any of these features needs: bool (R,)."""
+        found = np.zeros(len(self.further_first) - 1, np.bool_)
+        if len(self.need):
+            found[list(self.of_features(columns))] = True
+        return found
+
+    def of_features(self, columns: Iterable[int], paid: Collection[int] = ()) -> set[int]:
+        """Return the resources that any of these features needs, without those `paid`, as `unpaid` does."""
+        if not len(self.need):
+            return set()
+        return self._reach([r for f in columns for r in self.need[self.first[f] : self.first[f + 1]].tolist()], paid)
+
+    def unpaid(self, feature: int, paid: Collection[int] = ()) -> set[int]:
+        """Return the resources that a feature needs, without those `paid`; what these need is paid, too."""
+        return self.of_features((feature,), paid)
+
+    def of_resource(self, resource: int, paid: Collection[int] = ()) -> set[int]:
+        """Return a resource and all that it needs, without those `paid`."""
+        return self._reach([resource], paid)
+
+    def _reach(self, waiting: list[int], paid: Collection[int]) -> set[int]:
+        found = set[int]()
+        while waiting:
+            r = waiting.pop()
+            if r not in found and r not in paid:
+                found.add(r)
+                waiting += self.further[self.further_first[r] : self.further_first[r + 1]].tolist()
+        return found
+
+    def needing(self, resources: Iterable[int]) -> NDArray[np.int64]:
+        """Return the features that need any of these resources: int64 (any,), ascending."""
+        reached = np.zeros(len(self.further_first) - 1, np.bool_)
+        reached[list(resources)] = True
+        if len(self.further):
+            needed, needing = self.further, np.repeat(np.arange(len(reached)), np.diff(self.further_first))
+            order = np.argsort(needed, kind="stable")
+            first = np.searchsorted(needed[order], np.arange(len(reached) + 1))
+            reverse = Needs(self.first, self.need, first, needing[order])
+            reached[list(reverse._reach(np.flatnonzero(reached).tolist(), ()))] = True
+        return np.unique(np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))[reached[self.need]])
+
+
+def _join(lists: Sequence[Collection[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first place of each list, int64 (lists + 1,), and all entries."""
+    first = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return first, np.fromiter((entry for each in lists for entry in each), np.int64, int(first[-1]))
