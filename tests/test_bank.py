@@ -99,8 +99,8 @@ def test_trained_banks_boost(engine, loss):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"engine": "magic"}, "engine: expected one of"),
-        ({"loss": "hinge"}, "loss: expected one of"),
+        ({"engine": "magic"}, "engine: expected 'xgboost' or 'cart', got 'magic'"),
+        ({"loss": "hinge"}, "loss: expected 'squared', 'logistic' or 'softmax', got 'hinge'"),
         ({"n_estimators": 0}, "n_estimators: "),
         ({"max_features": 0.0}, "max_features: "),
         ({"sample_weight": [-1.0] * 4}, "sample_weight: "),

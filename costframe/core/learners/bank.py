@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field
-from scipy import sparse
 
-from costframe.core.errors import BankError
+from costframe.core.errors import BankError, shown
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner, as_columns
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from costframe.core.tables.categories import Categories
 
@@ -161,7 +161,7 @@ class WeakLearnerBank:
         chosen = np.asarray(learners)
         chosen = chosen.astype(np.int64) if chosen.size == 0 else chosen
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise BankError(f"restrict: expected a list of indices, got {learners!r}")
+            raise BankError(f"restrict: expected a list of indices, got {shown(learners)}")
         if ((chosen < 0) | (chosen >= len(self))).any() or len(np.unique(chosen)) < len(chosen):
             raise BankError(f"restrict: expected distinct indices below {len(self)}, got {chosen.tolist()}")
         kind = self.kind[chosen]
@@ -197,6 +197,8 @@ class WeakLearnerBank:
     @cached_property
     def F(self) -> sparse.csr_array:  # noqa: N802 - the papers' name
         """Features that each learner may read: a 0/1 matrix, uint8 csr (d, T)."""
+        from scipy import sparse  # a third of the time that the first prediction of a process takes
+
         learner_of_tree = np.flatnonzero(self.kind == TREE)[np.argsort(self.index[self.kind == TREE])]
         inner = self.trees.feature >= 0
         features = [self.trees.feature[inner], self.column_feature[self.index[self.kind == COLUMN]]]

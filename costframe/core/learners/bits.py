@@ -11,19 +11,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+_FEW, _LONG = 64, 4096  # members, and bits, of a set that is handled member by member
+
 
 def word_count(n_things: int) -> int:
     """Return the number of 64-bit words for `n_things` bits, at least one."""
     return max(1, -(-n_things // 64))
-
-
-def bit_sets(
-    sets: NDArray[np.signedinteger], things: NDArray[np.signedinteger], n_sets: int, n_words: int
-) -> NDArray[np.uint64]:
-    """Make sets as bits, uint64 (n_sets, n_words): set `sets[i]` has the member `things[i]`."""
-    masks = np.zeros((n_sets, n_words), np.uint64)
-    np.bitwise_or.at(masks, (sets, things >> 6), np.uint64(1) << (things & 63).astype(np.uint64))
-    return masks
 
 
 def bits_of(masks: NDArray[np.uint64], n_things: int) -> NDArray[np.bool_]:
@@ -35,11 +28,20 @@ def bits_of(masks: NDArray[np.uint64], n_things: int) -> NDArray[np.bool_]:
 
 def as_set(numbers: Iterable[int]) -> int:
     """Return a set of distinct numbers as one integer."""
-    return sum(1 << number for number in numbers)
+    listed = list(numbers)
+    if len(listed) <= _FEW:
+        return sum(1 << number for number in listed)
+    flags = np.zeros(max(listed) + 1, np.bool_)  # a sum of integers of this length would take quadratic time
+    flags[listed] = True
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
 def members(numbers: int) -> Iterator[int]:
     """Yield the members of a set, given as one integer, in ascending order."""
+    if numbers.bit_length() > _LONG:
+        bytes_ = np.frombuffer(numbers.to_bytes(-(-numbers.bit_length() // 8), "little"), np.uint8)
+        yield from np.flatnonzero(np.unpackbits(bytes_, bitorder="little")).tolist()
+        return
     while numbers:
         lowest = numbers & -numbers
         yield lowest.bit_length() - 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from costframe.core.errors import StageError
 from costframe.core.learners.bits import word_count
+from costframe.core.learners.gate_layout import GateLayout, lay_out_gates
+from costframe.core.learners.tree_checks import MOST_RANKS, SHARED_WORDS
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
@@ -15,23 +16,27 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.tree_table import TreeTable
 
-NAN_RIGHT = 2**24 - 1  # above the rank of every test, and not above that of a leaf
+_WORDS = 8  # of a node's mask
+STEPS_AT, COLUMN_AT = 41, 23  # parts of a node's word: steps, code column and rank; `leaf_kernels` has the same
+STEPS_BITS, COLUMN_BITS = 2**22 - 1, 2**18 - 1
+MOST_BUCKETS = 1024  # steps of a feature's table
+NAN_RIGHT = MOST_RANKS  # above the rank of every test, and not above that of a leaf
 
 
 class NodeLayout(NamedTuple):
     """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
 
     A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A
-    feature has one code column for nodes that send NaN left (code 0), one for nodes that send it right (NAN_RIGHT), and
-    one for nodes that test for categories. There the code is the value's rank among all categories in the feature's
-    tests, or their number for any other value, NaN included; a row goes right iff bit `code & 63` of word
-    `sets[rank + (code >> 6)]` is set.
+    feature has one code column for nodes that send NaN left (code 0), one for nodes that send it right (the largest
+    code), and one or more for nodes that test for categories. There the code is the value's rank among all categories
+    of the column's tests, or their number for any other value, NaN included; a row goes right iff bit `code & 63` of
+    word `sets[rank + (code >> 6)]` is set.
     """
 
     root: NDArray[np.int64]  # (trees,)
     depth: NDArray[np.int32]  # (trees,)
     by_category: NDArray[np.bool_]  # (trees,): whether any node tests for categories
-    # (nodes,): highest bit at tests for categories | steps to the left child << 40 | code column << 24 | rank
+    # (nodes,): highest bit at tests for categories | steps to the left child << 41 | code column << 23 | rank
     word: NDArray[np.uint64]
     sets: NDArray[np.uint64]  # bits of the codes that go right at tests for categories
     feature: NDArray[np.int32]  # (nodes,), -1 at leaves
@@ -40,10 +45,19 @@ class NodeLayout(NamedTuple):
     cut_first: NDArray[np.int64]  # (features + 1,)
     cut: NDArray[np.float64]  # ascending in each feature
     column_first: NDArray[np.int64]  # (features + 1,)
-    column_missing: NDArray[np.uint32]  # (code columns,): NaN's code
-    category_first: NDArray[np.int64]  # (features + 1,)
-    category: NDArray[np.float64]  # ascending in each feature
-    category_column: NDArray[np.int64]  # (features,): code column for categories, else -1
+    column_missing: NDArray[np.unsignedinteger]  # (code columns,): NaN's code, of the codes' type
+    # A value's code is looked up in a table of equal steps: entry (x - low) * scale of `bucket` is a number of cuts
+    # certainly below x, and the others are among the next `window`. Rounding keeps the order of values, so this is
+    # exact.
+    low: NDArray[np.float64]  # (features,)
+    scale: NDArray[np.float64]  # (features,)
+    bucket_first: NDArray[np.int64]  # (features + 1,)
+    bucket: NDArray[np.int32]
+    window: NDArray[np.int64]  # (features,)
+    category_column: NDArray[np.int64]  # (features + 1,): each feature's first code column for categories
+    category_first: NDArray[np.int64]  # (code columns for categories + 1,)
+    category: NDArray[np.float64]  # ascending in each code column
+    gates: GateLayout
 
 
 def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
@@ -56,8 +70,8 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
         current = np.stack([base + table.left[inner], base + table.right[inner]], axis=1).ravel()
         order.append(current)
         parents.append(np.repeat(inner, 2))
-    by_level = np.concatenate(order)
-    origin = by_level[np.argsort(table.tree_of_node[by_level], kind="stable")]
+    by_level, tree = np.concatenate(order), table.tree_of_node
+    origin = by_level[np.argsort(tree[by_level], kind="stable")]
     place, parent = np.empty(table.n_nodes, np.int64), np.empty(table.n_nodes, np.int64)
     place[origin] = np.arange(table.n_nodes)
     parent[place[by_level]] = place[np.concatenate(parents)]
@@ -67,114 +81,192 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     rank = np.full(table.n_nodes, NAN_RIGHT, np.int64)
     steps[tests] = place[at - position[at] + table.left[at]] - tests
     named = table.category_count[at] > 0
-    cuts, column_first, missing, column[tests[~named]], codes = _code_cuts(table, at[~named], n_features)
-    known, sets, words = _code_categories(table, at[named], n_features)
-    rank[tests[~named]], rank[tests[named]] = codes, words
-    features, category_column = np.unique(table.feature[at[named]]), np.full(n_features, -1)
-    category_column[features] = len(missing) + np.arange(len(features))
-    column[tests[named]] = category_column[table.feature[at[named]]]
-    largest = max(codes.max(initial=0), len(sets))
-    if steps.max(initial=0) >= 1 << 23 or column.max(initial=0) >= 1 << 16 or largest >= NAN_RIGHT:
-        raise StageError(
-            "trees: more than 8 million nodes in one, 65,536 code columns, 16 million cuts of a feature, or 16 million "
-            "words for sets of categories"
-        )
-    word = (steps << 40 | column << 24 | rank).astype(np.uint64)
+    cuts = _code_cuts(table, at[~named], n_features)
+    known, category_column, column_of_test, sets, words = _code_categories(table, at[named], n_features)
+    rank[tests[~named]], column[tests[~named]] = cuts.rank, cuts.column
+    rank[tests[named]], column[tests[named]] = words, len(cuts.missing) + column_of_test
+    by_category = np.bincount(tree, weights=table.category_count > 0, minlength=len(table)) > 0
+    largest = max(cuts.rank.max(initial=0) + 1, *map(len, known), 0)
+    code_type = np.uint16 if largest < np.iinfo(np.uint16).max else np.uint32
+    depth, (left, right) = table.depths(), np.full((2, table.n_nodes), -1)
+    left[tests], right[tests] = tests + steps[tests], tests + steps[tests] + 1
+    levels = [place[nodes] for nodes in order]
+    gates = lay_out_gates(levels, left, right, tree[origin], column, rank.astype(code_type), depth, by_category)
+    missing = np.minimum(cuts.missing, np.iinfo(code_type).max)
+    word = (steps << STEPS_AT | column << COLUMN_AT | rank).astype(np.uint64)
     word[tests[named]] |= np.uint64(1) << np.uint64(63)
     return NodeLayout(
         root=place[table.first[:-1]],
-        depth=table.depths(),
-        by_category=np.bincount(table.tree_of_node, weights=table.category_count > 0, minlength=len(table)) > 0,
+        depth=depth,
+        by_category=by_category,
         word=word,
         sets=sets,
         feature=table.feature[origin],
         origin=origin,
         parent=parent,
-        cut_first=np.cumsum([0, *map(len, cuts)]),
-        cut=np.concatenate([np.empty(0), *cuts]),
-        column_first=column_first,
-        column_missing=np.array([*missing, *(len(known[f]) for f in features)], np.uint32),
+        cut_first=cuts.cut_first,
+        cut=cuts.cut,
+        column_first=cuts.column_first,
+        column_missing=np.array([*missing, *map(len, known)], code_type),
+        **_tabulate(cuts.cut_first, cuts.cut),
+        category_column=len(cuts.missing) + category_column,
         category_first=np.cumsum([0, *map(len, known)]),
         category=np.concatenate([np.empty(0), *known]),
-        category_column=category_column,
+        gates=gates,
     )
 
 
-def _code_cuts(
-    table: TreeTable, nodes: NDArray[np.int64], n_features: int
-) -> tuple[list[NDArray[np.float64]], NDArray[np.int64], list[int], NDArray[np.int64], NDArray[np.int64]]:
-    """Return each feature's cuts and first code column, each column's code of NaN, each node's column and rank."""
+class _Cuts(NamedTuple):
+    """Thresholds as codes; see `NodeLayout`."""
+
+    cut_first: NDArray[np.int64]
+    cut: NDArray[np.float64]
+    column_first: NDArray[np.int64]
+    missing: NDArray[np.uint32]  # NaN's code in each column
+    column: NDArray[np.int64]  # of each node
+    rank: NDArray[np.int64]  # of each node
+
+
+def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _Cuts:
+    """Code the thresholds of nodes that compare numbers."""
     feature, threshold, missing_left = table.feature[nodes], table.threshold[nodes], table.missing_left[nodes]
-    order = np.argsort(feature, kind="stable")
-    bounds = np.searchsorted(feature[order], np.arange(n_features + 1))
-    cuts: list[NDArray[np.float64]] = []
-    columns, missing = [0], list[int]()
-    column, rank = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
-    for f in range(n_features):
-        tests = order[bounds[f] : bounds[f + 1]]
-        values = threshold[tests]
-        number = ~np.isnan(values)  # no value passes a threshold NaN: rank 0, below every code
-        cuts.append(np.unique(values[number]))
-        rank[tests[number]] = np.searchsorted(cuts[f], values[number]) + 1
-        for left in np.unique(missing_left[tests])[::-1]:
-            column[tests[missing_left[tests] == left]] = len(missing)
-            missing.append(0 if left else NAN_RIGHT)
-        columns.append(len(missing))
-    return cuts, np.array(columns), missing, column, rank
+    every = np.arange(n_features + 1)
+    sides, column = np.unique(2 * feature.astype(np.int64) + ~missing_left, return_inverse=True)  # NaN left, then right
+    rank = np.zeros(len(nodes), np.int64)  # no value passes a threshold NaN: rank 0, below every code
+    order = np.lexsort((threshold, feature))
+    order = order[~np.isnan(threshold[order])]
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = (np.diff(feature[order]) != 0) | (threshold[order][1:] != threshold[order][:-1])
+    cut_first = np.searchsorted(feature[order][fresh], every)
+    rank[order] = np.cumsum(fresh) - cut_first[feature[order]]
+    missing = np.where(sides % 2, NAN_RIGHT, 0).astype(np.uint32)
+    return _Cuts(cut_first, threshold[order][fresh], np.searchsorted(sides, 2 * every), missing, column, rank)
+
+
+def _tabulate(first: NDArray[np.int64], cuts: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    """Return each feature's table of equal steps; see `NodeLayout`."""
+    count = np.diff(first)
+    low, scale, window = np.zeros(len(count)), np.zeros(len(count)), np.zeros(len(count), np.int64)
+    sizes = np.clip(2 * count, 1, MOST_BUCKETS)  # a feature without cuts has one step, too
+    first_bucket = np.concatenate([[0], np.cumsum(sizes)])
+    bucket = np.zeros(first_bucket[-1], np.int32)
+    for f in np.flatnonzero(count):
+        cut = cuts[first[f] : first[f + 1]]
+        numbers, size = cut[np.isfinite(cut)], sizes[f]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if len(numbers) > 1:
+                low[f], scale[f] = numbers[0], size / (numbers[-1] - numbers[0])
+            step = np.nan_to_num((cut - low[f]) * scale[f], nan=0.0)  # as the kernel rounds it
+        inside = np.bincount(np.clip(step, 0, size - 1).astype(np.int64), minlength=size)
+        window[f] = inside.max()
+        bucket[first_bucket[f] : first_bucket[f + 1]] = np.minimum(np.cumsum(inside) - inside, len(cut) - window[f])
+    return {
+        "low": low,
+        "scale": scale,
+        "bucket_first": first_bucket,
+        "bucket": bucket,
+        "window": window,
+    }
 
 
 def _code_categories(
     table: TreeTable, nodes: NDArray[np.int64], n_features: int
-) -> tuple[list[NDArray[np.float64]], NDArray[np.uint64], NDArray[np.int64]]:
-    """Return each feature's categories, the bits of the codes that go right, and each node's first word of them."""
+) -> tuple[list[NDArray[np.float64]], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the categories of each code column, each feature's first column, and each node's column.
+
+    Return furthermore the bits of the codes that go right, and each node's first word of them.
+    """
     begin, feature = table.category_first, table.feature[nodes]
-    known = [np.empty(0)] * n_features
-    for f in np.unique(feature):
-        tested = [table.categories[begin[node] : begin[node + 1]] for node in nodes[feature == f]]
-        known[f] = np.unique(np.concatenate(tested))
+    tested = [table.categories[begin[node] : begin[node + 1]] for node in nodes]
+    known: list[NDArray[np.float64]] = []
     words: list[NDArray[np.uint64]] = []
     place: dict[tuple[int, bytes], int] = {}  # equal tests share their words
-    word, size = np.zeros(len(nodes), np.int64), 0
-    for at, node in enumerate(nodes.tolist()):
-        f = int(feature[at])
-        against = np.searchsorted(known[f], table.categories[begin[node] : begin[node + 1]])
-        right = np.zeros(64 * word_count(len(known[f]) + 1), np.bool_)
-        right[: len(known[f]) + 1] = not table.missing_left[node]
-        right[against] = table.missing_left[node]
-        bits = np.packbits(right, bitorder="little").view("<u8").astype(np.uint64)
-        word[at] = place.setdefault((f, bits.tobytes()), size)
-        if word[at] == size:
-            words.append(bits)
-            size += len(bits)
-    return known, np.concatenate([np.empty(0, np.uint64), *words]), word
+    column, word, size = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64), 0
+    first = np.zeros(n_features + 1, np.int64)
+    for at in np.split(order := np.argsort(feature, kind="stable"), 1 + np.flatnonzero(np.diff(feature[order]))):
+        for group in share_columns([tested[i] for i in at]) if len(at) else ():
+            values = np.unique(np.concatenate([tested[i] for i in at[group]]))
+            for i in at[group].tolist():
+                right = np.zeros(64 * word_count(len(values) + 1), np.bool_)
+                right[: len(values) + 1] = not table.missing_left[nodes[i]]
+                right[np.searchsorted(values, tested[i])] = table.missing_left[nodes[i]]
+                bits = np.packbits(right, bitorder="little").view("<u8").astype(np.uint64)
+                column[i], word[i] = len(known), place.setdefault((len(known), bits.tobytes()), size)
+                if word[i] == size:
+                    words.append(bits)
+                    size += len(bits)
+            known.append(values)
+            first[feature[at[0]] + 1] += 1
+    return known, np.cumsum(first), column, np.concatenate([np.empty(0, np.uint64), *words]), word
 
 
-def mark_paths(
-    parent: NDArray[np.int64], feature: NDArray[np.int32], split: NDArray[np.float64]
-) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Return the features tested on the way to each node, uint64 (nodes, W), and the price of comparisons, (nodes,).
+def share_columns(tested: list[NDArray[np.float64]]) -> list[list[int]]:
+    """Divide a feature's tests for categories into those that share a code column; a test has a bit for each category.
 
-    `split`, float64 (features,), prices a comparison with each; parents come before their children, a root is its own.
+    They share one, unless these bits took much more memory than the tests themselves. Then as many share one as test
+    at most 1,024 categories together, so that memory stays linear in the tests.
     """
-    from costframe.core.learners.kernels import note_paths
+    n_known, given = len(np.unique(np.concatenate(tested))), sum(map(len, tested))
+    if len(tested) * (n_known // 64) <= SHARED_WORDS * len(tested) + 4 * given:
+        return [list(range(len(tested)))]
+    groups, values = [list[int]()], set[float]()
+    for i in sorted(range(len(tested)), key=lambda i: float(tested[i][0])):  # tests of near categories
+        mine = tested[i].tolist()
+        if groups[-1] and len(values) + sum(value not in values for value in mine) > 64 * SHARED_WORDS:
+            groups.append([])
+            values = set()
+        groups[-1].append(i)
+        values.update(mine)
+    return groups
 
-    masks, spent = np.zeros((len(parent), word_count(len(split))), np.uint64), np.zeros(len(parent))
-    note_paths(parent, feature, split, masks, spent)
-    return masks, spent
+
+def path_masks(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features: int) -> NDArray[np.uint64]:
+    """Return the features tested on the way to each node as bits: uint64 (nodes, W), or (0, W) for many features.
+
+    Parents come before their children, a root is its own. With more features than nodes on a way, masks would be longer
+    than the ways: the kernels then go back from a leaf node by node.
+    """
+    from costframe.core.learners.path_kernels import mark_paths
+
+    words = word_count(n_features)
+    masks = np.zeros((len(parent) if words <= _WORDS else 0, words), np.uint64)
+    if len(masks):
+        mark_paths(parent, feature, masks)
+    return masks
 
 
-def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Return the codes of the columns `used` of C-contiguous float64 rows: uint32 (rows, code columns)."""
-    from costframe.core.learners.kernels import code_rows
+def path_prices(
+    parent: NDArray[np.int64], feature: NDArray[np.int32], split: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the price of the comparisons on the way to each node, float64 (nodes,); `split` is of each feature."""
+    from costframe.core.learners.path_kernels import price_paths
 
-    codes = np.empty((len(X), len(nodes.column_missing)), np.uint32)
+    spent = np.zeros(len(parent))
+    price_paths(parent, feature, np.ascontiguousarray(split), spent)
+    return spent
+
+
+def path_counts(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features: int) -> NDArray[np.int64]:
+    """Return the number of features tested on the way to each node: int64 (nodes,)."""
+    from costframe.core.learners.path_kernels import count_paths
+
+    counts = np.zeros(len(parent), np.int64)
+    count_paths(parent, feature, counts, n_features)
+    return counts
+
+
+def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+    """Return the codes of the columns `used` of C-contiguous float64 rows: uint16 or uint32 (code columns, rows)."""
+    from costframe.core.learners.code_kernels import code_rows
+
+    codes = np.empty((len(nodes.column_missing), len(X)), nodes.column_missing.dtype)
     code_rows(X, used, nodes, codes)
     return codes
 
 
 def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
     """Set leaves, int32 (rows, trees), to the layout's node at which each row of X, C-contiguous float64, ends."""
-    from costframe.core.learners.kernels import walk_leaves
+    from costframe.core.learners.leaf_kernels import walk_leaves
 
     walk_leaves(code_values(nodes, X, np.arange(X.shape[1])), nodes, leaves)
 

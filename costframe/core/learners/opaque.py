@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.errors import BankError
+from costframe.core.errors import BankError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ def as_columns(features: object, what: str) -> NDArray[np.int32]:
     if columns.size == 0:
         return np.empty(0, np.int32)
     if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.min() < 0 or columns.max() > LAST_COLUMN:
-        raise BankError(f"{what}: expected column numbers, got {features!r}")
+        raise BankError(f"{what}: expected column numbers, got {shown(features)}")
     return columns.astype(np.int32)
 
 
@@ -54,11 +54,11 @@ class OpaqueLearner:
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise BankError(f"opaque learner: expected a name, got {self.name!r}")
+            raise BankError(f"opaque learner: expected a name, got {shown(self.name)}")
         if not callable(self.function):
             raise BankError(f"opaque learner {self.name!r}: expected a callable, got {type(self.function).__name__}")
         if isinstance(self.width, bool) or not isinstance(self.width, int | np.integer) or self.width < 1:
-            raise BankError(f"opaque learner {self.name!r}: expected a positive width, got {self.width!r}")
+            raise BankError(f"opaque learner {self.name!r}: expected a positive width, got {shown(self.width)}")
         if len(set(self.features)) < len(self.features):
             raise BankError(f"opaque learner {self.name!r}: reads a feature twice: {self.features}")
 

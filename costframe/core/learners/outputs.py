@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import BankError
-from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, mark_paths
+from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
 from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
@@ -139,7 +139,7 @@ class BankOutputs:
         paid = np.zeros(len(bank))
         if split.any() and len(bank.trees):
             nodes, spent = lay_out_nodes(bank.trees, len(split)), np.empty(bank.trees.n_nodes)
-            spent[nodes.origin] = mark_paths(nodes.parent, nodes.feature, split)[1]
+            spent[nodes.origin] = path_prices(nodes.parent, nodes.feature, split)
             trees = evolve(
                 self, source=np.arange(len(bank.trees), dtype=np.int32), values=_select_leaves(bank.trees, spent)
             )

@@ -1,4 +1,4 @@
-"""Compiled walk of a single row through all stages, without blocks and masks."""
+"""Compiled walk of a single row through all stages, by its values, without codes, blocks and masks."""
 
 from __future__ import annotations
 
@@ -6,23 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import F8, U4, U8, kernel, kernel_using
-from costframe.core.learners import kernels
-from costframe.core.learners.kernels import (
-    COLUMN_AT,
-    COLUMN_BITS,
-    NAMED_AT,
-    RANK_BITS,
-    STEPS_AT,
-    STEPS_BITS,
-    TREE,
-)
+from costframe.core.jit import F8, I8, U8, kernel, kernel_using
+from costframe.core.learners import leaf_kernels
+from costframe.core.learners.leaf_kernels import NAMED_AT, RANK_BITS
 
 if TYPE_CHECKING:
-    from costframe.core.stages.layout import StageLayout
+    from costframe.core.stages.row_layout import RowLayout
 
 
-@kernel
+@kernel_using(leaf_kernels)
 def goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
     """Return 1 if a code goes right at a node, else 0."""
     rank = test & RANK_BITS
@@ -31,30 +23,47 @@ def goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
     return np.uint64(code > rank)
 
 
-@kernel_using(kernels)
-def walk_row(X: F8, codes: U4, layout: StageLayout, scores: F8) -> int:
+@kernel
+def child(v: int, value: float, node: I8, threshold: F8, category: F8) -> int:
+    """Return the child of an inner node that a value goes to; the arrays are those of a `RowLayout`."""
+    missing_left, begin, end = node[v, 2] != 0, node[v, 3], node[v, 4]
+    if begin < end:
+        rank = begin + np.searchsorted(category[begin:end], value)
+        right = (rank < end and category[rank] == value) == missing_left
+    else:
+        missing = np.isnan(value)
+        right = (missing & (not missing_left)) | ((not missing) & (not value <= threshold[v]))  # no branch
+    return int(v + node[v, 0] + np.int64(right))
+
+
+@kernel
+def _find_leaf(X: F8, root: int, node: I8, threshold: F8, category: F8) -> int:
+    """Return the leaf of the single row of X below a root."""
+    at = root
+    while node[at, 0] != 0:
+        at = child(at, X[0, node[at, 1]], node, threshold, category)
+    return at
+
+
+@kernel
+def walk_row(X: F8, layout: RowLayout, scores: F8) -> int:
     """Walk the single row of X through all stages, without opaque learners; set scores[0] and return the exit."""
-    word, sets, place = layout.nodes.word, layout.nodes.sets, layout.place
-    stage = 0
+    node, threshold, category, uses = layout.node, layout.threshold, layout.category, layout.use
+    target, payload, stage = layout.target, layout.payload, 0
     while True:
-        scores[0] = layout.intercept[stage]
-        for use in range(layout.stage_first[stage], layout.stage_first[stage + 1]):
-            first, begin = layout.payload_first[use], layout.target_first[use]
-            targets, value = layout.target_first[use + 1] - begin, 1.0
-            if layout.kind[use] == TREE:
-                node = np.uint64(place[use])
-                test = word[node]
-                while test >> STEPS_AT != 0:
-                    right = goes_right(test, np.uint64(codes[0, (test >> COLUMN_AT) & COLUMN_BITS]), sets)
-                    node += ((test >> STEPS_AT) & STEPS_BITS) + right
-                    test = word[node]
-                first += (np.int64(node) - place[use]) * targets
+        scores[0] = layout.stage_value[stage, 1:]
+        for use in range(layout.stage[stage, 0], layout.stage[stage, 1]):
+            place, first, begin = uses[use, 1], uses[use, 2], uses[use, 3]
+            value, targets = 1.0, uses[use, 4] - begin
+            if uses[use, 0] != 0:
+                first += (_find_leaf(X, place, node, threshold, category) - place) * targets
             else:
-                value = X[0, place[use]]
+                value = X[0, place]
                 if np.isnan(value):
                     value = layout.fill[use]
             for j in range(targets):
-                scores[0, layout.target[begin + j]] += layout.payload[first + j] * value
-        if layout.below[stage] < 0:
+                scores[0, target[begin + j]] += payload[first + j] * value
+        below, above = layout.stage[stage, 2], layout.stage[stage, 3]
+        if below < 0:
             return stage
-        stage = layout.above[stage] if scores[0, 0] > layout.threshold[stage] else layout.below[stage]
+        stage = above if scores[0, 0] > layout.stage_value[stage, 0] else below

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.tree_table import TreeTable
 
+MOST_NODES, MOST_COLUMNS, MOST_RANKS = 2**22, 2**18, 2**23 - 1  # what the words of `node_layout` hold
+SHARED_WORDS = 16  # of bits, for each of the tests for categories that share a code column
+_SMALL = 2**17  # nodes and categories that fit, whatever they are
+
 
 def check_trees(table: TreeTable) -> None:
     """Refuse arrays that do not describe trees, and name the first wrong tree and node.
@@ -24,6 +28,7 @@ def check_trees(table: TreeTable) -> None:
     _check_shapes(table)
     _check_nodes(table)
     _check_categories(table)
+    _check_sizes(table)
 
 
 def check_values(table: TreeTable) -> None:
@@ -82,6 +87,32 @@ def _check_categories(table: TreeTable) -> None:
     descending = np.append(False, (node[1:] == node[:-1]) & ~(categories[1:] > categories[:-1]))
     wrong = np.bincount(node, weights=descending | ~np.isfinite(categories), minlength=table.n_nodes)
     _refuse(table, wrong > 0, "must have categories that are finite and ascending")
+
+
+def _check_sizes(table: TreeTable) -> None:
+    """Refuse trees whose nodes do not fit the words of `node_layout`: before anybody lays them out, and all alike."""
+    _refuse_many(int(np.diff(table.first).max(initial=0)), MOST_NODES, "nodes in one tree")
+    if table.n_nodes + len(table.categories) < _SMALL:
+        return
+    named, feature = table.category_count > 0, table.feature.astype(np.int64)
+    numeric = np.flatnonzero((feature >= 0) & ~named)
+    columns = len(np.unique(2 * feature[numeric] + table.missing_left[numeric]))
+    if np.bincount(feature[numeric]).max(initial=0) >= MOST_RANKS:
+        cuts = np.unique(np.stack([feature[numeric].astype(np.float64), table.threshold[numeric]]), axis=1)[0]
+        _refuse_many(int(np.unique(cuts, return_counts=True)[1].max()), MOST_RANKS, "thresholds of one feature")
+    tests = np.bincount(feature[named])
+    of_category = np.repeat(feature[named], table.category_count[named])
+    pairs = np.unique(np.stack([of_category.astype(np.float64), table.categories]), axis=1)[0].astype(np.int64)
+    known, given = (np.bincount(each, minlength=len(tests)) for each in (pairs, of_category))
+    words = tests + np.minimum(tests * (known // 64), SHARED_WORDS * tests + 4 * given)
+    shared = np.where(known // 64 > SHARED_WORDS, 1 + given // (32 * SHARED_WORDS), 0)
+    _refuse_many(columns + int(((tests > 0) + shared).sum()), MOST_COLUMNS, "ways to test features")
+    _refuse_many(int(words.sum()), MOST_RANKS, "words for tests of categories")
+
+
+def _refuse_many(count: int, most: int, what: str) -> None:
+    if count >= most:
+        raise BankError(f"trees: expected fewer than {most:,} {what}, got {count:,}")
 
 
 def _refuse(table: TreeTable, bad: NDArray[np.bool_], what: str) -> None:

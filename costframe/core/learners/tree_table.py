@@ -130,7 +130,7 @@ class TreeTable:
         *,
         grown: bool = False,
     ) -> TreeTable:
-        """Make the table of one tree; if it was `grown`, check its outputs only.
+        """Make the table of one tree; if it was `grown`, with arrays of the table's types, check its outputs only.
 
         `outputs` is float64 (nodes,) or (nodes, K), used at leaves; `categories` maps nodes to their categories.
         """
@@ -138,25 +138,28 @@ class TreeTable:
         values = np.asarray(outputs, np.float64)
         values = values.reshape(len(values), -1)
         leaf, count = np.asarray(feature) < 0, np.zeros(len(values), np.int32)
-        count[list(sets)] = [len(each) for each in sets.values()]
+        if sets:
+            count[list(sets)] = [len(each) for each in sets.values()]
         arrays: dict[str, Any] = {
-            "first": [0, len(values)],
+            "first": np.array([0, len(values)]),
             "feature": feature,
             "threshold": threshold,
             "missing_left": missing_left,
             "left": left,
             "right": right,
-            "width": [values.shape[1]],
+            "width": np.array([values.shape[1]], np.int32),
             "value": np.where(leaf, (np.cumsum(leaf) - 1) * values.shape[1], -1),
             "values": values[leaf].ravel(),
             "category_count": count,
-            "categories": np.concatenate([np.empty(0), *sets.values()]),
+            "categories": np.concatenate([np.empty(0), *sets.values()]) if sets else np.empty(0),
         }
         if not grown:
             return cls(**arrays)
         table = cls.__new__(cls)
-        for each in fields(cls):
-            object.__setattr__(table, each.name, each.converter(arrays[each.name]))
+        for name, array in arrays.items():
+            view = array.view()
+            view.setflags(write=False)
+            object.__setattr__(table, name, view)
         check_values(table)
         return table
 

@@ -1,0 +1,59 @@
+"""Compiled walks through the nodes of trees: the features on the way to each node, their number and their price."""
+
+import numpy as np
+
+from costframe.core.jit import F8, I4, I8, U8, kernel
+
+
+@kernel
+def mark_paths(parent: I8, feature: I4, masks: U8) -> None:
+    """Set the features tested on the path to each node, as bits; parents come before their children."""
+    for node in range(parent.shape[0]):
+        if parent[node] != node:
+            f = feature[parent[node]]
+            masks[node] = masks[parent[node]]
+            masks[node, f >> 6] |= np.uint64(1) << np.uint64(f & 63)
+
+
+@kernel
+def price_paths(parent: I8, feature: I4, split: F8, spent: F8) -> None:
+    """Set the price of the comparisons on the path to each node; parents come before their children."""
+    for node in range(parent.shape[0]):
+        if parent[node] != node:
+            spent[node] = spent[parent[node]] + split[feature[parent[node]]]
+
+
+@kernel
+def count_paths(parent: I8, feature: I4, counts: I8, n_features: int) -> None:
+    """Set the number of features tested on the path to each node, in time linear in the nodes."""
+    n_nodes = parent.shape[0]
+    left, right = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    for node in range(n_nodes):
+        if parent[node] != node:
+            right[parent[node]] = node
+    for node in range(n_nodes - 1, -1, -1):
+        if parent[node] != node:
+            left[parent[node]] = node
+    times, stack = np.zeros(n_features, np.int64), np.empty(n_nodes + 2, np.int64)
+    for root in range(n_nodes):
+        if parent[root] != root:
+            continue
+        stack[0], size, distinct = root, 1, 0
+        while size > 0:
+            node = stack[size - 1]
+            if node < 0:  # both ways below have been taken
+                f = feature[-1 - node]
+                times[f] -= 1
+                distinct -= 1 if times[f] == 0 else 0
+                size -= 1
+                continue
+            counts[node] = distinct
+            f = feature[node]
+            if f < 0:
+                size -= 1
+                continue
+            stack[size - 1] = -1 - node
+            distinct += 1 if times[f] == 0 else 0
+            times[f] += 1
+            stack[size], stack[size + 1] = left[node], right[node]
+            size += 2
