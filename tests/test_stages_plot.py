@@ -233,7 +233,7 @@ def test_refusals():
         cf.plot_stages(one(), X, np.full(200, np.nan))
     with pytest.raises(ParameterError, match="y: has no effect without X"):
         cf.plot_stages(one(), y=[1.0])
-    with pytest.raises(ParameterError, match="acquisition: expected one of path, learner"):
+    with pytest.raises(ParameterError, match="acquisition: expected 'path' or 'learner'"):
         cf.plot_stages(one(), acquisition="leaf")
     with pytest.raises(cf.CostframeError, match="e"):
         cf.plot_stages(one(), costs={"features": {"e": 1.0}})
@@ -245,7 +245,7 @@ def test_texts_fit_their_width():
     assert width_of(short, 8) <= 1.0 < width_of(name, 8)
     assert re.fullmatch("feature.*….*_17", short)
     assert cut_text("short", 1.0, 8) == "short"
-    assert to_drawable("a\tb\u4e2d") == "a b\N{REPLACEMENT CHARACTER}"
+    assert to_drawable("a\tb\u202e\u4e2d") == r"a\tb\u202e" + "\N{REPLACEMENT CHARACTER}"
     lines = wrap_text("some words that go on and on, over many lines", 1.0, 8)
     assert len(lines) > 2
     assert all(width_of(line, 8) <= 1.0 for line in lines)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
-from costframe.core.errors import InquiryError
+from costframe.core.errors import InquiryError, shown
 from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -58,8 +58,8 @@ class Walker(Protocol):
     """A model that steps through one row; features are column numbers."""
 
     @property
-    def needs(self) -> frozenset[int]:
-        """Features that are certainly needed; empty when the model can answer."""
+    def needs(self) -> Collection[int]:
+        """Distinct features that are certainly needed; empty when the model can answer."""
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add the values of all features in `needs`, and go on as far as possible; an error changes nothing."""
@@ -74,45 +74,44 @@ class Walker(Protocol):
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
-        """Sum of e_t of evaluated learners, price of comparisons, and uses of features beyond the first, so far."""
+        """Sum of e_t of evaluated learners, price of comparisons, and uses beyond the first if they cost, so far."""
 
 
 class Ledger:
-    """The charges of one row so far."""
+    """The purchases of one row so far."""
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
         self._prices = prices
         self.acquired: list[int] = []
-        self._charged: list[float] = []
-        self._features, resources = prices.locate(known, "known")  # paid before the inquiry
-        self._resources = set[int]().union(*(prices.needed[f] for f in self._features))
+        self._features, resources = prices.locate(known, "known")  # paid before the inquiry, as are the resources
+        self._resources = prices.direct_needs.of_features(self._features)
         for r in resources:
-            self._resources.update(prices.resource_needs[r].nonzero()[0].tolist())
+            self._resources |= prices.direct_needs.of_resource(r, self._resources)
 
     @property
     def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Columns and resources paid for before the inquiry; valid until the first purchase."""
+        """Columns and resources paid for before the inquiry."""
         return frozenset(self._features), frozenset(self._resources)
 
-    def buy(self, feature: int) -> None:
-        """Charge a feature, and the resources that it needs first, unless they were paid for before."""
-        resources = self._prices.needed[feature] - self._resources
-        self._resources |= resources
-        self._charged += [float(self._prices.resource_cost[r]) for r in resources]
-        if feature not in self._features:
-            self.acquired.append(feature)
-            self._charged.append(float(self._prices.cost[feature]))
+    def buy(self, features: Iterable[int]) -> None:
+        """Record the purchase of features, with the resources that they need first."""
+        self.acquired += [f for f in features if f not in self._features]
 
     @property
     def spent(self) -> float:
         """Price of all purchases so far, rounded once, so that it does not depend on their order."""
-        return math.fsum(self._charged)
+        prices, resources = self._prices, self._bought_resources()
+        charged = prices.cost[self.acquired].tolist()
+        return math.fsum(charged + prices.resource_cost[list(resources)].tolist() if resources else charged)
 
     def quote(self, features: Iterable[int]) -> float:
         """Return the price of buying features; those already paid for cost nothing."""
         fresh = sorted(set(features) - self._features - set(self.acquired))
-        resources = set[int]().union(*(self._prices.needed[f] for f in fresh)) - self._resources
+        resources = self._prices.direct_needs.of_features(fresh, self._resources | self._bought_resources())
         return float(self._prices.cost[fresh].sum() + self._prices.resource_cost[sorted(resources)].sum())
+
+    def _bought_resources(self) -> set[int]:
+        return self._prices.direct_needs.of_features(self.acquired, self._resources)
 
     def total(self, evaluated: tuple[float, float, int]) -> float:
         """Return the cost so far: acquisitions, learners, comparisons, and uses of features beyond the first."""
@@ -130,22 +129,24 @@ class Inquiry:
     def __init__(
         self,
         walker: Walker,
-        names: Sequence[str],
+        names: tuple[str, ...],
         ledger: Ledger,
         categories: Categories | None = None,
         max_cost: float = math.inf,
     ) -> None:
         self._walker, self._max_cost = walker, max_cost
-        self._names = tuple(names)
-        self._column = {name: f for f, name in enumerate(self._names)}
-        self._ledger = ledger
-        self._categories = categories or {}
+        self._names, self._ledger, self._categories = names, ledger, categories or {}
         self._rounds = 0
+        self._read_needs()
+
+    def _read_needs(self) -> None:
+        names, self._columns = self._names, sorted(self._walker.needs)
+        self._needs = tuple([names[f] for f in self._columns])
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Names of the features that are certainly needed, in column order; empty when there is an answer."""
-        return tuple(self._names[f] for f in sorted(self._walker.needs))
+        return self._needs
 
     @property
     def acquired(self) -> tuple[str, ...]:
@@ -167,19 +168,24 @@ class Inquiry:
         InquiryError
             If the inquiry has ended, a name is missing or not in `needs`, or a value is not a number.
         """
-        needs = self.needs
+        needs, labels = self._needs, self._categories
         if not needs:
             raise InquiryError("supply: the inquiry has ended, it needs nothing more")
         if not isinstance(values, Mapping):
             raise InquiryError(f"supply: expected a mapping of names to values, got {type(values).__name__}")
-        missing = [name for name in needs if name not in values]
-        surplus = [name for name in values if name not in needs]
-        if missing or surplus:
+        if len(values) != len(needs) or not all(name in values for name in needs):
+            missing = [name for name in needs if name not in values]
+            surplus = [name for name in values if name not in needs]
             raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
-        numbers = {self._column[name]: as_number(name, values[name], self._categories.get(name)) for name in needs}
+        numbers = {
+            f: value
+            if type(value := values[name]) is float and name not in labels
+            else as_number(name, value, labels.get(name))
+            for f, name in zip(self._columns, needs, strict=True)
+        }
         self._walker.advance(numbers)
-        for feature in numbers:
-            self._ledger.buy(feature)
+        self._ledger.buy(numbers)
+        self._read_needs()
         self._rounds += 1
 
     @property
@@ -191,8 +197,8 @@ class Inquiry:
         InquiryError
             If features are still needed.
         """
-        if self._walker.needs:
-            raise InquiryError(f"answer: the inquiry still needs {self.needs}")
+        if self._needs:
+            raise InquiryError(f"answer: the inquiry still needs {self._needs}")
         value, leaf = self._walker.answer
         return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self._walker.reason)
 
@@ -207,5 +213,5 @@ def as_number(name: str, value: object, labels: tuple[str, ...] | None = None) -
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InquiryError(
-            f"value of {name!r}: expected a number (NaN if missing), got {value!r} of type {type(value).__name__}"
+            f"value of {name!r}: expected a number (NaN if missing), got {shown(value)} of type {type(value).__name__}"
         ) from None

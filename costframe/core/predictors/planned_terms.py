@@ -50,15 +50,16 @@ class Terms:
         """Make terms from prices, tradeoff and limits; `known` are items paid for."""
         d, begun = len(prices.prices.cost), COMPLETE
         limited, limits = limits is not None, limits or Limits()
-        first: list[int] = []
+        first, paid = list[int](), known
         sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
         for f in sorted(sets[0]):
             if f in limits.unavailable:
                 begun = UNAVAILABLE
-            elif prices.total(prices.items([*first, f]) & ~known) > limits.threshold:
+            elif limits.threshold < np.inf and prices.total((paid | prices.items([f])) & ~known) > limits.threshold:
                 begun = max(begun, CUT)
             else:
                 first.append(f)
+                paid |= prices.items([f])
         return Terms(
             prices,
             tradeoff,
@@ -68,7 +69,7 @@ class Terms:
             reachable=np.array([not each & limits.unavailable for each in sets]),
             first_features=frozenset(first),
             first_missing=tuple(sorted(sets[0].difference(first))),
-            first_paid=known | prices.items(first),
+            first_paid=paid,
             first_reason=begun,
             planned=planned,
         )
@@ -137,8 +138,8 @@ def planned_charges(
 
 
 def _charge(part: PlannedRows, terms: Terms, weight: NDArray[np.float64], predictions: NDArray[np.float64]) -> Charges:
-    d, n_items = len(terms.prices.prices.cost), sum(terms.prices.prices.needs.shape)
-    bought = np.zeros((len(part.paid), n_items))
+    d = len(terms.prices.prices.cost)
+    bought = np.zeros((len(part.paid), terms.prices.prices.n_items))
     for account, items in enumerate(part.paid):
         bought[account, list(members(items))] = True
     cost = np.array([terms.prices.total(items) for items in part.paid])

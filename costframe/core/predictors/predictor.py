@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.cost.expected import ExpectedCost, replay_charges
-from costframe.core.errors import CostModelError, InquiryError, ParameterError
+from costframe.core.errors import CostModelError, InquiryError, ParameterError, shown
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 
@@ -146,7 +146,7 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
     model = predictor.costs if costs is None else costs
     prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
     if not isinstance(known, Iterable):
-        raise InquiryError(f"known: expected names, or names with values, got {known!r}")
+        raise InquiryError(f"known: expected names, or names with values, got {shown(known)}")
     names = list(known)
     known_values: dict[int, float] = {}
     if isinstance(known, Mapping):

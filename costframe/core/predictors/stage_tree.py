@@ -16,11 +16,13 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits
+from costframe.core.prices.price_arrays import Limits, names_of
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.plan import cannot_bind, plan_stages
 from costframe.core.stages.run_stages import check_acquisition, predict_rows
 from costframe.core.stages.stages import Answer, Route, Stage, apply_link, check_stages, log_odds, squeeze
+from costframe.core.stages.step import StageStepper
+from costframe.core.stages.step_layout import lay_out_steps
 from costframe.core.stages.walk import StageWalker
 from costframe.core.tables.rows import as_rows, check_weights
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
+    from costframe.core.stages.step import StepState
+    from costframe.core.stages.step_layout import StepLayout
     from costframe.core.tables.categories import Categories
 
 
@@ -104,8 +108,18 @@ class StageTree(Predictor):
         return lay_out(self.bank, self.stages)
 
     @cached_property
+    def step_layout(self) -> StepLayout:
+        """The tree as arrays for steps of a row."""
+        return lay_out_steps(self.bank, self.layout)
+
+    @cached_property
+    def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
+        """First states of rows without known values, and their needs, by whether trees acquire split by split."""
+        return {}
+
+    @cached_property
     def plan(self) -> StagePlan:
-        """The tree as lists for walkers."""
+        """The tree as lists for walkers under limits."""
         return plan_stages(self.bank, self.stages)
 
     @cached_property
@@ -214,9 +228,11 @@ class StageTree(Predictor):
         by_path, limits = acquisition == "path", Limits.of(max_cost, unavailable, prices, known_values)
         if limits is not None and cannot_bind(limits, self, prices):
             limits = None
+        if limits is None:
+            stepper = StageStepper(self, prices, by_path=by_path, known_values=known_values)
+            return Inquiry(stepper, self.feature_names, ledger, self.categories)
         walker = StageWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
-        cap = np.inf if limits is None else limits.max_cost
-        return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
+        return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost)
 
     def charges(
         self,
@@ -235,10 +251,11 @@ class StageTree(Predictor):
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         rows = as_rows(X, self.feature_names, self.categories)
+        if max_cost is None and not (unavailable := names_of(unavailable)):
+            return predict_rows(self.bank, self.layout, rows, n_jobs)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)
-        if limits is None:
-            return predict_rows(self.bank, self.layout, rows, n_jobs)
+        assert limits is not None  # noqa: S101 - there is a cap, or a name
         return capped_scores(self, prices, limits, rows, n_jobs)
 
     def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from costframe.core.learners.node_layout import NodeLayout, lay_out_nodes
-from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, NodeLayout, lay_out_nodes
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, ranges
+from costframe.core.stages.row_layout import RowLayout, lay_out_row
 from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.learners.tree_table import TreeTable
     from costframe.core.stages.stages import Stage
 
 
@@ -27,11 +26,12 @@ class StageLayout(NamedTuple):
     used: NDArray[np.int64]  # (U,) columns that active learners read
     nodes: NodeLayout
     stage_first: NDArray[np.int64]  # (stages + 1,) uses of each stage
+    stage_column_first: NDArray[np.int64]  # (stages + 1,)
+    stage_column: NDArray[np.int64]  # code columns that each stage's trees read
     learner: NDArray[np.int64]  # (L,) bank index
     kind: NDArray[np.uint8]  # (L,)
     place: NDArray[np.int64]  # (L,) root node, column of X, or first opaque column
-    depth: NDArray[np.int32]  # (L,)
-    by_category: NDArray[np.bool_]  # (L,) trees with nodes that test for categories
+    tree: NDArray[np.int64]  # (L,) among those of `nodes`
     width: NDArray[np.int32]  # (L,)
     fill: NDArray[np.float64]  # (L,)
     target_first: NDArray[np.int64]  # (L + 1,)
@@ -45,14 +45,7 @@ class StageLayout(NamedTuple):
     above: NDArray[np.int64]  # (stages,)
     fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
     n_opaque: int
-
-
-def active_uses(stage: Stage, widths: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield the learners of a stage that have a weight other than zero, with their weights, float64 (outputs, K)."""
-    parts = np.split(stage.weights, np.cumsum(widths[stage.learners]))
-    for t, weights in zip(stage.learners.tolist(), parts, strict=False):
-        if weights.any():
-            yield t, weights
+    row: RowLayout
 
 
 def lay_out(
@@ -64,74 +57,143 @@ def lay_out(
 
     `outputs`, which may hold outputs of inner nodes too, replace `value` and `values` of the trees.
     """
-    uses = [list(active_uses(stage, bank.widths)) for stage in stages]
-    learners = [np.array([t for t, _ in part], np.int64) for part in uses]
-    learner = np.concatenate(learners)
+    given, weights = np.concatenate([stage.learners for stage in stages]), _pad([stage.weights for stage in stages])
+    row = np.cumsum([0, *bank.widths[given]])[:-1]  # of the learner's first weights
+    targeted = np.logical_or.reduceat(weights != 0, row) if len(given) else weights != 0
+    active = targeted.any(axis=1)
+    learner, row, targeted = given[active], row[active], targeted[active]
+    number = np.repeat(np.arange(len(stages)), [len(stage.learners) for stage in stages])[active]
+    stage_first = np.searchsorted(number, np.arange(len(stages) + 1))
     every = np.unique(learner)
-    used = np.flatnonzero(np.diff(bank.F[:, every].indptr)) if len(every) else np.empty(0, np.int64)
+    trees, opaques = every[bank.kind[every] == TREE], every[bank.kind[every] == OPAQUE]
+    table, columns = bank.trees.restrict(bank.index[trees]), every[bank.kind[every] == COLUMN]
+    tested = [table.feature[table.feature >= 0], bank.column_feature[bank.index[columns]]]
+    tested += [np.array(bank.opaques[i].features, np.int64) for i in bank.index[opaques]]
+    used = np.unique(np.concatenate(tested)).astype(np.int64)
     place_of = np.zeros(len(bank.feature_names), np.int32)
     place_of[used] = np.arange(len(used))
-    trees, opaques = every[bank.kind[every] == TREE], every[bank.kind[every] == OPAQUE]
-    nodes = lay_out_nodes(bank.trees.restrict(bank.index[trees]).remap_features(place_of), len(used))
+    table = table.remap_features(place_of)
+    nodes = lay_out_nodes(table, len(used))
     kind, index = bank.kind[learner], bank.index[learner]
     is_tree, is_column, is_opaque = (kind == each for each in (TREE, COLUMN, OPAQUE))
-    place, depth, fill = np.zeros(len(kind), np.int64), np.zeros(len(kind), np.int32), np.zeros(len(kind))
-    by_category, tree = np.zeros(len(kind), np.bool_), np.searchsorted(trees, learner)
-    place[is_tree], depth[is_tree] = nodes.root[tree[is_tree]], nodes.depth[tree[is_tree]]
-    by_category[is_tree] = nodes.by_category[tree[is_tree]]
+    place, fill, tree = np.zeros(len(kind), np.int64), np.zeros(len(kind)), np.searchsorted(trees, learner)
+    place[is_tree] = nodes.root[tree[is_tree]]
     place[is_column], fill[is_column] = bank.column_feature[index[is_column]], bank.column_fill[index[is_column]]
     opaque_first = np.cumsum([0, *bank.widths[opaques]])
     place[is_opaque] = opaque_first[np.searchsorted(opaques, learner[is_opaque])]
-    targets, payloads, ends = [np.empty(0, np.int64)], [np.empty(0)], np.append(nodes.root[1:], len(nodes.word))
-    for use, (_, weights) in enumerate(chain(*uses)):
-        targets.append(np.flatnonzero((weights != 0).any(axis=0)))
-        payload = weights[:, targets[-1]]
-        if is_tree[use]:
-            origin = nodes.origin[place[use] : ends[tree[use]]]
-            original = bank.trees.first[index[use]] + origin - origin[0]
-            payload = _tree_payload(payload, original, *(outputs or (bank.trees.value, bank.trees.values)))
-        payloads.append(payload.ravel())
+    uses = _Uses(weights, row, targeted, bank.widths[learner], is_tree, place, index)
+    target_first, target, payload_first, payload = _weigh_uses(bank.trees, nodes, uses, outputs)
+    intercept = _pad([stage.intercept[None] for stage in stages])
+    coded = [_code_columns(nodes, tree[is_tree & (number == at)]) for at in range(len(stages))]
+    threshold = np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages])
+    below = np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages])
+    above = np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages])
+    alone = lay_out_row(
+        nodes,
+        table,
+        used,
+        (kind, place, payload_first, target_first[:-1], target_first[1:]),
+        fill=fill,
+        target=target,
+        payload=payload,
+        stage=np.stack([stage_first[:-1], stage_first[1:], below, above], axis=1),
+        stage_value=np.column_stack([threshold, intercept]),
+    )
     return StageLayout(
         n_outputs=max(len(stage.intercept) for stage in stages),
         used=used,
         nodes=nodes,
-        stage_first=np.cumsum([0, *map(len, learners)]),
+        stage_first=stage_first,
+        stage_column_first=np.cumsum([0, *map(len, coded)]),
+        stage_column=np.concatenate(coded),
         learner=learner,
         kind=kind,
         place=place,
-        depth=depth,
-        by_category=by_category,
+        tree=tree,
         width=bank.widths[learner],
         fill=fill,
-        target_first=np.cumsum([*map(len, targets)]),
-        target=np.concatenate(targets),
-        payload_first=np.cumsum([*map(len, payloads)])[:-1],
-        payload=np.concatenate(payloads),
-        intercept=_pad([stage.intercept for stage in stages]),
-        threshold=np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages]),
-        below=np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages]),
-        above=np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages]),
-        fresh=_fresh_uses(stages, learners),
+        target_first=target_first,
+        target=target,
+        payload_first=payload_first,
+        payload=payload,
+        intercept=intercept,
+        threshold=threshold,
+        below=below,
+        above=above,
+        fresh=_fresh_uses(stages, np.split(learner, stage_first[1:-1])),
         n_opaque=int(opaque_first[-1]),
+        row=alone,
     )
 
 
-def _tree_payload(
+def _code_columns(nodes: NodeLayout, trees: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the code columns that some trees read, ascending."""
+    ends = np.append(nodes.root[1:], len(nodes.word))
+    own = ranges(nodes.root[trees], (ends - nodes.root)[trees].astype(np.int32))
+    tests = nodes.word[own[nodes.feature[own] >= 0]]
+    return np.unique(tests >> np.uint64(COLUMN_AT) & np.uint64(COLUMN_BITS)).astype(np.int64)
+
+
+class _Uses(NamedTuple):
+    """Learners that stages use, L in all."""
+
+    weights: NDArray[np.float64]  # (any, K) of all learners that stages list
+    row: NDArray[np.int64]  # (L,): of the learner's first weights
+    targeted: NDArray[np.bool_]  # (L, K): outputs to which it adds
+    width: NDArray[np.int32]  # (L,)
+    is_tree: NDArray[np.bool_]  # (L,)
+    place: NDArray[np.int64]  # (L,)
+    number: NDArray[np.int64]  # (L,): in the bank, among learners of its kind
+
+
+def _weigh_uses(
+    trees: TreeTable,
+    nodes: NodeLayout,
+    uses: _Uses,
+    outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return `target_first`, `target`, `payload_first` and `payload` of a `StageLayout`."""
+    size = uses.width.astype(np.int64)  # rows of each use's payload
+    ends = np.append(nodes.root[1:], len(nodes.word))
+    size[uses.is_tree] = ends[np.searchsorted(nodes.root, uses.place[uses.is_tree])] - uses.place[uses.is_tree]
+    n_targets = np.count_nonzero(uses.targeted, axis=1)
+    payload_first, target_first = np.cumsum([0, *size * n_targets]), np.cumsum([0, *n_targets])
+    payload, (use, target) = np.zeros(payload_first[-1]), np.nonzero(uses.targeted)
+    # An entry for each use, target and row of a payload: a row of weights, or a node.
+    pair = np.repeat(np.arange(len(use)), size[use])
+    within = np.arange(len(pair)) - np.repeat(np.cumsum(size[use]) - size[use], size[use])
+    of, entry = use[pair], target[pair]
+    at = payload_first[of] + within * n_targets[of] + pair - target_first[of]
+    plain, noded = ~uses.is_tree[of], np.flatnonzero(uses.is_tree[of])
+    payload[at[plain]] = uses.weights[uses.row[of[plain]] + within[plain], entry[plain]]
+    of = of[noded]
+    origin = nodes.origin[uses.place[of] + within[noded]] - nodes.origin[uses.place[of]]
+    value, values = outputs or (trees.value, trees.values)
+    value = value[trees.first[uses.number[of]] + origin]
+    leaf = value >= 0
+    noded, of = noded[leaf], of[leaf]
+    payload[at[noded]] = _weigh(uses.weights, uses.row[of], entry[noded], uses.width[of], values, value[leaf])
+    return target_first, target, payload_first[:-1], payload
+
+
+def _weigh(
     weights: NDArray[np.float64],
-    nodes: NDArray[np.int64],
-    value: NDArray[np.int64],
+    row: NDArray[np.int64],
+    target: NDArray[np.int64],
+    width: NDArray[np.int32],
     values: NDArray[np.float64],
+    value: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return each node's contribution to each target, summed in Answer's order: float64 (nodes, targets)."""
-    at, payload = value[nodes], np.zeros((len(nodes), weights.shape[1]))
-    leaf = at >= 0
-    for k in range(weights.shape[1]):
-        first, *others = np.flatnonzero(weights[:, k])
-        total = weights[first, k] * values[at[leaf] + first]
-        for j in others:
-            total = total + weights[j, k] * values[at[leaf] + j]
-        payload[leaf, k] = total
-    return payload
+    """Return what a leaf adds to a target, summed over the tree's outputs in Answer's order: float64 (entries,)."""
+    total, begun = np.zeros(len(row)), np.zeros(len(row), np.bool_)
+    for k in range(int(width.max(initial=0))):
+        has = np.flatnonzero(width > k)
+        weight = weights[row[has] + k, target[has]]
+        has, weight = has[weight != 0], weight[weight != 0]
+        part = weight * values[value[has] + k]
+        total[has] = np.where(begun[has], total[has] + part, part)
+        begun[has] = True
+    return total
 
 
 def _fresh_uses(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
@@ -145,8 +207,7 @@ def _fresh_uses(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) ->
     return np.concatenate(fresh)
 
 
-def _pad(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    table = np.zeros((len(rows), max(len(row) for row in rows)))
-    for number, row in enumerate(rows):
-        table[number, : len(row)] = row
-    return table
+def _pad(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Stack tables of fewer or more columns, with zeros for those that a table lacks."""
+    width = max(table.shape[1] for table in tables)
+    return np.concatenate([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.learners.bits import as_set, members
-from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.stages.layout import active_uses
-from costframe.core.stages.stages import Route
+from costframe.core.learners.bits import members
+from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,11 +104,18 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
 
 
 def _terms(stage: Stage, widths: NDArray[np.int32]) -> tuple[tuple[int, tuple[tuple[int, float, int], ...]], ...]:
-    out = []
-    for t, weights in active_uses(stage, widths):
-        targets, outputs = np.nonzero(weights.T)
-        out.append((t, tuple((int(j), float(weights[j, k]), int(k)) for k, j in zip(targets, outputs, strict=True))))
-    return tuple(out)
+    of = np.repeat(stage.learners, widths[stage.learners])
+    output = np.arange(len(of)) - np.searchsorted(of, of)
+    row, target = np.nonzero(stage.weights)
+    order = np.lexsort((row, target, of[row]))
+    row, target = row[order], target[order]
+    terms: dict[int, list[tuple[int, float, int]]] = {}
+    entries = zip(
+        of[row].tolist(), output[row].tolist(), stage.weights[row, target].tolist(), target.tolist(), strict=True
+    )
+    for t, j, weight, k in entries:
+        terms.setdefault(t, []).append((j, weight, k))
+    return tuple((t, tuple(each)) for t, each in terms.items())
 
 
 @frozen(eq=False)
@@ -130,29 +135,6 @@ class Lookahead:
         """Return whether a learner acquires features split by split."""
         return self.by_path and bool(self.plan.bank.kind[t] == TREE)
 
-    def needs(self, state: RowState) -> int:
-        """Return the features that every path from here on reads, as far as each learner alone decides."""
-        found: dict[int, int] = {}
-        waiting = [state.stage]
-        while waiting:  # not recursive: a chain may have thousands of stages
-            stage = self.plan.stages[current := waiting[-1]]
-            ways: tuple[int, ...] = ()
-            if isinstance(stage, Route):
-                decided = self._decided(state, current, stage)
-                ways = (stage.below, stage.above) if decided is None else (decided,)
-            later = -1 if ways else 0
-            for way in ways:
-                if later and way not in found:
-                    waiting.append(way)
-                    break
-                later = later and later & found[way]
-            else:
-                for t, _ in self.plan.terms[current]:
-                    later |= 0 if t in state.outputs else self._needs_of(state, t)
-                found[current] = later
-                waiting.pop()
-        return found[state.stage]
-
     def _needs_of(self, state: RowState, t: int) -> int:
         """Return the unknown features that a learner certainly reads, if it goes on."""
         plan = self.plan
@@ -160,32 +142,6 @@ class Lookahead:
             return plan.learner_reads[t] & ~state.known
         node = state.node.get(t, plan.root[int(plan.bank.index[t])])
         return self._tested_below(state, node)
-
-    def _decided(self, state: RowState, number: int, stage: Route) -> int | None:
-        """Return the next stage if known values decide it; opaque learners are not called before their turn."""
-        outputs = dict(state.outputs)
-        for t, _ in self.plan.terms[number]:
-            if t not in outputs:
-                ahead = self._output_ahead(state, t)
-                if ahead is None:
-                    return None
-                outputs[t] = ahead
-        return stage.above if self.plan.score(number, outputs)[0] > stage.threshold else stage.below
-
-    def _output_ahead(self, state: RowState, t: int) -> list[float] | None:
-        """Return the outputs of a tree or column if known values decide them, without evaluating it."""
-        plan, values, index = self.plan, state.values, int(self.plan.bank.index[t])
-        if plan.bank.kind[t] == OPAQUE:
-            return None
-        if plan.bank.kind[t] == COLUMN:
-            value = values.get(int(plan.bank.column_feature[index]))
-            return None if value is None else [plan.filled(index, value)]
-        node = state.node.get(t, plan.root[index])
-        while (feature := plan.feature[node]) >= 0:
-            if feature not in values:
-                return None
-            node = plan.child(node, values[feature])
-        return plan.leaf_outputs(index, node)
 
     def needs_within(self, state: RowState, max_cost: float) -> int:
         """Return the features of learners of this stage that the row can certainly pay in full.
@@ -195,15 +151,16 @@ class Lookahead:
         plan, prices, bank = self.plan, self.prices, self.plan.bank
         split = float(prices.split.max(initial=0.0))
         found, most = 0, state.spent  # features, and an upper bound on the cost after each learner
-        bought, resources = state.bought, state.resources  # by then
+        bought, resources = state.bought, set(state.resources)  # by then
         for t, _ in plan.terms[state.stage]:
             reads, by_node = plan.learner_reads[t], self.acquires_by_node(t)
             if t in state.outputs or t in state.given_up or (reads & self.barred and not by_node):
                 continue
             for f in members(reads & ~bought):
                 most += float(prices.cost[f])
-                most += sum(float(prices.resource_cost[r]) for r in prices.needed[f] if not resources >> r & 1)
-                resources |= as_set(prices.needed[f])
+                fresh = prices.direct_needs.unpaid(f, resources)
+                most += sum(float(prices.resource_cost[r]) for r in sorted(fresh))
+                resources |= fresh
             bought |= reads
             most += prices.reuse * reads.bit_count() + prices.learner * float(bank.evaluation[t])
             most += split * plan.depth[int(bank.index[t])] if bank.kind[t] == TREE else 0.0
@@ -248,7 +205,7 @@ def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
     learners = np.unique(tree.layout.learner)
     if limits.unavailable.intersection(columns.tolist()):
         return False
-    most = prices.cost[columns].sum() + prices.resource_cost[prices.needs[columns].any(axis=0)].sum()
+    most = prices.cost[columns].sum() + prices.resource_cost[prices.direct_needs.of_set(columns)].sum()
     most += prices.learner * bank.evaluation[learners].sum()
     most += prices.reuse * sum(plan.learner_reads[t].bit_count() for t in learners)
     comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)

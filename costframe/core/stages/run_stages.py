@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from costframe.core.errors import ParameterError
-from costframe.core.learners.bits import bit_sets, word_count
-from costframe.core.learners.node_layout import code_values, mark_paths
+from costframe.core.checks import check_choice
+from costframe.core.learners.bits import word_count
+from costframe.core.learners.node_layout import code_values, path_counts, path_masks, path_prices
 from costframe.core.learners.tree_table import OPAQUE, TREE
 from costframe.core.threads import over_chunks
 
@@ -38,14 +38,15 @@ class StageRunner:
 
     def run(self, stage: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Score some rows at a stage: float64 (len(rows), K), K = 1 for a route."""
-        from costframe.core.learners.kernels import score_rows
+        from costframe.core.learners.kernels import note_all, score_rows
 
-        layout = self.layout
-        self._call_opaques(int(layout.stage_first[stage]), int(layout.stage_first[stage + 1]), rows)
+        layout, marks = self.layout, self.marks or NO_MARKS
+        begin, end = int(layout.stage_first[stage]), int(layout.stage_first[stage + 1])
+        self._call_opaques(begin, end, rows)
         scores = np.empty((len(rows), 1 if layout.below[stage] >= 0 else layout.n_outputs))
-        score_rows(
-            self.X, self.codes, rows, layout, stage, self.opaque, scores, self.marks or NO_MARKS, self.masks, self.spent
-        )
+        score_rows(self.X, self.codes, rows, layout, stage, self.opaque, scores, marks, self.masks, self.spent)
+        if self.marks and len(read := marks.read[marks.read_first[begin] : marks.read_first[end]]):
+            note_all(self.masks, rows, read)
         return scores
 
     def routed(self) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
@@ -69,6 +70,8 @@ class StageRunner:
 
     def _call_opaques(self, begin: int, end: int, rows: NDArray[np.int64]) -> None:
         layout = self.layout
+        if not layout.n_opaque:
+            return
         for use in begin + np.flatnonzero((layout.kind[begin:end] == OPAQUE) & layout.fresh[begin:end]):
             if not len(rows):
                 return
@@ -87,8 +90,7 @@ def predict_rows(
     if len(X) == 1 and not layout.n_opaque:
         from costframe.core.learners.row_kernels import walk_row
 
-        row = np.ascontiguousarray(X)
-        exits[0] = walk_row(row, code_values(layout.nodes, row, layout.used), layout, scores)
+        exits[0] = walk_row(np.ascontiguousarray(X), layout.row, scores)
         return scores, exits
 
     def chunk(part: slice) -> None:
@@ -110,20 +112,22 @@ class ReadingMarks(NamedTuple):
     """What `kernels.score_rows` records, with the features and prices of each node and use."""
 
     notes: int
-    node_mask: NDArray[np.uint64]  # (nodes, W)
-    use_mask: NDArray[np.uint64]  # (L, W)
+    by_path: bool  # trees read the features on the way to a leaf, not all
+    node_mask: NDArray[np.uint64]  # (nodes, W), or (0, W); see `path_masks`
+    read_first: NDArray[np.int64]  # (L + 1,)
+    read: NDArray[np.int64]  # the features that each use reads for every row
     node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, number of features read
     use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
 
 
+_NONE = np.empty(0, np.int64)
 # scores only
-NO_MARKS = ReadingMarks(0, np.empty((0, 1), np.uint64), np.empty((0, 1), np.uint64), np.empty((0, 2)), np.empty(0))
+NO_MARKS = ReadingMarks(0, False, np.empty((0, 1), np.uint64), _NONE, _NONE, np.empty((0, 2)), np.empty(0))
 
 
 def check_acquisition(acquisition: str) -> None:
     """Refuse a value other than "path" and "learner"."""
-    if acquisition not in ACQUISITIONS:
-        raise ParameterError(f"acquisition: expected one of {', '.join(ACQUISITIONS)}, got {acquisition!r}")
+    check_choice("acquisition", acquisition, ACQUISITIONS)
 
 
 def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, acquisition: str) -> ReadingMarks:
@@ -131,24 +135,33 @@ def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, a
     from costframe.core.learners.kernels import READS, SPENDING
 
     check_acquisition(acquisition)
-    use_mask = _learner_masks(bank, layout)
-    node_mask, spent = mark_paths(layout.nodes.parent, layout.nodes.feature, prices.split[layout.used])
-    if acquisition == "learner":
-        for use in np.flatnonzero(layout.kind == TREE):
-            begin = int(layout.place[use])
-            end = int(np.append(layout.nodes.root, len(node_mask))[np.searchsorted(layout.nodes.root, begin) + 1])
-            node_mask[begin:end] = use_mask[use]
-    node_spent = np.stack([spent, np.bitwise_count(node_mask).sum(axis=1)], axis=1)
+    nodes, by_path, n_used = layout.nodes, acquisition == "path", len(layout.used)
+    first, read = learner_reads(bank, layout)
+    counts, is_tree = np.diff(first), layout.kind == TREE
+    spending = prices.reuse > 0 or bool((prices.split > 0).any())
+    node_spent = np.zeros((len(nodes.parent), 2))
+    if spending:
+        node_spent[:, 0] = path_prices(nodes.parent, nodes.feature, prices.split[layout.used])
+        if by_path:
+            node_spent[:, 1] = path_counts(nodes.parent, nodes.feature, n_used)
+        else:
+            of_root = np.zeros(len(nodes.parent))
+            of_root[layout.place[is_tree]] = counts[is_tree]
+            node_spent[:, 1] = of_root[np.repeat(nodes.root, np.diff(np.append(nodes.root, len(nodes.parent))))]
+    if by_path:  # trees are noted leaf by leaf
+        read, first = read[np.repeat(~is_tree, counts)], np.cumsum([0, *np.where(is_tree, 0, counts)])
     return ReadingMarks(
-        SPENDING if prices.reuse > 0 or (prices.split > 0).any() else READS,
-        node_mask,
-        use_mask,
-        np.ascontiguousarray(node_spent, np.float64),
-        np.bitwise_count(use_mask).sum(axis=1).astype(np.float64),
+        SPENDING if spending else READS,
+        by_path,
+        path_masks(nodes.parent, nodes.feature, n_used) if by_path else NO_MARKS.node_mask,
+        first,
+        read,
+        node_spent,
+        counts.astype(np.float64),
     )
 
 
-def _learner_masks(bank: WeakLearnerBank, layout: StageLayout) -> NDArray[np.uint64]:
-    read = bank.F[layout.used][:, layout.learner].tocoo()
-    feature, use = read.coords
-    return bit_sets(use, feature, len(layout.learner), word_count(len(layout.used)))
+def learner_reads(bank: WeakLearnerBank, layout: StageLayout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the features, of those used, that each use reads, and the place of its first."""
+    reads = bank.F[layout.used][:, layout.learner].tocsc()
+    return reads.indptr.astype(np.int64), reads.indices.astype(np.int64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.errors import StageError
+from costframe.core.errors import StageError, shown
 
 if TYPE_CHECKING:
     from attrs import Attribute
@@ -18,7 +18,7 @@ def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.i
     """Return ascending, distinct indices >= 0 as a read-only array; refuse others."""
     raw = np.asarray(values)
     if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
-        raise StageError(f"{what}: expected a list of {kind}, got {values!r}")
+        raise StageError(f"{what}: expected a list of {kind}, got {shown(values)}")
     array = np.array(raw, dtype=np.int64)
     if (np.diff(array) <= 0).any() or (array < 0).any():
         raise StageError(f"{what}: expected ascending, distinct {kind}, got {array.tolist()}")
@@ -34,7 +34,7 @@ def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise StageError(f"{name}: expected numbers, got {values!r}") from None
+        raise StageError(f"{name}: expected numbers, got {shown(values)}") from None
     if ndim == 2 and array.ndim == 1:
         array = array.reshape(-1, 1)
     if ndim == 1 and array.ndim == 0:
@@ -64,13 +64,13 @@ def _scalar(values: object) -> NDArray[np.float64]:
 
 def _level(values: Any) -> float:
     if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
-        raise StageError(f"level: expected a number, got {values!r}")
+        raise StageError(f"level: expected a number, got {shown(values)}")
     try:
         level = float(values)
     except OverflowError:
         level = np.inf
     if not np.isfinite(level):
-        raise StageError(f"level: expected a finite number, got {values!r}")
+        raise StageError(f"level: expected a finite number, got {shown(values)}")
     return level
 
 
@@ -104,7 +104,7 @@ class Answer:
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
         if value not in LINKS:
-            raise StageError(f"link: expected one of {', '.join(LINKS)}, got {value!r}")
+            raise StageError(f"link: expected one of {', '.join(LINKS)}, got {shown(value)}")
 
     def __attrs_post_init__(self) -> None:
         if len(self.intercept) < 1 or self.weights.shape[1] != len(self.intercept):
@@ -123,13 +123,13 @@ class Answer:
 
 def _number(values: Any) -> float:
     if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
-        raise StageError(f"route: expected a number for threshold and steepness, got {values!r}")
+        raise StageError(f"route: expected a number for threshold and steepness, got {shown(values)}")
     return float(values)
 
 
 def _index(values: Any) -> int:
     if isinstance(values, bool) or not isinstance(values, int | np.integer):
-        raise StageError(f"route: expected the index of a stage, got {values!r}")
+        raise StageError(f"route: expected the index of a stage, got {shown(values)}")
     return int(values)
 
 

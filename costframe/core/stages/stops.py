@@ -130,17 +130,14 @@ class StopPrices:
         self._amounts: list[float] = [*prices.cost.tolist(), *prices.resource_cost.tolist()]
         shares = prices.cost if batch is None else prices.cost + prices.once / batch
         self._weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
-        self._items = [1 << f | as_set(needed) << len(prices.cost) for f, needed in enumerate(prices.needed)]
         self.bundles = tuple(self.items(members(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
         self.to_later = lru_cache(4096)(self._to_later)
 
     def items(self, features: Iterable[int]) -> int:
         """Return the items of features, given as columns: themselves and all resources that they need."""
-        found = 0
-        for f in features:
-            found |= self._items[f]
-        return found
+        columns = list(features)
+        return as_set(columns) | as_set(self.prices.direct_needs.of_features(columns)) << len(self.prices.cost)
 
     def _total(self, items: int) -> float:
         """Return the price of a set of items for one row."""

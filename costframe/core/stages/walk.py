@@ -1,9 +1,8 @@
-"""Walk of one row through a stage tree: the model side of an inquiry, and the kernels' slow, obvious twin.
+"""Walk of one row through a stage tree under limits: the model side of an inquiry, and the kernels' slow, obvious twin.
 
-Stages follow one another, and the learners of a stage in ascending order. Under limits a learner goes on as long as its
-next feature is available, and the row can pay for it and for the learner; else the row gives the learner up and begins
-the next one. The order is fixed, so that an inquiry, a prediction and a cost report buy the same. Without limits, all
-learners of a stage go on together, and ask for their features together.
+Stages follow one another, and the learners of a stage in ascending order. A learner goes on as long as its next feature
+is available, and the row can pay for it and for the learner; else the row gives the learner up and begins the next one.
+The order is fixed, so that an inquiry, a prediction and a cost report buy the same. Without limits see `step`.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
 
 @define
 class RowState:
-    """State of a row; sets of features and resources are integers, one bit each."""
+    """State of a row; sets of features are integers, one bit each."""
 
     values: dict[int, float]
     known: int  # features with values
-    bought: int  # features and resources, for a row with limits
-    resources: int
+    bought: int  # features
+    resources: set[int]
     spent: float = 0.0
     stage: int = 0
     node: dict[int, int] = field(factory=dict)  # of trees that have begun
@@ -54,6 +53,7 @@ class RowState:
         return evolve(
             self,
             values=dict(self.values),
+            resources=set(self.resources),
             node=dict(self.node),
             read=dict(self.read),
             outputs=dict(self.outputs),
@@ -71,7 +71,7 @@ class StageWalker:
         self,
         tree: StageTree,
         prices: PriceArrays,
-        limits: Limits | None,
+        limits: Limits,
         *,
         by_path: bool,
         known_values: Mapping[int, float],
@@ -79,11 +79,9 @@ class StageWalker:
     ) -> None:
         self._tree, self._plan, self._limits = tree, tree.plan, limits
         self._prices, self._split = prices, prices.split.tolist()
-        if limits is not None:
-            self._cost, self._resource_cost = prices.cost.tolist(), prices.resource_cost.tolist()
-        barred = 0 if limits is None else as_set(limits.unavailable)
-        self._ahead = Lookahead(tree.plan, prices, by_path, barred)
-        self._state = RowState(dict(known_values), as_set(known_values), as_set(paid[0]), as_set(paid[1]))
+        self._cost, self._resource_cost = prices.cost.tolist(), prices.resource_cost.tolist()
+        self._ahead = Lookahead(tree.plan, prices, by_path, as_set(limits.unavailable))
+        self._state = RowState(dict(known_values), as_set(known_values), as_set(paid[0]), set(paid[1]))
         self._missing = 0
         self.advance({})
 
@@ -137,25 +135,15 @@ class StageWalker:
         except BaseException:
             self._state = before
             raise
-        if not waits:
-            self._missing = 0
-        elif self._limits is None:
-            self._missing = self._ahead.needs(self._state)
-        else:
-            self._missing = self._ahead.needs_within(self._state, self._limits.max_cost)
+        self._missing = self._ahead.needs_within(self._state, self._limits.max_cost) if waits else 0
 
     def _run(self) -> bool:
         """Go on until a feature is needed, or the row ends; return True if a feature is needed."""
         plan, state = self._plan, self._state
         while state.scores is None:
-            waits = False
             for t, _ in plan.terms[state.stage]:
                 if t not in state.outputs and t not in state.given_up and not self._evaluate(t):
-                    waits = True
-                    if self._limits is not None:  # the next learner may have to do without
-                        break
-            if waits:
-                return True
+                    return True  # the next learner may have to do without
             scores = plan.score(state.stage, state.outputs | self._expected())
             stage = plan.stages[state.stage]
             if isinstance(stage, Route) and not (state.given_up and self._tree.fallbacks):
@@ -220,8 +208,6 @@ class StageWalker:
 
     def _can_pay(self, t: int, features: int, split: float = 0.0) -> bool:
         """Return whether the row can buy features, a comparison and the learner; else give the learner up."""
-        if self._limits is None:
-            return True
         state, barred = self._state, bool(features & self._ahead.barred)
         own = self._prices.learner * float(self._plan.bank.evaluation[t])
         if not barred and state.spent + (self._price_of(features) + split) + own <= self._limits.threshold:
@@ -232,15 +218,15 @@ class StageWalker:
 
     def _price_of(self, features: int) -> float:
         """Return the price of features that the current learner has not read yet, with resources and reuse."""
-        state, resources, total = self._state, self._state.resources, 0.0
+        state, counted, total = self._state, set[int](), 0.0
         for f in members(features):  # the kernel's order of summation
             due = 0.0
             if not state.bought >> f & 1:
                 due = self._cost[f]
-                for r in sorted(self._prices.needed[f]):
-                    if not resources >> r & 1:
-                        resources |= 1 << r
-                        due += self._resource_cost[r]
+                resources = self._prices.direct_needs.unpaid(f, state.resources) - counted
+                for r in sorted(resources):
+                    due += self._resource_cost[r]
+                counted |= resources
             if state.used >> f & 1:
                 due += self._prices.reuse
             total += due
@@ -249,11 +235,10 @@ class StageWalker:
     def _pay(self, t: int, features: int) -> None:
         """Buy features that the row does not have, and record the use of all."""
         state = self._state
-        if self._limits is not None:
-            state.spent += self._price_of(features)
-            for f in members(features & ~state.bought):
-                state.resources |= as_set(self._prices.needed[f])
-            state.bought |= features
+        state.spent += self._price_of(features)
+        for f in members(features & ~state.bought):
+            state.resources |= self._prices.direct_needs.unpaid(f, state.resources)
+        state.bought |= features
         state.read[t] = state.read.get(t, 0) | features
         state.used |= features
         state.uses += features.bit_count()

@@ -1,0 +1,103 @@
+"""Steps of one row through a stage tree without limits: the model side of its inquiry, around a compiled kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from costframe.core.learners.tree_table import TREE
+from costframe.core.stages.step_layout import CALLED, KNOWN, N_ACCOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.price_arrays import PriceArrays
+
+
+class StepState(NamedTuple):
+    """State of a row, in few arrays, for each costs time at the door of the kernel; it has its parts in this order.
+
+    They are for the U features that the tree uses, for S learners, K outputs, and all outputs of opaque learners.
+    """
+
+    numbers: NDArray[np.float64]  # value of each feature; account; scores of the last stage; outputs of opaque learners
+    # node of each learner, ~node at its end; features needed (U,), of which the first are valid; stage
+    places: NDArray[np.int64]
+    marks: NDArray[np.uint8]  # of each feature
+
+    def copy(self) -> StepState:
+        """Return an independent copy."""
+        return StepState(self.numbers.copy(), self.places.copy(), self.marks.copy())
+
+
+class StageStepper:
+    """One row on its way through a stage tree. All learners of a stage go on together.
+
+    With `by_path`, trees acquire features split by split; else all of them before they are evaluated.
+    """
+
+    reason = "complete"
+
+    def __init__(
+        self, tree: StageTree, prices: PriceArrays, *, by_path: bool, known_values: Mapping[int, float]
+    ) -> None:
+        self._tree, self._by_path, self._used = tree, by_path, tree.layout.used
+        self._split = prices.split[self._used]
+        self._spends = bool(prices.reuse or self._split.any())
+        begun = None if known_values else tree.begun.get(by_path)
+        self._state, self.needs = begun or self._begin(known_values)
+
+    def _begin(self, known_values: Mapping[int, float]) -> tuple[StepState, list[int]]:
+        tree, layout, used = self._tree, self._tree.layout, self._used
+        numbers = np.zeros(len(used) + N_ACCOUNT + layout.n_outputs + layout.n_opaque)
+        places = np.zeros(tree.step_layout.n_learners + len(used) + 1, np.int64)
+        is_tree = layout.kind == TREE
+        places[tree.step_layout.use[is_tree, 0]] = layout.place[is_tree]
+        marks = np.zeros(len(used), np.uint8)
+        for u in np.flatnonzero(np.isin(used, list(known_values))) if known_values else ():
+            numbers[u], marks[u] = known_values[int(used[u])], KNOWN
+        begun = self._go_on(np.empty(0), StepState(numbers, places, marks))
+        if not known_values and not layout.n_opaque:
+            tree.begun[self._by_path] = begun
+        return begun
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Add the values of all features in `needs`, and go on; if an opaque learner raises, nothing changes."""
+        self._state, self.needs = self._go_on(np.array([values[f] for f in self.needs], np.float64), self._state.copy())
+
+    def _go_on(self, supplied: NDArray[np.float64], state: StepState) -> tuple[StepState, list[int]]:
+        """Change a state by the values needed, until it needs others; return it with its needs."""
+        from costframe.core.stages.step_kernels import step_row
+
+        layout = self._tree.step_layout
+        while (count := step_row(supplied, *state, layout, self._split, self._by_path, self._spends)) < 0:
+            self._call_opaque(-1 - count, state)
+            supplied = supplied[:0]
+        needed = state.places[layout.n_learners :][:count]
+        return state, self._used[needed].tolist()
+
+    def _call_opaque(self, use: int, state: StepState) -> None:
+        """Call the learner of a use, whose features have values."""
+        layout, width = self._tree.layout, int(self._tree.layout.width[use])
+        learner = self._tree.bank.opaques[self._tree.bank.index[layout.learner[use]]]
+        values = state.numbers[np.searchsorted(self._used, np.array(learner.features, np.int64))]
+        first = len(self._used) + N_ACCOUNT + layout.n_outputs + int(layout.place[use])
+        state.numbers[first : first + width] = learner(values[None])[0]
+        state.places[self._tree.step_layout.use[use, 0]] = CALLED
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction and exit."""
+        stage, first = self._state.places[-1:], len(self._used) + N_ACCOUNT
+        value = self._tree.linked(self._state.numbers[None, first : first + self._tree.n_outputs].copy(), stage)[0]
+        return (float(value[0]) if len(value) == 1 else value), int(stage[0])
+
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """Sum of e_t of evaluated learners, price of comparisons made, and further uses of features if they cost."""
+        weight, comparisons, uses, n_used = self._state.numbers[len(self._used) :][:N_ACCOUNT].tolist()
+        return weight, comparisons, int(uses - n_used)

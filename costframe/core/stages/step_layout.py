@@ -1,0 +1,74 @@
+"""A stage tree laid out for rows whose values arrive bit by bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from costframe.core.learners.node_layout import path_counts
+from costframe.core.stages.run_stages import learner_reads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.stages.layout import StageLayout
+
+
+STEPS, FEATURE, FRESH, NEARER, READS = 0, 1, 5, 6, 7  # columns of `StepLayout.node`, the first five as in `RowLayout`
+LEARNER, KIND, WIDTH, READ, READ_END, PLACE, PAYLOAD, TARGET, TARGET_END = range(9)  # columns of `StepLayout.use`
+KNOWN, USED = np.uint8(1), np.uint8(2)  # marks of a feature: it has a value, and a learner has read it
+WEIGHT, COMPARISONS, USES, N_USED = 0, 1, 2, 3  # places in a row's account
+N_ACCOUNT = 4
+CALLED = 1  # place of an opaque learner whose outputs are there
+
+
+class StepLayout(NamedTuple):
+    """A stage tree for steps of a row, in few arrays; features are numbered among the U that the tree uses."""
+
+    # (nodes, 8): steps to the left child, 0 at leaves; feature; whether NaN goes left; first category, and last + 1;
+    # whether it is the first test of the feature on the way; whether the right child is nearer to a leaf; features
+    # tested here or below, as bits of their number modulo 64
+    node: NDArray[np.int64]
+    threshold: NDArray[np.float64]  # (nodes,)
+    category: NDArray[np.float64]
+    # (L, 9): number of the learner; kind; outputs; first feature that it reads, and last + 1; place; first of payload;
+    # first target, and last + 1
+    use: NDArray[np.int64]
+    use_value: NDArray[np.float64]  # (L, 2): e_t; fill
+    read: NDArray[np.int64]
+    target: NDArray[np.int64]
+    payload: NDArray[np.float64]
+    stage: NDArray[np.int64]  # as in `RowLayout`, like the next one
+    stage_value: NDArray[np.float64]
+    n_learners: int
+    depth: int  # of the deepest tree
+
+
+def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout) -> StepLayout:
+    """Lay out a stage tree for steps, once a model."""
+    from costframe.core.stages.ahead_kernels import look_below
+
+    nodes, row = layout.nodes, layout.row
+    node = np.zeros((len(nodes.feature), 8), np.int64)
+    node[:, :5] = row.node
+    node[:, 1] = np.maximum(nodes.feature, 0)
+    look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), node)
+    first, read = learner_reads(bank, layout)
+    every, number = np.unique(layout.learner, return_inverse=True)
+    use = np.stack([number, layout.kind, layout.width, first[:-1], first[1:]], axis=1)
+    return StepLayout(
+        node=node,
+        threshold=row.threshold,
+        category=row.category,
+        use=np.hstack([use, row.use[:, 1:]]).astype(np.int64),
+        use_value=np.column_stack([bank.evaluation[layout.learner], layout.fill]),
+        read=read,
+        target=row.target,
+        payload=row.payload,
+        stage=row.stage,
+        stage_value=row.stage_value,
+        n_learners=len(every),
+        depth=int(nodes.depth.max(initial=0)),
+    )
