@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 __all__ = ["main"]
 
@@ -24,11 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     The exit status is 0, or 2 for an error of the user, with one line on the error stream, 130 for an interrupt, and
     141 if the reader of the output has gone.
     """
-    _fill_closed_streams()
     try:
         before = signal.getsignal(signal.SIGINT)
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, _stop)  # an exception during an import may be lost or changed
+        _fill_closed_streams()
         from costframe.cli.commands import costframe
 
         signal.signal(signal.SIGINT, before)

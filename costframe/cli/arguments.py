@@ -12,7 +12,7 @@ import click
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.files import check_target, write_together
-from costframe.core.prices.costs_io import suggestion
+from costframe.core.prices.entry_checks import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -141,8 +141,6 @@ def open_data(
     for option, value in given.items():
         if value:
             raise ParameterError(f"{option} is for files; the data set {name} says itself what to predict")
-    if seed:
-        raise ParameterError(f"--seed is for files; the data set {name} is split already")
     dataset = load(name)
     return dataset if costs is None else dataset.with_costs(costs)
 

@@ -9,6 +9,7 @@ from costframe.cli.compare import compare
 from costframe.cli.cost import cost
 from costframe.cli.fit import fit
 from costframe.cli.group import CostframeGroup, print_broken_plugins
+from costframe.core.errors import printable
 from costframe.core.plugins.registry import TASKS
 
 __all__ = ["algorithms", "costframe", "datasets"]
@@ -47,7 +48,7 @@ def datasets() -> None:
     from costframe.datasets import names
 
     for name in names():
-        click.echo(name)
+        click.echo(printable(name))
     print_broken_plugins()
 
 

@@ -20,6 +20,7 @@ from costframe.cli.arguments import (
     write_into,
 )
 from costframe.cli.group import name_written_files, print_broken_plugins, print_failures, show_traceback
+from costframe.core.errors import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,6 +107,7 @@ def compare(
             folds=folds,
             progress=progress,
             failed=keep,
+            n_jobs=None,
         )
     print_failures(failures)
     _report(console, dataset, frontier, budget, output)
@@ -121,7 +123,7 @@ def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float
         _show(console, dataset, frontier, chosen, budget)
         if text := describe_useless_budget(frontier, chosen, budget):
             console.print(f"\n{text}", style="bold", markup=False)
-        console.print(f"\nwrote {written}", soft_wrap=True, markup=False)
+        console.print(f"\nwrote {printable(written)}", soft_wrap=True, markup=False)
         console.finish()
 
 
@@ -131,12 +133,12 @@ def _introduce(console: Output, dataset: Dataset) -> None:
     rows = ", ".join(f"{len(dataset.part(part)):,} {part}" for part in ("train", "valid", "test"))
     kind = f"{len(dataset.classes)} classes" if dataset.classes else dataset.task
     console.print(
-        f"{dataset.name}: {kind}, {format_count(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
-        f"  all features cost {dataset.full_cost:,.6g} {dataset.costs.unit} per row",
+        f"{printable(dataset.name)}: {kind}, {format_count(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
+        f"  all features cost {dataset.full_cost:,.6g} {printable(dataset.costs.unit)} per row",
         markup=False,
     )
     for note in dataset.notes:
-        console.print(f"  {note}", style="dim", markup=False)
+        console.print(f"  {printable(note)}", style="dim", markup=False)
 
 
 def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, budget: float | None) -> None:
@@ -147,7 +149,7 @@ def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, 
     table, omitted = points_table(frontier, chosen, width=console.width)
     console.print()
     console.print(table)
-    legend = f"\nscore: {frontier.score_name}   cost: mean {frontier.unit} per row\n"
+    legend = f"\nscore: {frontier.score_name}   cost: mean {printable(frontier.unit)} per row\n"
     if "rounds" not in omitted:
         legend += "rounds: mean trips to the sources per row\n"
     legend += "* no model has a better score at no higher cost   > chosen\n"
@@ -201,7 +203,9 @@ def _choices(frontier: Frontier, chosen: Point, budget: float | None) -> dict[st
         choices = {"best and recommended: no cheaper model is as good within the error": best}
     else:
         choices = {"best": best, "recommended: the cheapest model as good within the error": cheap}
-    return choices if budget is None else choices | {f"chosen within {budget:g} {frontier.unit} per row": chosen}
+    if budget is None:
+        return choices
+    return choices | {f"chosen within {budget:g} {printable(frontier.unit)} per row": chosen}
 
 
 def _render(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[str, bytes]:

@@ -78,7 +78,7 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
     """Refuse prices that lack a feature of the model; further prices are allowed."""
     from costframe.core.errors import quote_names
-    from costframe.core.prices.costs_io import suggestion
+    from costframe.core.prices.entry_checks import suggestion
 
     unpriced = [name for name in predictor.feature_names if name not in prices.names]
     if not unpriced:
@@ -110,7 +110,7 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
 
 
 def _show(report: CostReport, costs: CostModel, part: str) -> None:
-    from costframe.core.errors import format_count
+    from costframe.core.errors import format_count, printable
     from costframe.report.console import compare_cost, output
     from costframe.report.console import cost as shown
     from costframe.report.tables import paid_table
@@ -121,11 +121,11 @@ def _show(report: CostReport, costs: CostModel, part: str) -> None:
     least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
     rows, cost = format_count(len(report.per_row), "row"), "costs" if len(report.per_row) == 1 else "cost"
     lines = [
-        f"{rows} {cost} {report.mean:,.6g} {report.unit} per row on average{compared}",
+        f"{rows} {cost} {report.mean:,.6g} {printable(report.unit)} per row on average{compared}",
         f"  least {least}, median {median}, most {most}",
     ]
     if report.fixed:
-        lines.append(f"  and {report.fixed:,.6g} {report.unit} once for the batch")
+        lines.append(f"  and {report.fixed:,.6g} {printable(report.unit)} once for the batch")
     if unused := len(set(costs.names) - set(report.feature_names)):
         verb, features = ("is", "feature") if unused == 1 else ("are", "features")
         every = format_count(len(costs.names), "price")

@@ -18,7 +18,7 @@ from costframe.cli.arguments import (
     text,
 )
 from costframe.cli.group import name_written_files
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ def fit(
     check_algorithms(dataset.task, [algorithm], len(dataset.classes))
     console = make_console()
     for note in dataset.notes:
-        console.print(note, style="dim", markup=False)
+        console.print(printable(note), style="dim", markup=False)
     with show_progress() as progress:
         tradeoffs = None if tradeoff is None else [tradeoff]
         if tradeoff is not None and folds is None:
@@ -106,5 +106,5 @@ def _report(
         console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
         if budget is not None and (text := describe_useless_budget(frontier, point, budget)):
             console.print(text, style="bold", markup=False)
-        console.print(f"wrote {output}", soft_wrap=True, markup=False)
+        console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)
         console.finish()

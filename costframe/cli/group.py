@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import click
 
 from costframe.cli import INTERRUPTED
-from costframe.core.errors import CostframeError
+from costframe.core.errors import CostframeError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ REFUSED, READER_GONE = 2, 141
 
 def print_error(text: str) -> None:
     """Print one line on the error stream, if there is one."""
-    _echo(" ".join(text.split()) + "\n")
+    _echo(printable(" ".join(text.split())) + "\n")
 
 
 def print_broken_plugins() -> None:
@@ -45,7 +45,7 @@ def print_broken_plugins() -> None:
 def show_traceback(error: BaseException) -> None:
     """Print an error's traceback if the variable COSTFRAME_TRACEBACK is set."""
     if os.environ.get(TRACEBACK):
-        _echo("".join(traceback.format_exception(error)))
+        _echo("\n".join(map(printable, "".join(traceback.format_exception(error)).split("\n"))))
 
 
 def print_failures(failures: Mapping[str, CostframeError]) -> None:

@@ -1,15 +1,21 @@
-"""Errors of costframe: one root, and one class for each kind of input; and the wording of counts and names."""
+"""Errors of costframe: one root, and one class for each kind of input; and the wording of values, counts and names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_SHOWN = 80  # letters of a value in an error text
+
 
 class CostframeError(ValueError):
     """An input that costframe refuses; the text names it, the expected value and the given one."""
+
+    def __str__(self) -> str:
+        """Return the text, whose names may be from a file, with escapes for what controls a terminal."""
+        return "\n".join(map(printable, super().__str__().split("\n")))
 
 
 class CostModelError(CostframeError):
@@ -50,6 +56,21 @@ class StorageError(CostframeError):
 
 class PluginError(CostframeError):
     """A plugin that is broken, clashes with another, or lacks the requested entry."""
+
+
+def printable(text: str) -> str:
+    """Return a text for a terminal: letters that control it, turn its direction or are invisible become escapes."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error text quotes it: one short line, NumPy scalars as plain numbers."""
+    try:
+        scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
+        text = " ".join(repr(value.item() if scalar else value).split())
+    except Exception:  # noqa: BLE001 - whatever its class raises; Python does not print a number of thousands of digits
+        return f"{type(value).__name__} that cannot be shown"
+    return printable(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
 
 
 def format_count(count: int, noun: str, plural: str | None = None) -> str:

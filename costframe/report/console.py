@@ -12,6 +12,8 @@ from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from costframe.core.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -53,18 +55,19 @@ def with_error(score: float, error: float) -> str:
 
 def summary(label: str, point: Point, frontier: Frontier) -> Text:
     """Return three lines about a chosen model: its tradeoff, score, and cost against that of all features."""
+    unit = printable(frontier.unit)
     tested = point.test_score is not None and point.test_cost is not None
     paid = point.test_cost if tested else point.cost
-    text = Text.assemble((f"{label}: ", "bold"), f"{point.algorithm} at tradeoff {point.tradeoff:.3g}\n")
+    text = Text.assemble((f"{label}: ", "bold"), f"{printable(point.algorithm)} at tradeoff {point.tradeoff:.3g}\n")
     text.append(f"  {frontier.score_name} {with_error(point.score, point.score_error)}")
     text.append(f"; test {point.test_score:.4f}" if tested else "")
     low, high = frontier.interval(point)
     text.append(f" (9 of 10 times in {low:.4f} to {high:.4f})\n" if tested else "\n")
-    text.append(f"  cost {cost(paid)} {frontier.unit} per row{' on test' if tested else ''}")
+    text.append(f"  cost {cost(paid)} {unit} per row{' on test' if tested else ''}")
     if frontier.full_cost > 0 and paid is not None:
         text.append(f" (saves {max(0.0, 1 - paid / frontier.full_cost):.0%})")
     if point.fixed:
-        text.append(f", and {cost(point.fixed)} {frontier.unit} once per batch")
+        text.append(f", and {cost(point.fixed)} {unit} once per batch")
     return text
 
 
@@ -86,7 +89,10 @@ def abandon(stream: IO[Any]) -> None:
 
 
 class Output(Console):
-    """A console whose reader may leave: later prints do nothing, and `finish` raises the error."""
+    """A console whose reader may leave: later prints do nothing, and `finish` raises the error.
+
+    Texts are printed with escapes for what controls a terminal, except line ends; names must have theirs escaped.
+    """
 
     reader_gone = False
 
@@ -97,7 +103,7 @@ class Output(Console):
     def print(self, *objects: Any, **how: Any) -> None:
         """Print, unless the reader has gone."""
         try:
-            super().print(*objects, **how)
+            super().print(*map(_escaped, objects), **how)
         except BrokenPipeError:
             self.reader_gone = self.quiet = True
             abandon(self.file)
@@ -106,6 +112,11 @@ class Output(Console):
         """Raise the broken-pipe error if the reader has gone; call it after all work."""
         if self.reader_gone:
             raise BrokenPipeError
+
+
+def _escaped(text: Any) -> Any:
+    """Escape the lines of a text, of a file's path for example."""
+    return "\n".join(map(printable, text.split("\n"))) if isinstance(text, str) else text
 
 
 def output() -> Output:
@@ -149,7 +160,7 @@ def show_progress(instead: ProgressCallback | None = None) -> Iterator[ProgressC
         task = progress.add_task("", total=None)
 
         def update(done: int, total: int, text: str) -> None:
-            progress.update(task, completed=done, total=total, description=escape(_short(done, text)))
+            progress.update(task, completed=done, total=total, description=escape(printable(_short(done, text))))
 
         yield update
 
@@ -168,4 +179,4 @@ class _Lines:
     def __call__(self, done: int, total: int, text: str) -> None:
         if done > self.done:
             self.done = done
-            self.console.print(f"{done}/{total} {text}", markup=False, soft_wrap=True)
+            self.console.print(f"{done}/{total} {printable(text)}", markup=False, soft_wrap=True)

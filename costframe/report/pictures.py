@@ -6,6 +6,8 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.errors import printable
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -57,9 +59,8 @@ def _letters() -> frozenset[int]:
 
 
 def to_drawable(text: str) -> str:
-    """Return the text with spaces for unprintable characters, and one sign for all without a glyph."""
-    printable = (letter if letter.isprintable() else " " for letter in text)
-    return "".join(letter if ord(letter) in _letters() else "\N{REPLACEMENT CHARACTER}" for letter in printable)
+    """Return the text with escapes for unprintable characters, and one sign for all without a glyph."""
+    return "".join(letter if ord(letter) in _letters() else "\N{REPLACEMENT CHARACTER}" for letter in printable(text))
 
 
 def cut_text(text: str, width: float, size: float, weight: str = "normal") -> str:

@@ -55,11 +55,11 @@ class StageSeen:
 
 def summarize_stages(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
     """Return the statistics of each stage without rows: features that its learners, and no earlier ones, may read."""
-    seen, read = [], tree.bank.F
+    seen, read, needs = [], tree.bank.F, prices.direct_needs
     before = np.zeros((len(tree.stages), len(prices.names)), np.bool_)
     for number, stage in enumerate(tree.stages):
         mine, bought = np.diff(read[:, _learners(tree, number)].indptr) > 0, before[number]
-        resources = (mine @ prices.needs) & ~(bought @ prices.needs)
+        resources = needs.of_set(np.flatnonzero(mine)) & ~needs.of_set(np.flatnonzero(bought))
         shares = np.concatenate([mine & ~bought, resources]).astype(np.float64)
         seen.append(StageSeen(by_price(prices, shares), *_counts(tree, number)))
         if isinstance(stage, Route):
@@ -72,18 +72,18 @@ def see_stages(
 ) -> list[StageSeen]:
     """Send rows, float64 (n, d) with n > 0, through the stages, and return the statistics of each stage."""
     marks, layout = marks_for(tree.bank, tree.layout, prices, acquisition), tree.layout
-    used, needs = layout.used, prices.needs[layout.used]
-    d, n_resources = prices.needs.shape
+    used, needs = layout.used, prices.direct_needs.restrict(layout.used)
+    d, n_items = len(prices.cost), prices.n_items
 
     def chunk(part: slice) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]], NDArray[np.int64]]:
         """Return rows and scores of each stage, and counts of rows that acquire each item first at each stage."""
         runner = StageRunner(tree.bank, layout, X[part], marks)
-        every, values, counts = [], [], np.zeros((len(tree.stages), d + n_resources), np.int64)
+        every, values, counts = [], [], np.zeros((len(tree.stages), n_items), np.int64)
         before = runner.masks.copy()
         for stage, rows, scores in runner.routed():
             then, now = bits_of(before[rows], len(used)), bits_of(runner.masks[rows], len(used))
             counts[stage, used] = (now & ~then).sum(axis=0)
-            counts[stage, d:] = ((now @ needs) & ~(then @ needs)).sum(axis=0)
+            counts[stage, d:] = (needs.of_rows(now) & ~needs.of_rows(then)).sum(axis=0)
             before[rows] = runner.masks[rows]
             every.append(part.start + rows)
             values.append(scores)
@@ -139,7 +139,7 @@ def see_stops(
     that go from each stop to each; on the diagonal, rows that the stop answers.
     """
     m = len(predictor.stops)
-    moves, bought = np.zeros((m, m), np.int64), np.zeros((m, sum(prices.prices.needs.shape)))
+    moves, bought = np.zeros((m, m), np.int64), np.zeros((m, prices.prices.n_items))
     for part in parts:
         _follow(part, prices, moves, bought)
     exits = np.concatenate([part.exits for part in parts])
@@ -169,6 +169,6 @@ def _follow(part: PlannedRows, prices: StopPrices, moves: NDArray[np.int64], bou
 
 
 def _items(items: int, prices: PriceArrays) -> NDArray[np.bool_]:
-    held = np.zeros(sum(prices.needs.shape), np.bool_)
+    held = np.zeros(prices.n_items, np.bool_)
     held[list(members(items))] = True
     return held

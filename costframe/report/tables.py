@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from costframe.core.errors import printable
 from costframe.core.plugins.registry import two_classes_only
 from costframe.report.console import cost, narrow_table
 
@@ -38,11 +39,11 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
     for name, algorithm in algorithms.items():
         kinds = {task: getattr(algorithm, role) for task, role in roles.items()}
         tasks = ", ".join(_task_text(task, kind) for task, kind in kinds.items() if kind is not None)
-        what = Text.assemble(f"{algorithm.summary} ", (f"({algorithm.reference})", "dim"))
+        what = Text.assemble(f"{printable(algorithm.summary)} ", (f"({printable(algorithm.reference)})", "dim"))
         if narrow:
-            table.add_row(Text.assemble((name, "bold"), f": {tasks}\n", what, "\n"))
+            table.add_row(Text.assemble((printable(name), "bold"), f": {tasks}\n", what, "\n"))
         else:
-            table.add_row(Text(name, "bold"), tasks, what)
+            table.add_row(Text(printable(name), "bold"), tasks, what)
     return table
 
 
@@ -65,12 +66,13 @@ class Payment:
 def payments(report: CostReport, costs: CostModel) -> list[Payment]:
     """List the payments of a report of hard routing: resources and features that any row acquired, then computing."""
     prices = costs.select(report.feature_names)
-    acquired = np.asarray(report.acquired, np.float64)
-    share = acquired.mean(axis=0) if len(acquired) else np.zeros(len(prices.names))
+    acquired = np.asarray(report.acquired, np.bool_)
+    share = np.count_nonzero(acquired, axis=0) / max(1, len(acquired))
+    needing = prices.direct_needs.count_rows(acquired) / max(1, len(acquired))
     found = [
-        Payment("resource", name, float(prices.resource_cost[r]), needing, mean)
+        Payment("resource", name, float(prices.resource_cost[r]), float(needing[r]), mean)
         for r, (name, mean) in enumerate(report.by_resource.items())
-        if (needing := _share(acquired, prices.needs[:, r])) > 0
+        if needing[r] > 0
     ]
     found += [
         Payment("feature", name, float(prices.cost[f]), float(share[f]), mean, float(prices.once[f]))
@@ -84,14 +86,6 @@ def payments(report: CostReport, costs: CostModel) -> list[Payment]:
     }
     found += [Payment("computing", name, None, None, mean) for name, mean in computing.items() if mean > 0]
     return found
-
-
-def _share(
-    acquired: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    needing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-) -> float:
-    """Return the share of rows that acquired any feature in `needing`."""
-    return float((acquired[:, needing] > 0).any(axis=1).mean()) if len(acquired) else 0.0
 
 
 def paid_table(reports: dict[str, CostReport], costs: CostModel, *, width: int) -> Table:
@@ -130,7 +124,7 @@ def _paid_table(found: dict[str, dict[_Key, Payment]], means: dict[str, float], 
         columns.append([kind for kind, _ in [*shown, *rest]])
     letters = FEW_LETTERS if LONG in without else LETTERS
     table.add_column("", Text("mean", style="bold"), overflow="fold", max_width=letters)
-    columns.append([Text(name) for _, name in [*shown, *rest]])
+    columns.append([Text(printable(name)) for _, name in [*shown, *rest]])
     if "price" not in without:
         add("price", "", ["" if (price := known[key][0].price) is None else cost(price) for key in shown])
     if "once" not in without and any(payment.once for each in known.values() for payment in each):

@@ -1,0 +1,105 @@
+"""Names and units from files, as a terminal and pictures show them: escaped, whatever letters they hold."""
+
+import json
+
+import matplotlib.text
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import costframe as cf
+from costframe.core.cost.expected import ExpectedCost
+from costframe.frontier.frontier import Frontier
+from costframe.frontier.points import Point
+from costframe.report.console import Output, summary
+from costframe.report.tables import paid_table
+
+EVIL = "\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"
+SHOWN = r"\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"
+
+
+def plain(text):
+    """Whether no line of a text holds what controls a terminal."""
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+def report():
+    """A model with an evil feature, resource and unit, its prices and its cost."""
+    room = {f"room {EVIL}": 2.0}
+    features = {EVIL: {"cost": 1.0, "needs": list(room)}}
+    costs = cf.CostModel.from_dict({"unit": EVIL, "features": features, "resources": room})
+    bank = cf.WeakLearnerBank.columns(costs.names, fill=0.0)
+    tree = cf.StageTree(bank, (cf.Answer([0], [1.0], 0.0),)).with_costs(costs)
+    return tree, costs, ExpectedCost(costs).evaluate(tree, np.ones((3, 1)))
+
+
+def frontier():
+    point = Point("odd" + EVIL, 0.1, 0.97, 0.005, 2.0, 0.98, 0.01, 3.0, 0.0, 26, 96, 3.0, 0.1)
+    return Frontier((point,), "roc_auc", EVIL, 5.0)
+
+
+def test_tables_and_reports():
+    _, costs, paid = report()
+    console = Console(width=400)
+    with console.capture() as captured:
+        console.print(paid_table({"all": paid}, costs, width=400))
+    assert plain(captured.get())
+    assert "\\u202e" in captured.get()
+    assert SHOWN in repr(paid)
+
+
+def test_a_summary():
+    text = summary("best", frontier().points[0], frontier()).plain
+    assert plain(text)
+    assert text.count(SHOWN) == 2
+
+
+def test_what_a_console_prints(capsys):
+    Output(highlight=False).print(f"wrote {EVIL}\ud800\nnext", soft_wrap=True, markup=False)
+    out = capsys.readouterr().out
+    assert plain(out)
+    assert out.endswith("\nnext\n")
+
+
+def test_pictures(monkeypatch):
+    drawn, make = [], matplotlib.text.Text.set_text
+    monkeypatch.setattr(
+        matplotlib.text.Text, "set_text", lambda self, text: (drawn.append(str(text)), make(self, text))
+    )
+    cf.plot_stages(report()[0], title=EVIL)
+    frontier().plot(title=EVIL)
+    assert all(map(plain, drawn))
+    assert not any("\n" in text for text in drawn)
+    assert sum("\\u202e" in text for text in drawn) >= 4
+
+
+@pytest.mark.parametrize("command", ["cost", "compare"])
+def test_commands(run, tmp_path, command):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({EVIL: rng.normal(size=90), "age": rng.normal(size=90)})
+    frame["ill"] = np.where(frame[EVIL] > 0, "yes", "no")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    (tmp_path / "prices.json").write_text(json.dumps({"unit": EVIL, "features": {EVIL: 1.0, "age": 2.0}}))
+    if command == "cost":
+        bank = cf.WeakLearnerBank.columns((EVIL, "age"), fill=0.0)
+        tree = cf.StageTree(bank, (cf.Answer([0, 1], [1.0, 1.0], 0.0),))
+        cf.save(tree, tmp_path / "model", tmp_path / "prices.json")
+        result = run("cost", str(tmp_path / "model"), str(tmp_path / "rows.parquet"))
+    else:
+        options = ["--costs", "prices.json", "--output", "out"]
+        options[1::2] = [str(tmp_path / name) for name in options[1::2]]
+        fits = ["--target", "ill", "--algorithms", "stumps", "--points", "2", "--folds", "0"]
+        result = run("compare", str(tmp_path / "rows.parquet"), *options, *fits)
+    assert result.exit_code == 0, result.output
+    assert plain(result.output)
+    assert "\\u202e" in result.output
+
+
+def test_refusals(run, tmp_path):
+    assert str(cf.CostframeError("a\x1b\u202e\nb")) == "a\\x1b\\u202e\nb"
+    (tmp_path / "prices.json").write_text(json.dumps({"features": {EVIL: -1.0}}))
+    result = run("compare", "--costs", str(tmp_path / "prices.json"))
+    assert result.exit_code == 2
+    assert plain(result.stderr)
+    assert len(result.stderr.splitlines()) == 1
