@@ -1,5 +1,6 @@
 """Saved files: what comes back is what was saved, and anything else is refused."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import CostModelError, StorageError
+from costframe.core.errors import CostModelError, StorageError, printable
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
@@ -85,8 +86,8 @@ def refusal(path, content=None, **options):
         path.write_bytes(content)
     with pytest.raises(StorageError) as caught:
         load(path, **options)
-    assert str(caught.value).startswith(f"{path}: ")
-    return str(caught.value).removeprefix(f"{path}: ")
+    assert str(caught.value).startswith(f"{printable(str(path))}: ")
+    return str(caught.value).removeprefix(f"{printable(str(path))}: ")
 
 
 # --- round trips ---------------------------------------------------------------------------------------------------
@@ -396,7 +397,9 @@ FORGED = {
     "negative sizes whose product fits": (set_entry("bank.kind", shape=[-3, -1]), "expected sizes"),
     "negative offset": (set_entry("bank.kind", offset=-1), "expected sizes"),
     "huge size": (set_entry("bank.kind", shape=[2**61]), "array 'bank.kind' takes"),
-    "sizes whose product wraps": (set_entry("bank.kind", shape=[2**60, 16]), "array 'bank.kind' takes"),
+    "sizes whose product wraps": (set_entry("bank.kind", shape=[2**60, 16]), "expected a shape below 2^63 bytes"),
+    "nothing of a huge width": (add_array(dtype="<f8", shape=[0, 2**61]), "'more': expected a shape below 2^63 bytes"),
+    "nothing of a width that fits": (add_array(shape=[0, 2**61]), "unknown array"),
     "size beyond int64": (set_entry("bank.kind", shape=[2**70]), "expected sizes"),
     "huge times nothing": (set_entry("bank.kind", shape=[2**61, 0]), "'bank.index' takes"),
     "offset outside": (set_entry("bank.kind", offset=10**9), "array 'bank.kind' takes"),
@@ -480,6 +483,27 @@ FORGED = {
 def test_forged_files_are_refused(saved, case):
     edit, words = FORGED[case]
     assert words in refusal(saved, forged(*edit(*parts_of(saved.read_bytes()))))
+
+
+SIZES = st.sampled_from([0, 1, 2, 3, -1, 2**31, 2**53, 2**61, 2**62, 2**63, 2**64, 10**40, 1.0, 1e300, True, None, "1"])
+ENTRIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "shape": st.lists(SIZES, max_size=3) | SIZES,
+        "offset": SIZES,
+        "dtype": st.sampled_from([*DTYPES, "<f4", "O", "", [], None, 8]),
+    },
+)
+
+
+@given(ENTRIES, st.sampled_from(["bank.kind", "bank.evaluation", "trees.values", "new"]))
+def test_a_directory_of_any_entries_is_refused_or_loads(tmp_path_factory, entry, name):
+    path = tmp_path_factory.mktemp("forged") / "model"
+    save(small(opaque=False), path)
+    edit = add_array(**entry) if name == "new" else set_entry(name, **entry)
+    path.write_bytes(forged(*edit(*parts_of(path.read_bytes()))))
+    with contextlib.suppress(StorageError):
+        load(path)
 
 
 def test_forging_nothing_gives_a_file_that_loads(saved):

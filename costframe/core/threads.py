@@ -13,9 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 
 CHUNK = 4096  # rows that one thread takes at a time
+_MOST = 1024  # threads; more help on no machine
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -28,9 +29,9 @@ os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
 def thread_count(n_jobs: int | None = None) -> int:
     """Return the number of threads for `n_jobs`; None or a negative number means all cores of this process."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ParameterError(f"n_jobs: expected a whole number other than 0, or None, got {n_jobs!r}")
+        raise ParameterError(f"n_jobs: expected a whole number other than 0, or None, got {shown(n_jobs)}")
     if n_jobs is not None and n_jobs > 0:
-        return int(n_jobs)
+        return int(min(n_jobs, _MOST))
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, available + 1 + n_jobs) if n_jobs is not None and n_jobs < 0 else available
 
@@ -62,9 +63,9 @@ def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int)
     return results  # type: ignore[return-value]
 
 
-def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None) -> list[B]:
-    """Apply `function` to consecutive slices of at most CHUNK rows, cut alike for any number of threads."""
-    chunks = [slice(start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK)]
+def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None, most: int = CHUNK) -> list[B]:
+    """Apply `function` to consecutive slices of at most `most` rows, cut alike for any number of threads."""
+    chunks = [slice(start, min(start + most, n_rows)) for start in range(0, n_rows, most)]
     return run_parallel(function, chunks, thread_count(n_jobs))
 
 

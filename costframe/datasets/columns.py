@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 _BEGIN = 4096  # bytes of a file that show its encoding
+# bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers
+_BLOCK, _LINES, _LONGEST = 1 << 20, 64, 1 << 24
 
 
 def read_columns(file: Path) -> dict[str, Any]:
@@ -46,14 +48,16 @@ def read_columns(file: Path) -> dict[str, Any]:
     table = _read_with_pyarrow(file, suffix)
     # An index that pandas wrote is not a column.
     names = [name for name in _names(table, file) if not re.fullmatch(r"__index_level_\d+__", name)]
+    seen = set[str]()
     for place, name in enumerate(names):
         if not name.strip():
             raise DataError(f"{file}: column {place + 1} of {len(names)} has no name")
-        if name in names[:place]:
+        if name in seen:
             raise DataError(f"{file}: two columns are named {name!r}")
+        seen.add(name)
     if not names or not table.num_rows:
         raise DataError(f"{file}: expected rows, got an empty table")
-    return {name: table.column(name) for name in names}
+    return {name: column for name, column in zip(table.column_names, table.columns, strict=True) if name in seen}
 
 
 def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
@@ -146,12 +150,14 @@ def _texts(column: Any, where: str) -> NDArray[Any]:
 def _read_with_pyarrow(file: Path, suffix: str) -> Any:
     try:
         with file.open("rb") as opened:  # Python's error is clearer
-            begin = opened.read(_BEGIN)
+            line = opened.readline(_LONGEST)
+            begin = (line + opened.read(_BEGIN))[:_BEGIN]
         if suffix == ".parquet":
             return parquet.ParquetFile(file).read()
         _refuse_wide(begin, file)
         return csv.read_csv(
             file,
+            read_options=csv.ReadOptions(block_size=max(_BLOCK, _LINES * len(line))),
             parse_options=csv.ParseOptions(newlines_in_values=True),
             convert_options=csv.ConvertOptions(strings_can_be_null=True),
         )

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import CostModelError, DataError, quote_names
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.costs_io import suggestion
+from costframe.core.prices.entry_checks import suggestion
 from costframe.datasets.splits import PARTS, split_rows
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ class Dataset:
             raise DataError(f"task {self.task!r}; rankings, and only they, have queries (qid)")
         if self.costs.names != self.feature_names:
             raise CostModelError(f"prices {self.costs.names} are not those of the columns, in their order")
-        if unknown := [name for name in self.categorical if name not in self.feature_names]:
+        held = set(self.feature_names) if self.categorical else ()
+        if unknown := [name for name in self.categorical if name not in held]:
             raise DataError(f"categorical: {unknown[0]!r} is no column; these are {quote_names(self.feature_names)}")
         self._check_parts()
 
@@ -226,8 +227,9 @@ def order_prices(
     The error names the table and the source of the prices; `others` are columns that are not features, with a text for
     each.
     """
-    unpriced = [name for name in names if name not in set(costs.names)]
-    absent = [name for name in costs.names if name not in set(names)]
+    price, known = {feature.name: feature for feature in costs.features}, set(names)
+    unpriced = [name for name in names if name not in price]
+    absent = [name for name in costs.names if name not in known]
     if unpriced or absent:
         parts = [
             f"columns without a price: {_side(unpriced, absent)}",
@@ -235,7 +237,6 @@ def order_prices(
         ]
         parts += [f"{name!r} is {what}" for name, what in (others or {}).items() if name in absent]
         raise CostModelError(f"{table} and {source} do not fit: {'; '.join(parts)}")
-    price = {feature.name: feature for feature in costs.features}
     return evolve(costs, features=tuple(price[name] for name in names))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.core.prices.costs import CostModel
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.splits import PARTS
@@ -60,5 +60,5 @@ def check_numbers(name: str, given: Any, n: int | None, expected: str) -> NDArra
     except (TypeError, ValueError):
         values = np.empty(0)
     if values.ndim != 1 or n not in {None, len(values)} or not np.isfinite(values).all():
-        raise ParameterError(f"{name}: expected {expected}, got {given!r}")
+        raise ParameterError(f"{name}: expected {expected}, got {shown(given)}")
     return values

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.datasets.drawing import check_numbers, draw_parts
 
 if TYPE_CHECKING:
@@ -138,5 +138,5 @@ def _check_shares(given: Any, n: int, expected: str) -> NDArray[np.float64]:
     """Return n positive numbers that sum to one up to rounding."""
     shares = check_numbers("shares", given, n, expected)
     if not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
-        raise ParameterError(f"shares: expected {expected}, got {given!r}")
+        raise ParameterError(f"shares: expected {expected}, got {shown(given)}")
     return np.asarray(shares / shares.sum())

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from costframe.core.errors import CostModelError, DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.costs_io import suggestion
+from costframe.core.prices.entry_checks import suggestion
 from costframe.datasets.columns import (
     as_categories,
     as_numbers,
@@ -181,8 +181,9 @@ def _values(
     """Return the features, float64 (n, d), and the labels of the categorical ones."""
     columns: list[NDArray[np.float64]] = []
     categorical: dict[str, tuple[str, ...] | None] = {}
+    named = set(how.categorical)
     for name in features:
-        if name in how.categorical or is_categorical(table[name]):
+        if name in named or is_categorical(table[name]):
             values, categorical[name] = as_categories(table[name], name)
         else:
             values = as_numbers(table[name], name)
@@ -199,10 +200,11 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
         raise DataError(f"the column {how.target!r} has a meaning of its own and cannot be the target")
     if how.target in how.ignore:
         raise DataError(f"the column {how.target!r} cannot be both the target and ignored")
-    features = tuple(name for name in table if name not in {how.target, SPLIT, QID, *how.ignore})
+    others = {how.target, SPLIT, QID, *how.ignore}
+    features = tuple(name for name in table if name not in others)
     if not features:
         raise DataError("no column is left to be a feature")
-    if absent := [name for name in how.categorical if name not in features]:
+    if absent := [name for name in how.categorical if name in others]:
         raise DataError(f"the column {absent[0]!r} is to be split by categories, and is no feature")
     return features
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.datasets.drawing import check_numbers, draw_parts
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def make_selector(
 def _check_prices(given: Any) -> NDArray[np.float64]:
     prices = check_numbers("prices", given, None, _EXPECTED)
     if len(prices) < 2 or prices.min() < _SELECTOR_PRICE:
-        raise ParameterError(f"prices: expected {_EXPECTED}, got {given!r}")
+        raise ParameterError(f"prices: expected {_EXPECTED}, got {shown(given)}")
     return prices
 
 

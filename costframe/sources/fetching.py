@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError, InquiryError, ParameterError
+from costframe.core.errors import DataError, InquiryError, ParameterError, shown
 from costframe.core.predictors.inquiry import as_number
 from costframe.core.tables.rows import as_rows
 
@@ -64,16 +64,18 @@ def _rows(source: Any, feature_names: Sequence[str], categories: Categories) -> 
 
 def _check_keys(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
     if keys is None or isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-        raise ParameterError(f"keys: a callable source needs a list of keys, one a row; got {keys!r}")
+        raise ParameterError(f"keys: a callable source needs a list of keys, one a row; got {shown(keys)}")
     listed = tuple(keys)
     seen: set[Hashable] = set()
     for key in listed:
         try:
             twice = key in seen
         except TypeError:
-            raise ParameterError(f"keys: expected hashable keys, got {key!r} of type {type(key).__name__}") from None
+            raise ParameterError(
+                f"keys: expected hashable keys, got {shown(key)} of type {type(key).__name__}"
+            ) from None
         if twice:
-            raise ParameterError(f"keys: expected distinct keys, got {key!r} twice")
+            raise ParameterError(f"keys: expected distinct keys, got {shown(key)} twice")
         seen.add(key)
     return listed
 

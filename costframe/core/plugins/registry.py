@@ -12,7 +12,7 @@ import pluggy
 from attrs import field, frozen
 
 from costframe import hooks
-from costframe.core.errors import CostframeError, PluginError
+from costframe.core.errors import CostframeError, PluginError, shown
 from costframe.hooks import Algorithm
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ Entry = TypeVar("Entry")
 
 GROUP = "costframe"
 TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
+_ANYWHERE = frozenset({"random_state", "n_jobs", "verbose"})  # parameters that an estimator may lack
 NEEDED = ("fit", "predict", "get_params", "set_params")  # what every estimator class has
 
 
@@ -173,7 +174,7 @@ def estimator(name: str, task: str = "classification", **parameters: Any) -> Any
         As in `algorithms()`.
     task : {"classification", "regression", "ranking"}
     **parameters
-        The estimator's own, such as `costs` and `tradeoff`.
+        The estimator's own, such as `costs` and `tradeoff`; `random_state`, `n_jobs` and `verbose` for any estimator.
 
     Raises
     ------
@@ -182,12 +183,13 @@ def estimator(name: str, task: str = "classification", **parameters: Any) -> Any
     """
     algorithm = registry().algorithm(name)
     if task not in TASKS:
-        raise PluginError(f"task: expected one of {', '.join(TASKS)}, got {task!r}")
+        raise PluginError(f"task: expected one of {', '.join(TASKS)}, got {shown(task)}")
     kind = getattr(algorithm, TASKS[task])
     if kind is None:
         has = [task for task, role in TASKS.items() if getattr(algorithm, role) is not None]
         raise PluginError(f"algorithm {name!r} has no {task}; it has {', '.join(has)}")
     known = list(inspect.signature(kind).parameters)
+    parameters = {name: value for name, value in parameters.items() if name in known or name not in _ANYWHERE}
     for parameter in parameters:
         if parameter not in known:
             hint = _suggest(parameter, known)
@@ -227,7 +229,7 @@ def _check_algorithms(result: Iterable[Algorithm]) -> dict[str, Algorithm]:
         if not isinstance(algorithm, Algorithm):
             raise TypeError(f"expected Algorithm objects, got {type(algorithm).__name__}")
         if not isinstance(algorithm.name, str) or not algorithm.name or algorithm.name in entries:
-            raise TypeError(f"expected algorithms with distinct names, got {algorithm.name!r}")
+            raise TypeError(f"expected algorithms with distinct names, got {shown(algorithm.name)}")
         _check_kinds(algorithm)
         entries[algorithm.name] = algorithm
     return entries
@@ -239,7 +241,7 @@ def _check_kinds(algorithm: Algorithm) -> None:
         raise TypeError(f"algorithm {algorithm.name!r}: expected at least one of {', '.join(TASKS.values())}")
     for role, kind in kinds.items():
         if not isinstance(kind, type):
-            raise TypeError(f"algorithm {algorithm.name!r}: expected an estimator class as {role}, got {kind!r}")
+            raise TypeError(f"algorithm {algorithm.name!r}: expected an estimator class as {role}, got {shown(kind)}")
         if lacking := [part for part in NEEDED if not callable(getattr(kind, part, None))]:
             raise TypeError(f"algorithm {algorithm.name!r}: {role} {kind.__name__} lacks {', '.join(lacking)}")
 
@@ -248,7 +250,7 @@ def _check_functions(result: Mapping[str, Callable[..., Any]]) -> dict[str, Call
     entries = dict(result)
     for name, function in entries.items():
         if not isinstance(name, str) or not name:
-            raise TypeError(f"expected names, got {name!r}")
+            raise TypeError(f"expected names, got {shown(name)}")
         if not callable(function):
             raise TypeError(f"{name!r}: expected a callable, got {type(function).__name__}")
     return entries

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import StorageError
+from costframe.core.errors import StorageError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,7 @@ def check_magic(begin: bytes) -> None:
         raise StorageError("expected a saved model, got an empty file")
     if begin != MAGIC:
         kind = "truncated" if MAGIC.startswith(begin) else "not a costframe model"
-        raise StorageError(f"{kind}: expected a file that begins with {MAGIC!r}, got {begin!r}")
+        raise StorageError(f"{kind}: expected a file that begins with {MAGIC!r}, got {shown(begin)}")
 
 
 def _read_arrays(directory: list[Any], content: bytes, begin: int, end: int) -> dict[str, NDArray[Any]]:
@@ -119,11 +119,15 @@ def _check_entry(entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...], in
         raise StorageError(f"malformed header: expected an array's {sorted(_ENTRY)}")
     name, dtype, shape, offset = (entry[key] for key in ("name", "dtype", "shape", "offset"))
     if dtype not in DTYPES:
-        raise StorageError(f"malformed header: array {name!r}: expected a dtype of {DTYPES}, got {dtype!r}")
+        raise StorageError(f"malformed header: array {name!r}: expected a dtype of {DTYPES}, got {shown(dtype)}")
     if not isinstance(shape, list) or len(shape) > _MOST_DIMENSIONS:
-        raise StorageError(f"malformed header: array {name!r}: expected at most two dimensions, got {shape!r:.80}")
+        raise StorageError(f"malformed header: array {name!r}: expected at most two dimensions, got {shown(shape)}")
     if not all(type(number) is int and 0 <= number < 2**62 for number in [*shape, offset]):
-        raise StorageError(f"malformed header: array {name!r}: expected sizes from 0 on, got {[*shape, offset]!r:.80}")
+        raise StorageError(f"malformed header: array {name!r}: expected sizes from 0 on, got {shown([*shape, offset])}")
+    if (
+        math.prod(max(1, number) for number in shape) * np.dtype(dtype).itemsize >= 2**63
+    ):  # numpy refuses it if empty, too
+        raise StorageError(f"malformed header: array {name!r}: expected a shape below 2^63 bytes, got {shown(shape)}")
     return name, np.dtype(dtype), tuple(shape), offset
 
 

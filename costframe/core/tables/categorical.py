@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.categories import as_categories, encode, find_labels
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_pandas
 
@@ -84,45 +84,51 @@ def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalCol
     else:
         labels_of = _read_choice(given, names)
         chosen[list(labels_of)] = True
-    labels = {
-        names[f]: labels_of[f] if labels_of.get(f) is not None else _find_labels(X, f, names[f])
-        for f in np.flatnonzero(chosen).tolist()
-    }
-    categories = as_categories({name: each for name, each in labels.items() if each is not None})
+    asked = [f for f in np.flatnonzero(chosen).tolist() if labels_of.get(f) is None]
+    found = dict(zip(asked, _find_labels(X, asked, names), strict=True))
+    labels = {names[f]: found[f] if f in found else labels_of[f] for f in np.flatnonzero(chosen).tolist()}
+    try:
+        categories = as_categories({name: each for name, each in labels.items() if each is not None})
+    except DataError as error:
+        raise DataError(f"{_PARAMETER}: {error}") from None
     return CategoricalColumns(tuple(names), chosen, categories)
 
 
 def _read_choice(given: Any, names: Sequence[str]) -> dict[int, Any]:
     """Return the labels, or None, of the columns that the user chose, by position."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    scalar = isinstance(given, np.ndarray) and not given.ndim
+    if scalar or isinstance(given, str) or not isinstance(given, Iterable):
         raise ParameterError(
-            f"{_PARAMETER}: expected names or positions of columns, a mask of them, or labels by column, got {given!r}"
+            f"{_PARAMETER}: expected names or positions of columns, a mask of them, or labels by column, "
+            f"got {shown(given)}"
         )
     listed = list(given)
     if not isinstance(given, Mapping) and listed and all(isinstance(each, bool | np.bool_) for each in listed):
         if len(listed) != len(names):
             raise ParameterError(f"{_PARAMETER}: a mask of {len(names)} columns must be as long, got {len(listed)}")
         return dict.fromkeys(np.flatnonzero(listed).tolist())
-    return {_position(each, names): given[each] if isinstance(given, Mapping) else None for each in listed}
+    place = {name: f for f, name in enumerate(names)}
+    return {_position(each, names, place): given[each] if isinstance(given, Mapping) else None for each in listed}
 
 
-def _position(column: object, names: Sequence[str]) -> int:
-    if isinstance(column, str) and column in names:
-        return list(names).index(column)
+def _position(column: object, names: Sequence[str], place: Mapping[str, int]) -> int:
+    if isinstance(column, str) and column in place:
+        return place[column]
     whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
     if whole and 0 <= int(column) < len(names):  # type: ignore[call-overload]
         return int(column)  # type: ignore[call-overload,no-any-return]
     raise ParameterError(
-        f"{_PARAMETER}: {column!r} is no column, expected some of {tuple(names)} or of their positions"
+        f"{_PARAMETER}: {shown(column)} is no column, expected some of {tuple(names)} or of their positions"
     )
 
 
-def _find_labels(X: Any, f: int, name: str) -> tuple[str, ...] | None:
-    """Return the labels of a column; None if its categories are numbers."""
+def _find_labels(X: Any, columns: Sequence[int], names: Sequence[str]) -> list[tuple[str, ...] | None]:
+    """Return the labels of some columns; None for each whose categories are numbers."""
     if column_names(X) is not None:
-        return find_labels(X[name], name)
+        return [find_labels(X[names[f]], names[f]) for f in columns]
     if is_pandas(X):
-        return find_labels(X.iloc[:, f], name)
-    if hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
-        return None
-    return find_labels(np.array(X, dtype=object)[:, f], name)
+        return [find_labels(X.iloc[:, f], names[f]) for f in columns]
+    if not columns or hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
+        return [None] * len(columns)
+    objects = np.array(X, dtype=object)
+    return [find_labels(objects[:, f], names[f]) for f in columns]

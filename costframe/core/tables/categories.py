@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError
+from costframe.core.errors import DataError, shown
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_numeric, is_pandas
 
 if TYPE_CHECKING:
@@ -32,14 +32,15 @@ def as_categories(categories: object) -> dict[str, tuple[str, ...]]:
 
 def check_features(categories: Categories, feature_names: Sequence[str]) -> None:
     """Refuse labels of a name that is not a feature."""
-    if unknown := [name for name in categories if name not in feature_names]:
+    known = set(feature_names) if categories else ()
+    if unknown := [name for name in categories if name not in known]:
         raise DataError(f"categories: {unknown[0]!r} is no feature, expected some of {tuple(feature_names)}")
 
 
 def _check_labels(labels: object, name: object) -> tuple[str, ...]:
     found = tuple(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else ()
     if not found or not all(isinstance(label, str) for label in found) or len(set(found)) < len(found):
-        raise DataError(f"categories of {name!r}: expected distinct texts, at least one, got {labels!r:.200}")
+        raise DataError(f"categories of {name!r}: expected distinct texts, at least one, got {shown(labels)}")
     return tuple(str(label) for label in found)
 
 
@@ -71,7 +72,7 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     if texts < len(present):
         odd = next(value for value in present if not isinstance(value, str))
         raise DataError(
-            f"column {name!r}: categories are either texts or numbers, got {odd!r} of type {type(odd).__name__}"
+            f"column {name!r}: categories are either texts or numbers, got {shown(odd)} of type {type(odd).__name__}"
         )
     return tuple(dict.fromkeys(map(str, present))) if declared is not None else tuple(sorted(set(map(str, present))))
 
@@ -177,7 +178,7 @@ def _texts(values: list[Any], labels: tuple[str, ...], where: str) -> list[Any]:
     for value in values:
         if not isinstance(value, str) and not is_missing(value):
             raise DataError(
-                f"{where}: expected labels, such as {labels[0]!r}, got {value!r} of type {type(value).__name__}"
+                f"{where}: expected labels, such as {labels[0]!r}, got {shown(value)} of type {type(value).__name__}"
             )
     return values
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from costframe.core.errors import DataError, quote_names
 
@@ -16,19 +19,23 @@ _NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and pola
 def column_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of a data frame's columns; None for an array, or columns not named by text."""
     columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
+    names = None if columns is None else list(columns)
+    if names is None or not all(isinstance(name, str) for name in names):
         return None
-    return tuple(str(name) for name in columns)
+    return tuple(map(str, names))
 
 
 def category_columns(X: Any) -> list[int]:
     """Return the columns of a category dtype: pandas' "category", polars' Categorical or Enum."""
     dtypes = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
-    return [f for f, dtype in enumerate(dtypes) if str(dtype).startswith(("category", "Categorical", "Enum"))]
+    others = [(f, dtype) for f, dtype in enumerate(dtypes) if not isinstance(dtype, np.dtype)]
+    return [f for f, dtype in others if str(dtype).startswith(("category", "Categorical", "Enum"))]
 
 
 def is_numeric(dtype: object) -> bool:
     """Return whether the name of a column's dtype is one of numbers or truth values."""
+    if isinstance(dtype, np.dtype):  # its text takes long, and a table may have very many columns
+        return dtype.kind in "iufb"
     return str(dtype).lower().startswith(_NUMBERS)
 
 
@@ -40,5 +47,5 @@ def is_pandas(X: Any) -> bool:
 def check_names(names: Sequence[str], whose: str) -> None:
     """Refuse repeated names."""
     if len(set(names)) < len(names):
-        twice = sorted({name for name in names if list(names).count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise DataError(f"{whose} name {quote_names(twice, 6)} more than once; names must be distinct")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError, quote_names
+from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import encode, is_missing
 from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas
 
@@ -45,7 +45,7 @@ def _has_text(values: Any) -> bool:
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple; refuse one text, which a tuple would split into letters."""
     if isinstance(names, str):
-        raise DataError(f"names: expected a list of names, got one text {names!r}")
+        raise DataError(f"names: expected a list of names, got one text {shown(names)}")
     return tuple(names)
 
 
@@ -71,7 +71,8 @@ def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None 
         refuse_text(X)
     names = column_names(X)
     if names is not None:
-        missing = [name for name in feature_names if name not in set(names)]
+        held = set(names)
+        missing = [name for name in feature_names if name not in held]
         if missing:
             raise DataError(f"the data lack {quote_names(missing, 6)}; they have {quote_names(names, 6)}")
         if names != tuple(feature_names):
@@ -111,7 +112,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> ND
     try:
         weight = np.asarray(sample_weight, np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{name}: expected numbers, got {sample_weight!r}") from None
+        raise DataError(f"{name}: expected numbers, got {shown(sample_weight)}") from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
