@@ -163,3 +163,23 @@ def test_too_many_rows_are_refused(monkeypatch):
     monkeypatch.setattr(binning, "MAX_ROWS", 2)
     with pytest.raises(DataError, match="fewer than 2 rows"):
         BinMapper.fit(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("max_bins", [2, 17, 255])
+def test_bins_of_columns_of_any_range(max_bins):
+    rng, n = np.random.default_rng(0), 2000
+    normal = rng.standard_normal(n)
+    columns = [
+        np.exp(300 * normal.clip(-2, 2)),
+        5e-324 * rng.integers(0, 2000, n),
+        rng.choice([1e308, -1e308], n) * rng.random(n),
+        np.where(rng.random(n) < 0.2, rng.choice([-np.inf, np.inf], n), normal),
+        np.append(np.arange(n - 1) * 1e-300, 1e308),
+        1e16 + 2.0 * np.arange(n),
+        np.where(rng.random(n) < 0.3, np.nan, np.where(rng.random(n) < 0.5, 0.0, normal)),
+        np.full(n, np.nan),
+    ]
+    mapper = BinMapper.fit(np.column_stack(columns), max_bins=max_bins)
+    found = mapper.transform(np.column_stack(columns))
+    for column, cuts, bins in zip(columns, mapper.thresholds, found.columns, strict=True):
+        assert np.array_equal(bins, np.where(np.isnan(column), 255, np.searchsorted(cuts, column)))

@@ -109,7 +109,7 @@ def test_trees_are_the_naive_ones(
 @pytest.fixture
 def eager_threads(monkeypatch):
     monkeypatch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
-    monkeypatch.setattr("costframe.trees.growing.grow._COLUMNS_PER_BLOCK", 3)
+    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1)
     monkeypatch.setattr("costframe.trees.growing.finish._ROWS_WORTH_THREADS", 0)
     monkeypatch.setattr("costframe.trees.growing.finish._ROWS_PER_PART", 101)
     monkeypatch.setattr("costframe.trees.growing.grow._ROWS_PER_PART", 99)
@@ -153,6 +153,17 @@ def test_the_same_bit_for_bit_with_any_number_of_threads(monkeypatch, growth, we
     for tree in trees[1:]:
         for name in ("feature", "threshold", "missing_left", "left", "right", "outputs", "leaf_of_row"):
             assert np.array_equal(getattr(tree, name), getattr(trees[0], name))
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_an_error_of_a_helping_thread_ends_growth(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("costframe.trees.growing.search_kernels.assist", fail)
+    X, y = draw_table()
+    with pytest.raises(MemoryError):
+        grow_tree(BinMapper.fit(X).transform(X), -y, max_leaves=17, n_threads=2)
 
 
 @pytest.mark.parametrize("growth", ["breadth", "best"])

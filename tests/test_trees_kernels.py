@@ -1,5 +1,7 @@
 """Every kernel between the bins and the finished tree, against its twin."""
 
+import itertools
+
 import naive_trees as naive
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from costframe.trees.binning.binning_kernels import collect_distinct
 from costframe.trees.binning.thresholds import few_values
 from costframe.trees.growing.grow import pack
 from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
-from costframe.trees.growing.row_kernels import list_bins, partition_rows, route_rows, sum_leaves
+from costframe.trees.growing.row_kernels import divide_rows, join_rows, list_bins, mark_left, route_rows, sum_leaves
 from costframe.trees.growing.split_kernels import find_splits
 
 CELLS = [0, 1, 2, 5, 254, 255]
@@ -96,15 +98,18 @@ def as_bins(goes_left):
     return np.packbits(goes_left, bitorder="little").view(np.int64)
 
 
-@given(rng_seeds, st.integers(0, 40))
-def test_partition_is_stable(seed, m):
+@given(rng_seeds, st.integers(0, 40), st.integers(1, 5))
+def test_partition_is_stable(seed, m, parts):
     rng = np.random.default_rng(seed)
     column, goes_left = rng.choice([0, 3, 64, 255], 50).astype(np.uint8), rng.random(256) < 0.5
     rows = np.sort(rng.permutation(50)[:m]).astype(np.int32)
     left = [row for row in rows if goes_left[column[row]]]
     right = [row for row in rows if not goes_left[column[row]]]
-    scratch = np.empty_like(rows)
-    assert partition_rows(column, as_bins(goes_left), np.empty(256, bool), rows, scratch) == len(left)
+    scratch, found, edges = np.empty_like(rows), np.empty(256, bool), [m * part // parts for part in range(parts + 1)]
+    mark_left(as_bins(goes_left), found)
+    assert np.array_equal(found, goes_left)
+    counts = [divide_rows(column, found, rows[a:b], scratch[a:b]) for a, b in itertools.pairwise(edges)]
+    assert join_rows(rows, scratch, np.array(counts)) == len(left)
     assert rows.tolist() == left + right
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
-from costframe.trees.binning.binning_kernels import bin_rows
+from costframe.trees.binning.binning_kernels import STEPS, bin_rows, tabulate
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.growing.histogram_kernels import fill_histogram
 
@@ -51,6 +51,8 @@ def test_bins_are_written_beyond_the_last_place_of_32_bits():
     X, bins = np.array([[0.0, 1.0, 2.0] * 2, [3.0, np.nan, 0.0] * 2]), np.empty((2, 6), np.uint8)
     thresholds = np.full((6, 256), np.inf)
     thresholds[:, 0] = 0.5
-    bin_rows(X, thresholds, np.ones(6, np.int64), bins, columns, first)
+    tables = np.empty((6, 2)), np.empty((6, STEPS), np.uint8), np.empty(6, np.int64)
+    tabulate(thresholds, *tables)
+    bin_rows(X, thresholds, *tables, bins, columns, first)
     assert bins.tolist() == [[0, 1, 1] * 2, [1, 255, 0] * 2]
     assert np.array_equal(columns[:, first:], bins.T)

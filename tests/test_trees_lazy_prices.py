@@ -69,6 +69,7 @@ def test_one_two_and_three_threads_give_the_same_bits(monkeypatch, alone, shared
     grown = alone if growth == "best" else grow(*draw_rows(), growth=growth)
     assert [tree.n_leaves > 5 for tree in grown[0]] == [True] * 4
     monkeypatch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1)
     monkeypatch.setattr("costframe.trees.growing.finish._ROWS_WORTH_THREADS", 0)
     monkeypatch.setattr("costframe.trees.growing.finish._ROWS_PER_PART", 101)
     if shared_rows:

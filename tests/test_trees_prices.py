@@ -27,7 +27,7 @@ class Tree:
         return self.room.price.tolist()
 
     def pay(self, feature):
-        return pay(self.state, self.room, ROWS, 0, feature)
+        return pay(self.state, self.room, 0, feature)[0]
 
 
 def test_features_and_resources_are_paid_once():

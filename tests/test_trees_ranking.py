@@ -196,7 +196,9 @@ def test_losses_are_known_by_name():
     assert ranking_loss(None) == ranking_loss("lambdarank") == LambdaRankLoss(30)
     assert ranking_loss("pairwise") == PairwiseLoss()
     assert ranking_loss("squared") == SquaredLoss()
-    with pytest.raises(ParameterError, match="objective: expected 'lambdarank', 'pairwise' or 'squared', got 'ndcg'"):
+    with pytest.raises(
+        ParameterError, match="objective: expected None, 'lambdarank', 'pairwise' or 'squared', got 'ndcg'"
+    ):
         ranking_loss("ndcg")
     with pytest.raises(ParameterError, match="truncation: must be at least 1, got 0"):
         LambdaRankLoss(0)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field, fields_dict
 
-from costframe.core.checks import check_flag
+from costframe.core.checks import check_choice, check_flag
 from costframe.core.errors import ParameterError
 from costframe.training.estimator import CostAwareEstimator
+from costframe.training.shell import restore_on_error
 from costframe.trees.annealing.anneal import Annealer, check_limits
 from costframe.trees.annealing.annealed import Annealing
 from costframe.trees.binning.scaling import check_sizes
@@ -74,6 +75,8 @@ class BoostedEstimator(CostAwareEstimator):
         Rounds without a better validation value before stopping, 30 by default; needs X_val.
     scoring : "loss", name of a score, or callable, optional
         The validation value for early stopping; validation loss + tradeoff * cost by default.
+    random_state : int
+        Seed of the draws, if there are any.
     n_jobs : int, optional
         Threads; all cores by default. The model does not depend on it.
     verbose : int
@@ -97,6 +100,7 @@ class BoostedEstimator(CostAwareEstimator):
     recipe: str | None = field(default=None, kw_only=True)
     n_iter_no_change: int | None = field(default=None, kw_only=True)
     scoring: Any = field(default=None, kw_only=True)
+    random_state: int = field(default=0, kw_only=True)
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
@@ -108,7 +112,7 @@ class BoostedEstimator(CostAwareEstimator):
         """Return the settings of the parameters."""
         check_sizes(data.train)
         usual = self._usual
-        if self.recipe is not None:
+        if check_choice("recipe", self.recipe, (None, "paper")):
             self._check_recipe(data)
             usual = self._paper.settings
         asked = set(fields_dict(TreeSettings)) & set(self.get_params(deep=False))
@@ -116,8 +120,6 @@ class BoostedEstimator(CostAwareEstimator):
 
     def _check_recipe(self, data: TrainingData) -> None:
         """Refuse settings, categories and prices that the paper does not have."""
-        if self.recipe != "paper":
-            raise ParameterError(f"recipe: expected 'paper' or None, got {self.recipe!r}")
         known = self._paper.free | {
             "costs", "tradeoff", "recipe", "class_weight", "n_jobs", "verbose", "random_state", "scoring",
             "n_iter_no_change",
@@ -151,6 +153,7 @@ class BoostedEstimator(CostAwareEstimator):
         patience = _PATIENCE if settings.n_iter_no_change is None else settings.n_iter_no_change
         return Monitor(data.valid, loss, data.prices, float(self.tradeoff), patience, self.scoring)
 
+    @restore_on_error
     def fit_path(
         self,
         X: Any,

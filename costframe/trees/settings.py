@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError
+from costframe.core.checks import MOST_ROUNDS, check_choice, check_number
+from costframe.core.errors import ParameterError, shown
 from costframe.core.threads import thread_count
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["Growth", "TreeSettings", "read_signs"]
 Growth = Literal["best", "breadth"]
 
 _RANGES: dict[str, dict[str, Any]] = {
-    "n_estimators": {"low": 1, "whole": True},
+    "n_estimators": {"low": 1, "high": MOST_ROUNDS, "whole": True},
     "learning_rate": {"strict": True, "high": 1},
     "max_leaves": {"low": 2, "whole": True},
     "max_depth": {"low": 1, "whole": True},
@@ -122,8 +122,8 @@ class TreeSettings:
 
 def _checked(name: str, value: Any) -> Any:
     """Return the value if it is in the range of its setting, else refuse it."""
-    if name == "growth" and value not in get_args(Growth):
-        raise ParameterError(f"growth: expected 'best' or 'breadth', got {value!r}")
+    if name == "growth":
+        return check_choice(name, value, get_args(Growth))
     return check_number(name, value, **_RANGES[name]) if name in _RANGES else value
 
 
@@ -145,7 +145,7 @@ def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None
     if isinstance(constraints, Mapping):
         unknown = [name for name in constraints if name not in set(names)]
         if unknown:
-            raise ParameterError(f"monotone_constraints: expected names of features, got {unknown[0]!r}")
+            raise ParameterError(f"monotone_constraints: expected names of features, got {shown(unknown[0])}")
         constraints = [constraints.get(name, 0) for name in names]
     try:
         given = np.asarray(constraints)
@@ -156,5 +156,5 @@ def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None
             f"monotone_constraints: expected one number for each of {len(names)} features, got shape {given.shape}"
         )
     if given.dtype.kind not in "iuf" or not np.isin(given, (-1, 0, 1)).all():
-        raise ParameterError(f"monotone_constraints: expected -1, 0 or 1 for each feature, got {given.tolist()}")
+        raise ParameterError(f"monotone_constraints: expected -1, 0 or 1 for each feature, got {shown(given.tolist())}")
     return tuple(int(sign) for sign in given) if given.any() else None

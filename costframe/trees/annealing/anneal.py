@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.trees.annealing.path import AnnealedPoint
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def falling_tradeoffs(
         return _levels(*limits)
     if not (full > 0 and loss > 0):
         return np.zeros(1)
-    each = prices.cost + prices.needs @ prices.resource_cost
+    each = prices.alone
     with np.errstate(over="ignore", under="ignore"):
         high = loss / min(full, each[each > 0].min(initial=np.inf))
         low = 1e-3 * loss / full
@@ -106,7 +106,7 @@ def check_limits(limits: object) -> tuple[float, float]:
     """Check the first and the last of falling tradeoffs."""
     given = np.asarray(limits) if isinstance(limits, Sequence) else np.empty(0)
     if given.shape != (2,) or given.dtype.kind not in "iuf" or not np.inf > given[0] >= given[1] > 0:
-        raise ParameterError(f"tradeoffs: expected two numbers, the first not below the second > 0, got {limits!r}")
+        raise ParameterError(f"tradeoffs: expected two falling numbers > 0, got {shown(limits)}")
     return float(given[0]), float(given[1])
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.training.model_path import MeasuredPath, best_first
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class AnnealedPath(MeasuredPath[AnnealedPoint]):
     def predictor(self, point: AnnealedPoint) -> StageTree:
         """Return the model of a point."""
         if not (0 <= point.branch < len(self.branches) and 0 <= point.n_rounds <= self._length(point.branch)):
-            raise ParameterError(f"point: expected one of this path's, got {point!r}")
+            raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
         model = self.branches[point.branch].finish(self.feature_names, point.n_rounds)
         return model.with_categories(self.categories).with_costs(self.costs)
 

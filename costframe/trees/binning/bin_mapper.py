@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import Factory, field, frozen
 
 from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
-from costframe.trees.binning.thresholds import at_quantiles, between_values, choose_categories, distinct, few_values
+from costframe.trees.binning.thresholds import (
+    at_quantiles,
+    between_values,
+    choose_categories,
+    distinct,
+    few_values,
+    quantile_columns,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +29,8 @@ __all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
 MISSING_BIN = 255
 MAX_ROWS = 2**30  # with more, packed sums would have too few bits for gradients
 _ROWS_PER_PART = 8192
-_COLUMNS_PER_PART = 8
+_COLUMNS_PER_PART = 32
+_ROWS_PER_BLOCK = 512  # that the cache holds while they are turned into columns
 
 
 @frozen(eq=False)
@@ -103,20 +111,31 @@ class BinMapper:
             drawn = _draw_rows(len(table), weight, subsample, np.random.default_rng(random_state))
             sample, sampled_weight = table[drawn], None
 
-        def fit_column(feature: int, column: NDArray[np.float64]) -> NDArray[np.float64]:
+        def fit_column(
+            feature: int, column: NDArray[np.float64], cuts: NDArray[np.float64] | None
+        ) -> NDArray[np.float64]:
             known = few[feature]
             if named[feature]:
                 return choose_categories(np.ascontiguousarray(table[:, feature], np.float64), known, weight, max_bins)
             if known is not None:
                 return between_values(known)
+            if cuts is not None:
+                return cuts
             values, masses = distinct(column, sampled_weight)
             if len(values) <= max_bins:  # most of its values are rare: it needs all rows
                 values, masses = distinct(np.ascontiguousarray(table[:, feature], np.float64), weight)
             return at_quantiles(values, masses, max_bins)
 
         def fit_columns(first: int) -> list[NDArray[np.float64]]:
-            columns = np.ascontiguousarray(sample[:, first : first + _COLUMNS_PER_PART].T, np.float64)
-            return [fit_column(first + at, column) for at, column in enumerate(columns)]
+            columns = _turn(sample[:, first : first + _COLUMNS_PER_PART])
+            cuts: list[Any] = [None] * len(columns)
+            many = [at for at in range(len(columns)) if few[first + at] is None and not named[first + at]]
+            if sampled_weight is None and many:
+                ordered = columns if len(many) == len(columns) else columns[many]
+                ordered.sort(axis=1)
+                for at, found in zip(many, quantile_columns(ordered, max_bins), strict=True):
+                    cuts[at] = found
+            return [fit_column(first + at, column, cuts[at]) for at, column in enumerate(columns)]
 
         parts = run_parallel(fit_columns, range(0, table.shape[1], _COLUMNS_PER_PART), n_threads)
         return cls(tuple(column for part in parts for column in part), named)
@@ -140,12 +159,12 @@ class BinMapper:
 
         table = _as_table(X)
         bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
-        thresholds, steps, named = self.padded, self._steps, np.flatnonzero(self.categorical)
+        thresholds, tables, named = self.padded, self._tables, np.flatnonzero(self.categorical)
 
         def bin_part(first: int) -> None:
             rows = slice(first, first + _ROWS_PER_PART)
             values = np.ascontiguousarray(table[rows], np.float64)
-            bin_rows(values, thresholds, steps, bins[rows], columns, first)
+            bin_rows(values, thresholds, *tables, bins[rows], columns, first)
             if len(named):
                 mark_unknown(values, thresholds, named, bins[rows], columns, first)
 
@@ -162,9 +181,14 @@ class BinMapper:
         return padded
 
     @cached_property
-    def _steps(self) -> NDArray[np.int64]:
-        """First step of each feature's binary search: half the least power of two that holds its bins."""
-        return np.array([1 << int(count - 1).bit_length() >> 1 for count in self.n_bins], np.int64)
+    def _tables(self) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.int64]]:
+        """Tables of equal steps of each feature's thresholds."""
+        from costframe.trees.binning.binning_kernels import STEPS, tabulate
+
+        d = self.n_features
+        tables = np.empty((d, 2)), np.empty((d, STEPS), np.uint8), np.empty(d, np.int64)
+        tabulate(self.padded, *tables)
+        return tables
 
 
 @frozen(eq=False)
@@ -228,6 +252,14 @@ def _as_table(X: ArrayLike) -> NDArray[np.generic]:
     if len(table) >= MAX_ROWS:
         raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {len(table)}")
     return table
+
+
+def _turn(rows: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Copy rows, (n, k), into contiguous columns, (k, n)."""
+    columns = np.empty(rows.shape[::-1])
+    for begin in range(0, len(rows), _ROWS_PER_BLOCK):
+        columns[:, begin : begin + _ROWS_PER_BLOCK] = rows[begin : begin + _ROWS_PER_BLOCK].T
+    return columns
 
 
 def _draw_rows(

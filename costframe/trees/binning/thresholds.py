@@ -12,7 +12,15 @@ from costframe.core.threads import run_parallel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["at_quantiles", "between_values", "choose_categories", "distinct", "few_values", "midpoints"]
+__all__ = [
+    "at_quantiles",
+    "between_values",
+    "choose_categories",
+    "distinct",
+    "few_values",
+    "midpoints",
+    "quantile_columns",
+]
 
 _ROWS_PER_PART = 65_536
 NO_CATEGORY = np.array([np.inf])  # the only bin of a feature without values; no category is infinite
@@ -40,6 +48,18 @@ def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_b
     """
     cuts = _quantile_cuts(masses, max_bins)
     return np.append(midpoints(values[cuts], values[cuts + 1]), np.inf)
+
+
+def quantile_columns(ordered: NDArray[np.float64], max_bins: int) -> list[NDArray[np.float64] | None]:
+    """Choose thresholds as `at_quantiles` does for each ascending column, (k, n), of rows that count once.
+
+    None for few values.
+    """
+    from costframe.trees.binning.binning_kernels import choose_cuts
+
+    cuts, counts = np.empty((len(ordered), max_bins)), np.empty(len(ordered), np.int64)
+    choose_cuts(ordered, _CLIPPINGS, cuts, counts)
+    return [column[:count].copy() if count else None for column, count in zip(cuts, counts, strict=True)]
 
 
 def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from costframe.trees.growing.finish import GrownTree
     from costframe.trees.growing.prices import SplitPrices
 
-__all__ = ["USUAL", "boost_trees", "train_priced_bank"]
+__all__ = ["USUAL", "boost_trees", "train_priced_bank", "usual_rounds"]
 
 USUAL = TreeSettings(growth="breadth", max_depth=4, l2_regularization=1.0)
 _FIRST, _LAST = 30.0, 0.1  # times the tradeoff: prices of the first and the last tree
 _FEW = 2000.0  # rows, counted by their weights
+_MOST_TREES, _FEWEST_ROUNDS = 1000, 5  # of a default bank for many classes
 _MOST = 1e150  # products with prices and weights stay finite
 
 
@@ -93,8 +94,8 @@ def train_priced_bank(
         lambda; 0 makes plain trees.
     n_jobs : int, optional
     given : optional
-        Of `TreeSettings`. `n_estimators` is 200 by default, or 100 for more than two classes or fewer than 2,000 rows;
-        the rest as for `train_bank`.
+        Of `TreeSettings`. `n_estimators` is 200 by default, or 100 for fewer than 2,000 rows; for more than two classes
+        100, or as many as make 1,000 trees, at least 5; the rest as for `train_bank`.
 
     Raises
     ------
@@ -102,16 +103,21 @@ def train_priced_bank(
         If a setting is out of its range.
     """
     width = n_classes if n_classes > 2 else 1
-    few = width > 1 or max(float(len(rows)), rows.total_weight) < _FEW
-    settings = evolve(USUAL, n_estimators=100 if few else 200).replaced(n_jobs=n_jobs, **given)
+    settings = evolve(USUAL, n_estimators=usual_rounds(rows, n_classes)).replaced(n_jobs=n_jobs, **given)
     unpaid = LazyPrices(prices, 0.0, len(rows), rows.uneven_weight)
     falling = np.repeat(_falling(tradeoff, settings.n_estimators), width)
     trees = boost_trees(rows, settings, loss_for(n_classes), unpaid, falling.tolist())
     return WeakLearnerBank.from_trees(trees, prices.names)
 
 
+def usual_rounds(rows: Rows, n_classes: int) -> int:
+    """Return the default rounds of a bank: at most about 1,000 trees, for weights on a bank take its cube in time."""
+    if n_classes > 2:
+        return max(_FEWEST_ROUNDS, min(100, _MOST_TREES // n_classes))
+    return 100 if max(float(len(rows)), rows.total_weight) < _FEW else 200
+
+
 def _falling(tradeoff: float, n_rounds: int) -> NDArray[np.float64]:
-    if not tradeoff > 0:
-        return np.zeros(n_rounds)
     high = min(_FIRST * tradeoff, _MOST)
-    return np.geomspace(high, high * _LAST / _FIRST, n_rounds)
+    low = high * _LAST / _FIRST
+    return np.geomspace(high, low, n_rounds) if low > 0 else np.zeros(n_rounds)

@@ -11,14 +11,7 @@ from costframe.core.jit import kernel, kernel_using
 from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS
 from costframe.trees.boosting import loss_kernels
 from costframe.trees.boosting.loss_kernels import derive, sum_losses
-from costframe.trees.growing import (
-    category_kernels,
-    grow_kernels,
-    histogram_kernels,
-    price_kernels,
-    row_kernels,
-    split_kernels,
-)
+from costframe.trees.growing import grow_kernels
 from costframe.trees.growing.grow_kernels import grow
 from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, NODE
 from costframe.trees.growing.row_kernels import leaf_of, pack_rows, scale_for
@@ -31,9 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_rounds", "boost_many"]
 
-_using = kernel_using(
-    loss_kernels, category_kernels, grow_kernels, histogram_kernels, price_kernels, row_kernels, split_kernels
-)
+_using = kernel_using(loss_kernels, grow_kernels)
 
 
 @_using

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from costframe.core.cost.accounts import PrefixCost
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.training.scoring import score_named
 from costframe.trees.binning.scaling import check_sizes
@@ -161,7 +161,7 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
         named = score_named(scoring)
         return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.uneven_weight, now.rows.qid))
     if not callable(scoring):
-        raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {scoring!r}")
+        raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {shown(scoring)}")
     return lambda now: _checked(scoring(now.rows.y, now.predictions))
 
 
@@ -170,4 +170,4 @@ def _checked(score: object) -> float:
     number = np.asarray(score)
     if number.ndim == 0 and number.dtype.kind in "biuf" and not np.isnan(number):
         return float(number)
-    raise ParameterError(f"scoring: expected a score that is a number for the validation data, got {score!r}")
+    raise ParameterError(f"scoring: expected a score that is a number for the validation data, got {shown(score)}")

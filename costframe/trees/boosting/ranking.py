@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 import numpy as np
 from attrs import frozen
 
+from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.threads import run_parallel
 from costframe.trees.boosting.losses import SquaredLoss
@@ -89,10 +90,9 @@ class LambdaRankLoss(_Ranking):
 
 def ranking_loss(objective: str | None) -> Loss:
     """Return a loss by name: "lambdarank" (the default), "pairwise", or "squared", which regresses the grades."""
-    losses: dict[str | None, Loss] = {"pairwise": PairwiseLoss(), "squared": SquaredLoss()}
-    if objective not in {None, "lambdarank", *losses}:
-        raise ParameterError(f"objective: expected 'lambdarank', 'pairwise' or 'squared', got {objective!r}")
-    return losses.get(objective, LambdaRankLoss())
+    losses: dict[str, Loss] = {"pairwise": PairwiseLoss(), "squared": SquaredLoss()}
+    known = (None, "lambdarank", *losses)
+    return losses.get(check_choice("objective", objective, known), LambdaRankLoss())
 
 
 @frozen(eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from costframe.core.learners.bits import bits_of
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel
-from costframe.trees.growing.room import BEGIN, COUNT, HIGH, LEAVES, NODE, NODE_SET
+from costframe.trees.growing.room import HIGH, LEAVES, NODE_SET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,14 +101,11 @@ def finish_tree(
         Factor of the room's bounds of outputs.
     n_threads : int
     """
-    from costframe.trees.growing.row_kernels import route_rows, sum_leaves
+    from costframe.trees.growing.row_kernels import describe_nodes, label_rows, route_rows, sum_leaves
 
     count, mapper = int(room.state[LEAVES]), data.mapper
-    nodes, slots = room.nodes[: 2 * count - 1], np.argsort(room.place[:count, BEGIN])
-    feature, bins, missing, left, right = np.ascontiguousarray(nodes[:, :5].T).astype(np.int32)
-    missing_left, inner, tested = missing == 1, feature >= 0, np.maximum(feature, 0)
-    leaf, leaf_of_row = room.place[slots, NODE], np.full(len(data.bins), -1, np.int32)
-    leaf_of_row[rows] = np.repeat(leaf, room.place[slots, COUNT])
+    nodes, leaf_of_row = room.nodes[: 2 * count - 1], np.full(len(data.bins), -1, np.int32)
+    label_rows(room.place[:count], rows, leaf_of_row)
     many = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
 
     def add_up(first: int) -> NDArray[np.float64]:
@@ -121,17 +118,18 @@ def finish_tree(
         route_rows(data.bins[here], nodes, leaf_of_row[here])
 
     first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
-    sums = reduce(np.add, run_parallel(add_up, first_rows, many))[leaf]  # in the same order for all numbers of threads
-    weight = sums[:, 1] + l2
-    values = -sums[:, 0] / np.where(weight > 0, weight, np.inf)
-    outputs = np.zeros(len(nodes))
-    outputs[leaf] = np.clip(values, *(gradient_unit * room.numbers[slots, : HIGH + 1].T))
-    threshold = np.where(inner, mapper.padded[tested, bins], 0.0)
+    sums = reduce(np.add, run_parallel(add_up, first_rows, many))  # in the same order for all numbers of threads
+    feature, left, right = (np.empty(len(nodes), np.int32) for _ in range(3))
+    threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.zeros(len(nodes))
+    bounds = room.numbers[:count, : HIGH + 1]
+    shape = feature, threshold, missing_left, left, right
+    describe_nodes(nodes, mapper.padded, room.place[:count], bounds, sums, l2, gradient_unit, *shape, outputs)
     categories = {}
-    for node in np.flatnonzero(inner & mapper.categorical[tested]).tolist() if mapper.has_categories else ():
+    by_category = mapper.has_categories and (feature >= 0) & mapper.categorical[np.maximum(feature, 0)]
+    for node in np.flatnonzero(by_category).tolist():
         goes_left, threshold[node] = bits_of(nodes[node : node + 1, NODE_SET:].view(np.uint64), 256)[0], np.nan
         known = mapper.thresholds[feature[node]]  # lists those that go the other way than missing values
         categories[node] = known[goes_left[: len(known)] != missing_left[node]]
     if len(rows) < len(leaf_of_row):
         run_parallel(route, first_rows, n_threads)
-    return GrownTree(feature, threshold, missing_left, left, right, outputs, leaf_of_row, categories)
+    return GrownTree(*shape, outputs, leaf_of_row, categories)

@@ -8,7 +8,6 @@ its noise. Sums of whole numbers do not depend on the order of rows, and subtrac
 
 from __future__ import annotations
 
-from functools import reduce
 from math import frexp, isnan
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +19,7 @@ from costframe.core.threads import run_parallel
 from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS, power_of_two
 from costframe.trees.growing.finish import GrownTree, finish_tree
 from costframe.trees.growing.prices import NoPrices
-from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, SMALL, UNLIMITED, new_room, task_for, widened
+from costframe.trees.growing.room import LEAVES, ROWS_PER_THREAD, THREADS, UNLIMITED, new_room, task_for, widened
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GrownTree", "PackedGradients", "grow_tree", "pack"]
 
-_CELLS_WORTH_THREADS = 400_000  # least saving by a second thread, which takes time to wake
+_CELLS_WORTH_THREADS = 60_000  # least work to share, in cells added to a histogram: some 50 us
+_CELLS_PER_THREAD = 100_000  # of a tree's table, at least
 _CACHED = 2**23  # bytes of bins that stay in a cache; with more, each thread reads separate rows
 _ROWS_PER_THREAD = 8192  # at least, if threads share the rows
-_ROWS_PER_PART = 131_072  # for a thread to pack at a time
-_COLUMNS_PER_BLOCK = 64  # histograms of 64 columns stay in the second-level cache
+_ROWS_PER_PART = 32_768  # for a thread to pack at a time
 _LEAVES = 64  # in the first room
 
 
@@ -137,47 +136,33 @@ def grow_tree(
 
 
 def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_threads: int) -> Room:
-    """Let the kernel grow a tree, and serve its requests."""
-    from costframe.trees.growing.grow_kernels import DONE, SEARCH, grow
+    """Let one thread grow a tree, and others assist it; sums of integers do not depend on threads."""
+    from costframe.trees.growing.grow_kernels import DONE, MORE_LEAVES, grow
+    from costframe.trees.growing.search_kernels import assist
+    from costframe.trees.growing.share_kernels import STOP
+
+    n_threads = max(1, min(n_threads, len(rows) * len(task.columns) // _CELLS_PER_THREAD))
+    if n_threads == 1:
+        task = task._replace(cells_worth_threads=2**62)
+    helpers = n_threads - 1 if task.bins.size > _CACHED else 0  # that read separate rows
+    if len(room.parts) != helpers:
+        room = room._replace(parts=np.empty((helpers, *room.histogram.shape[1:]), np.int64))
+
+    def work(number: int) -> int | None:
+        try:
+            return (assist if number else grow)(task, room, rows, paid)
+        finally:
+            room.board[STOP] = 1
 
     room.state[LEAVES] = 0
-    while (asked := grow(task, room, rows, paid)) != DONE:
-        if asked == SEARCH:
-            _search(task, room, rows, n_threads)
-        else:
-            room = widened(room)
-    return room
-
-
-def _search(task: Task, room: Room, rows: NDArray[np.int32], n_threads: int) -> None:
-    """Search the waiting leaves, each thread on some columns; sums of integers do not depend on threads."""
-    from costframe.trees.growing.grow_kernels import search_columns
-    from costframe.trees.growing.histogram_kernels import fill_histogram
-
-    begin, count = room.place[room.state[SMALL], [BEGIN, COUNT]]
-    mine, added = rows[begin : begin + count], room.histogram[0, :0]
-    if count >= n_threads * _ROWS_PER_THREAD and task.bins.size > _CACHED:  # threads share the rows first
-
-        def add_part(part: NDArray[np.int32]) -> NDArray[np.int64]:
-            histogram = np.zeros((len(task.columns), *room.histogram.shape[2:]), np.int64)
-            fill_histogram(task.bins, task.words, part, task.columns, task.n_bins, histogram)
-            return histogram
-
-        added = reduce(np.add, run_parallel(add_part, np.array_split(mine, n_threads), n_threads))
-    edges = _edges(len(task.columns), n_threads)
-
-    def search(block: int) -> None:
-        search_columns(task, room, rows, edges[block], edges[block + 1], added)
-
-    run_parallel(search, range(len(edges) - 1), n_threads)
-
-
-def _edges(n_columns: int, n_threads: int) -> list[int]:
-    """Cut columns into a multiple of `n_threads` blocks of similar size; eight neighbors together are quicker."""
-    rounds = -(-n_columns // (_COLUMNS_PER_BLOCK * n_threads))
-    edges = np.linspace(0, n_columns, min(rounds * n_threads, -(-n_columns // 8)) + 1)
-    edges[1:-1] = 8 * np.round(edges[1:-1] / 8)
-    return [int(edge) for edge in edges]
+    while True:
+        room.board[:] = 0
+        room.board[[ROWS_PER_THREAD, THREADS]] = _ROWS_PER_THREAD, n_threads
+        asked = run_parallel(work, range(n_threads), n_threads)[0]
+        if asked == DONE:
+            return room
+        if asked == MORE_LEAVES:
+            room = widened(room, task.bins)
 
 
 @frozen(eq=False)

@@ -1,4 +1,4 @@
-"""Growth of a tree, in any order and at any prices; the caller does searches worth several threads.
+"""Growth of a tree, in any order and at any prices.
 
 A call counts references to every array of a tuple, so kernels called for every leaf do much work or take few arrays.
 """
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import category_kernels, histogram_kernels, price_kernels, row_kernels, split_kernels
+from costframe.trees.growing import price_kernels, row_kernels, score_kernels, search_kernels
 from costframe.trees.growing import room as at
-from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
-from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay, split_account
+from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
 from costframe.trees.growing.prices import FREE
-from costframe.trees.growing.row_kernels import list_bins, partition_rows, sum_words
-from costframe.trees.growing.split_kernels import child_value, find_splits
+from costframe.trees.growing.row_kernels import list_bins, mark_left, sum_words
+from costframe.trees.growing.score_kernels import child_value
+from costframe.trees.growing.search_kernels import divide_leaf, search_leaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState
     from costframe.trees.growing.room import Room, Task
 
-__all__ = ["DONE", "MORE_LEAVES", "SEARCH", "grow", "search_columns"]
+__all__ = ["DONE", "MORE_LEAVES", "PAUSE", "grow"]
 
-DONE, MORE_LEAVES, SEARCH = range(3)
-_CELLS_PER_BIN = 8  # scanning a bin takes about as long as adding this many cells
-_using = kernel_using(category_kernels, histogram_kernels, price_kernels, row_kernels, split_kernels)
+DONE, MORE_LEAVES, PAUSE = range(3)
+_PAUSE_AFTER = 10**9  # cells: a second or so
+_using = kernel_using(price_kernels, row_kernels, score_kernels, search_kernels)
 
 
 @kernel
@@ -77,42 +77,6 @@ def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bo
     return bool(place[at.OPEN] == 1)
 
 
-@_using
-def search_columns(
-    task: Task, room: Room, rows: NDArray[np.int32], first: int, last: int, histogram: NDArray[np.int64]
-) -> None:
-    """Search the waiting leaves on some of the columns.
-
-    Parameters
-    ----------
-    task, room : Task, Room
-    rows : int32 (m,)
-        The rows of the tree, as permuted by `grow`.
-    first, last : int
-        Columns, by place.
-    histogram : int64 (k, B, 1 or 2) or (0, B, 1 or 2)
-        That of the smaller leaf; (0, B, 1 or 2) if it is not known yet.
-    """
-    small, large = room.state[at.SMALL], room.state[at.LARGE]
-    columns, n_bins, place = task.columns[first:last], task.n_bins[first:last], room.place[small]
-    mine = room.histogram[small, first:last]
-    if histogram.shape[0] > 0:
-        mine[:] = histogram[first:last]
-    else:
-        fill_histogram(
-            task.bins, task.words, rows[place[at.BEGIN] : place[at.BEGIN] + place[at.COUNT]], columns, n_bins, mine
-        )
-    if large >= 0:
-        subtract(room.histogram[large, first:last], mine, n_bins)
-    for slot in (small, large):
-        if slot >= 0 and room.place[slot, at.OPEN] == 1:
-            find_splits(
-                room.histogram[slot, first:last], n_bins, columns, task.categorical, room.place[slot, at.SUMS:],
-                task.count_bits, task.units, task.limits, task.signs, room.numbers[slot], room.gain[slot],
-                room.best[slot],
-            )  # fmt: skip
-
-
 @kernel
 def _compare_gains(gain: NDArray[np.float64], place: NDArray[np.int64], numbers: NDArray[np.float64]) -> None:
     """Find a leaf's best feature if splits are free."""
@@ -134,6 +98,14 @@ def _compare(task: Task, room: Room, p: PriceState, slot: int) -> None:
         if worth > value:
             best, value = feature, worth
     room.place[slot, at.FEATURE], room.numbers[slot, at.VALUE] = best, value
+
+
+@_using
+def _compare_waiting(task: Task, room: Room, p: PriceState) -> None:
+    """Find the best features of the leaves just searched."""
+    for slot in (room.state[at.SMALL], room.state[at.LARGE]):
+        if slot >= 0 and room.place[slot, at.OPEN] == 1:
+            _compare(task, room, p, slot)
 
 
 @kernel
@@ -180,10 +152,10 @@ def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> 
 
 
 @_using
-def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
+def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int, owed: bool) -> int:
     """Split a leaf in two: the larger one takes its slot, the smaller one the next.
 
-    Return whether to search them.
+    Return 1 to search them, 0 if neither may split, and -1 if a helper failed.
     """
     state, place, numbers, nodes = room.state, room.place, room.numbers, room.nodes
     fresh, f, node, depth = state[at.LEAVES], place[slot, at.FEATURE], place[slot, at.NODE], place[slot, at.DEPTH] + 1
@@ -193,8 +165,10 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
         left_bins[:] = best[at.BEST_SET :]
     else:
         list_bins(best[at.BIN], best[at.MISSING_LEFT] == 1, left_bins)
-    end = begin + count
-    n_left = partition_rows(task.by_column[f], left_bins, room.goes_left, rows[begin:end], room.rows[begin:end])
+    mark_left(left_bins, room.goes_left)
+    n_left = divide_leaf(task, room, rows, p, slot, owed)
+    if n_left < 0:
+        return -1
     left, right = (fresh, slot) if n_left <= count - n_left else (slot, fresh)
     room.gained[node], room.gained[child], room.gained[child + 1] = numbers[slot, at.VALUE], 0.0, 0.0
     nodes[node, 0], nodes[node, 1], nodes[node, 2] = f, best[at.BIN], best[at.MISSING_LEFT]
@@ -217,32 +191,24 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], slot: int) -> bool:
     if fresh + 1 < task.max_leaves:  # the last two leaves need no search
         place[fresh, at.OPEN] = _may_split(place[fresh], task.count_bits, task.limits, task.max_depth)
         place[slot, at.OPEN] = _may_split(place[slot], task.count_bits, task.limits, task.max_depth)
-    return bool(place[fresh, at.OPEN] + place[slot, at.OPEN] > 0)
+    return int(place[fresh, at.OPEN] + place[slot, at.OPEN] > 0)
 
 
 @_using
-def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int) -> bool:
-    """Pay for a split, make it, and update the payments of other leaves and the children."""
-    place, small, large = room.place, room.state[at.LEAVES], slot
-    begin, count = place[slot, at.BEGIN], place[slot, at.COUNT]
-    mine = rows[begin : begin + count]
-    changed = pay(p, room, mine, slot, place[slot, at.FEATURE])
-    searched = _split(task, room, rows, slot)
+def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int) -> int:
+    """Pay for a split, make it, and update the payments of other leaves; return as `_split` does."""
+    place = room.place
+    changed, owed = pay(p, room, slot, place[slot, at.FEATURE])
+    searched = _split(task, room, rows, p, slot, owed)
     if changed and not task.breadth:
-        for other in range(small):
-            if place[other, at.OPEN] == 1 and other != large:
+        for other in range(room.state[at.SMALL]):
+            if place[other, at.OPEN] == 1 and other != slot:
                 _compare(task, room, p, other)
-    if searched:
-        fewer, more = place[small, at.COUNT], place[large, at.COUNT]
-        first, second = (0, fewer) if place[small, at.BEGIN] == begin else (more, 0)
-        split_account(p, room, small, large, mine[first : first + fewer], mine[second : second + more])
     return searched
 
 
 @_using
-def grow(  # noqa: C901 - the order of the work
-    task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
-) -> int:
+def grow(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> int:
     """Grow a tree to its end, or until the caller must act.
 
     Parameters
@@ -258,34 +224,29 @@ def grow(  # noqa: C901 - the order of the work
     Returns
     -------
     int
-        DONE; MORE_LEAVES if the next call needs more room; or SEARCH if the caller must first call `search_columns` for
-        all columns.
+        DONE, also if a helper failed; MORE_LEAVES if the next call needs more room; or PAUSE if several threads have
+        worked for long, so that Python may look for signals.
     """
-    state, place, nothing, waiting = room.state, room.place, room.histogram[0, :0], False
-    searched = state[at.LEAVES] > 0 and state[at.WAITING] == 1  # by the caller
-    n_columns, free = task.columns.shape[0], p.kind == FREE
+    state, place, waiting, cells = room.state, room.place, 0, 0
+    n_columns, accounts = task.columns.shape[0], False
     if state[at.LEAVES] == 0:
-        waiting = _plant(task, room, rows, p)
-    while True:
-        if waiting:
-            small, large = state[at.SMALL], state[at.LARGE]
-            scanned = place[small, at.OPEN] + (place[large, at.OPEN] if large >= 0 else 0)
-            cells = place[small, at.COUNT] + 256 * _CELLS_PER_BIN * scanned
-            if cells * n_columns > task.cells_worth_threads:
-                state[at.WAITING] = 1
-                return SEARCH
-            search_columns(task, room, rows, 0, n_columns, nothing)
-        if (waiting or searched) and not task.breadth:  # breadth-first, leaves are compared at their turns
-            for child in (state[at.SMALL], state[at.LARGE]):
-                if child >= 0 and place[child, at.OPEN] == 1:
-                    if free:
-                        _compare_gains(room.gain[child], place[child], room.numbers[child])
-                    else:
-                        _compare(task, room, p, child)
-        state[at.WAITING], searched = 0, False
+        waiting = int(_plant(task, room, rows, p))
+    while waiting >= 0:
+        if waiting == 1:
+            cells += place[state[at.SMALL], at.COUNT] * n_columns
+            if not search_leaves(task, room, rows, p, accounts):
+                return DONE
+            if not task.breadth:  # breadth-first, leaves are compared at their turns
+                _compare_waiting(task, room, p)
         if state[at.LEAVES] >= task.max_leaves:
             return DONE
         slot = _first_leaf(task, room, p) if task.breadth else _best_leaf(place, room.numbers, state[at.LEAVES])
         if slot < 0 or state[at.LEAVES] == place.shape[0]:
             return DONE if slot < 0 else MORE_LEAVES
-        waiting = _split(task, room, rows, slot) if free else _split_at_prices(task, room, rows, p, slot)
+        if cells > _PAUSE_AFTER and task.cells_worth_threads < cells:
+            return PAUSE
+        if p.kind == FREE:
+            waiting = _split(task, room, rows, p, slot, False)
+        else:
+            waiting, accounts = _split_at_prices(task, room, rows, p, slot), True
+    return DONE

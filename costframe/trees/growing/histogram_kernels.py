@@ -1,8 +1,9 @@
 """Sums of packed gradients per bin.
 
-Training spends most of its time here, and a processor writes about one word per cycle. So one vector adds both words of
-a row, one load reads the bins of eight neighboring columns, and rows are prefetched, so that their ways from memory
-overlap. Offsets are unsigned: numba then leaves out the test for negative subscripts, and no product of rows and
+Training spends most of its time here. A processor adds to about one place per cycle if the first-level cache holds it,
+but at half that speed if only the second-level cache does. So a part of the rows at a time is laid out by groups of
+eight columns, and then added to the histograms of one group, or for two words of half a group. One vector adds both
+words of a row. Offsets are unsigned: numba then leaves out the test for negative subscripts, and no product of rows and
 columns overflows.
 """
 
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["fill_histogram", "subtract"]
+__all__ = ["address_of", "fill_histogram", "subtract"]
 
-_AHEAD = 12  # rows between the prefetch and the sum of a row
-_STRIP = 64  # columns whose histograms stay in the second-level cache
+_AHEAD = 16  # rows between the prefetch and the copy of a row
+_PART = 512  # rows laid out at a time
+_STRIDE = _PART + 8  # of a group; a power of two would crowd the groups into few sets of the cache
+_STRIP = 64  # columns laid out at a time
 
 
 def _add_pair(sums: Any, place: Any, first: Any, second: Any) -> None:
@@ -38,7 +41,7 @@ def _typed_vector_add(_: Any, sums: Any, place: Any, first: Any, second: Any) ->
         pair, lane = ir.VectorType(ir.IntType(64), 2), ir.IntType(32)
         addend = builder.insert_element(ir.Constant(pair, ir.Undefined), arguments[2], lane(0))
         addend = builder.insert_element(addend, arguments[3], lane(1))
-        address = builder.bitcast(_address(context, builder, signature, arguments), pair.as_pointer())
+        address = builder.bitcast(address_of(context, builder, signature, arguments), pair.as_pointer())
         builder.store(builder.add(builder.load(address, align=8), addend), address, align=8)
         return context.get_dummy_value()
 
@@ -48,7 +51,7 @@ def _typed_vector_add(_: Any, sums: Any, place: Any, first: Any, second: Any) ->
 def _typed_prefetch(_: Any, values: Any, place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        address = builder.bitcast(_address(context, builder, signature, arguments), byte)
+        address = builder.bitcast(address_of(context, builder, signature, arguments), byte)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
         builder.call(prefetch, [address, number(0), number(3), number(1)])  # data, to be read, and kept
@@ -57,7 +60,7 @@ def _typed_prefetch(_: Any, values: Any, place: Any) -> Any:
     return types.void(values, place), generate
 
 
-def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def address_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Return the address of an array's item, both among the arguments."""
     proxy: Any = cgutils.create_struct_proxy  # numba has no types for it
     return builder.gep(proxy(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
@@ -89,103 +92,74 @@ def _eight(cells: NDArray[np.uint8], at: np.uint64) -> np.uint64:
 
 
 @kernel
-def _eights(columns: NDArray[np.int64]) -> np.uint64:
-    """Count the leading groups of eight columns without a gap."""
-    count = 0
-    while count + 8 <= columns.shape[0] and columns[count + 7] == columns[0] + count + 7:
-        count += 8
-    return np.uint64(count // 8)
-
-
-@kernel
-def _mask(log_size: int) -> np.uint64:
-    """Return the bit mask from bins to places; the missing bin, 255, goes to the last."""
-    return (np.uint64(1) << np.uint64(log_size)) - np.uint64(1)
-
-
-@kernel
-def _ask_for(
+def _lay_out(
     cells: NDArray[np.uint8],
     width: np.uint64,
     words: NDArray[np.int64],
-    words_a_row: np.uint64,
-    row: np.uint64,
+    n_words: np.uint64,
+    rows: NDArray[np.int32],
     columns: NDArray[np.int64],
+    eights: NDArray[np.uint64],
+    copied: NDArray[np.int64],
 ) -> None:
-    """Prefetch a row."""
-    _ask(cells, row * width + np.uint64(columns[0]))
-    _ask(cells, row * width + np.uint64(columns[-1]))
-    _ask(words, row * words_a_row)
+    """Copy the words of some rows, and their bins in groups of eight columns, one word for each row and group."""
+    one, last, n_columns = np.uint64(1), rows.shape[0] - 1, columns.shape[0]
+    first_column, last_column = np.uint64(columns[0]), np.uint64(columns[-1])
+    unbroken = columns[-1] - columns[0] == n_columns - 1
+    whole = n_columns // 8 if unbroken else 0
+    for at in range(rows.shape[0]):
+        coming, row = np.uint64(rows[min(at + _AHEAD, last)]), np.uint64(rows[at])
+        _ask(cells, coming * width + first_column)
+        _ask(cells, coming * width + last_column)
+        _ask(words, coming * n_words)
+        begin = row * width
+        if n_words == one:
+            copied[at] = words[row]
+        else:
+            copied[2 * at], copied[2 * at + 1] = words[row << one], words[(row << one) + one]
+        for group in range(whole):
+            eights[np.uint64(group * _STRIDE + at)] = _eight(cells, begin + first_column + np.uint64(8 * group))
+        for group in range(whole, (n_columns + 7) // 8):
+            bins = np.uint64(0)
+            for k in range(min(8, n_columns - 8 * group)):
+                bins |= np.uint64(cells[begin + np.uint64(columns[8 * group + k])]) << np.uint64(8 * k)
+            eights[np.uint64(group * _STRIDE + at)] = bins
 
 
 @kernel
 def _add_words(
-    cells: NDArray[np.uint8],
-    width: np.uint64,
-    words: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    sums: NDArray[np.int64],
+    eights: NDArray[np.uint64], words: NDArray[np.int64], n_rows: int, n_columns: int, sums: NDArray[np.int64],
     log_size: int,
-) -> None:
-    """Add one word per row, two rows at a time; the pair of an odd last row adds zero."""
-    n_eights, n_columns = _eights(columns), np.uint64(columns.shape[0])
-    first_column = np.uint64(columns[0])
-    three, room, byte, one, last = np.uint64(3), np.uint64(log_size), _mask(log_size), np.uint64(1), rows.shape[0] - 1
-    for at in range(0, rows.shape[0], 2):
-        _ask_for(cells, width, words, one, np.uint64(rows[min(at + _AHEAD, last)]), columns)
-        _ask_for(cells, width, words, one, np.uint64(rows[min(at + _AHEAD + 1, last)]), columns)
-        row, next_row = np.uint64(rows[at]), np.uint64(rows[min(at + 1, last)])
-        word, next_word = words[row], words[next_row] if at < last else np.int64(0)
-        begin, next_begin = row * width, next_row * width
-        for eighth in range(n_eights):
-            k = np.uint64(eighth) << three
-            bins, next_bins = _eight(cells, begin + first_column + k), _eight(cells, next_begin + first_column + k)
+) -> None:  # fmt: skip
+    """Add one word per row to the histograms of at most eight columns."""
+    byte, room = (np.uint64(1) << np.uint64(log_size)) - np.uint64(1), np.uint64(log_size)
+    for at in range(np.uint64(n_rows)):
+        bins, word = eights[at], words[at]
+        if n_columns == 8:
             for j in range(8):
-                shift, base = np.uint64(8 * j), (k + np.uint64(j)) << room
-                sums[base + ((bins >> shift) & byte)] += word
-                sums[base + ((next_bins >> shift) & byte)] += next_word
-        for single in range(n_eights << three, n_columns):
-            column, base = np.uint64(columns[single]), np.uint64(single) << room
-            sums[base + (np.uint64(cells[begin + column]) & byte)] += word
-            sums[base + (np.uint64(cells[next_begin + column]) & byte)] += next_word
+                sums[(np.uint64(j) << room) + ((bins >> np.uint64(8 * j)) & byte)] += word
+        else:
+            for k in range(np.uint64(n_columns)):
+                sums[(k << room) + ((bins >> (k << np.uint64(3))) & byte)] += word
 
 
 @kernel
 def _add_pairs(
-    cells: NDArray[np.uint8],
-    width: np.uint64,
-    words: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    sums: NDArray[np.int64],
-    log_size: int,
-) -> None:
-    """Add two words per row, in the same way."""
-    n_eights, n_columns = _eights(columns), np.uint64(columns.shape[0])
-    first_column = np.uint64(columns[0])
-    three, byte, one, two, room = np.uint64(3), _mask(log_size), np.uint64(1), np.uint64(2), np.uint64(log_size + 1)
-    last = rows.shape[0] - 1
-    for at in range(0, rows.shape[0], 2):
-        _ask_for(cells, width, words, two, np.uint64(rows[min(at + _AHEAD, last)]), columns)
-        _ask_for(cells, width, words, two, np.uint64(rows[min(at + _AHEAD + 1, last)]), columns)
-        row, next_row = np.uint64(rows[at]), np.uint64(rows[min(at + 1, last)])
-        first, second = words[row << one], words[(row << one) + one]
-        next_first, next_second = words[next_row << one], words[(next_row << one) + one]
-        if at == last:
-            next_first, next_second = np.int64(0), np.int64(0)
-        begin, next_begin = row * width, next_row * width
-        for eighth in range(n_eights):
-            k = np.uint64(eighth) << three
-            bins, next_bins = _eight(cells, begin + first_column + k), _eight(cells, next_begin + first_column + k)
-            for j in range(8):
-                shift, base = np.uint64(8 * j), (k + np.uint64(j)) << room
-                _add_pair(sums, base + (((bins >> shift) & byte) << one), first, second)
-                _add_pair(sums, base + (((next_bins >> shift) & byte) << one), next_first, next_second)
-        for single in range(n_eights << three, n_columns):
-            column, base = np.uint64(columns[single]), np.uint64(single) << room
-            _add_pair(sums, base + ((np.uint64(cells[begin + column]) & byte) << one), first, second)
-            _add_pair(sums, base + ((np.uint64(cells[next_begin + column]) & byte) << one), next_first, next_second)
+    eights: NDArray[np.uint64], words: NDArray[np.int64], n_rows: int, first: int, n_columns: int,
+    sums: NDArray[np.int64], log_size: int,
+) -> None:  # fmt: skip
+    """Add two words per row to the histograms of at most four columns of a group, from `first` on."""
+    one, room = np.uint64(1), np.uint64(log_size + 1)
+    byte, begin = (one << np.uint64(log_size)) - one, np.uint64(8 * first)
+    for at in range(np.uint64(n_rows)):
+        bins, word, second = eights[at] >> begin, words[at << one], words[(at << one) + one]
+        if n_columns == 4:
+            for j in range(4):
+                place = (np.uint64(j) << room) + (((bins >> np.uint64(8 * j)) & byte) << one)
+                _add_pair(sums, place, word, second)
+        else:
+            for k in range(np.uint64(n_columns)):
+                _add_pair(sums, (k << room) + (((bins >> (k << np.uint64(3))) & byte) << one), word, second)
 
 
 @kernel
@@ -223,12 +197,20 @@ def fill_histogram(
     while 1 << log_size < histogram.shape[1]:
         log_size += 1
     cells, n_features, flat = bins.ravel(), np.uint64(bins.shape[1]), words.ravel()
+    part_rows, together = min(_PART, rows.shape[0]), 8 if n_words == 1 else 4
+    eights, copied = np.empty(_STRIP // 8 * _STRIDE, np.uint64), np.empty(part_rows * n_words, np.int64)
     for first in range(0, columns.shape[0] if rows.shape[0] > 0 else 0, _STRIP):
-        some, part = columns[first : first + _STRIP], sums[first * width : (first + _STRIP) * width]
-        if n_words == 1:
-            _add_words(cells, n_features, flat, rows, some, part, log_size)
-        else:
-            _add_pairs(cells, n_features, flat, rows, some, part, log_size)
+        some = columns[first : first + _STRIP]
+        for begin_row in range(0, rows.shape[0], _PART):
+            part = rows[begin_row : begin_row + _PART]
+            _lay_out(cells, n_features, flat, np.uint64(n_words), part, some, eights, copied)
+            for at in range(0, some.shape[0], together):
+                group, size = eights[at // 8 * _STRIDE :], min(together, some.shape[0] - at)
+                mine = sums[(first + at) * width :]
+                if n_words == 1:
+                    _add_words(group, copied, part.shape[0], size, mine, log_size)
+                else:
+                    _add_pairs(group, copied, part.shape[0], at % 8, size, mine, log_size)
 
 
 @kernel

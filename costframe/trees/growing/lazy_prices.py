@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from costframe.core.learners.bits import bit_sets, bits_of, word_count
+from costframe.core.learners.bits import bits_of, word_count
 from costframe.trees.growing.prices import BY_ROW, PriceState
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ class LazyPrices:
         self._seen = self._cost  # prices of splits: less than rows pay for features marked as paid
         self._true_once, self._split = prices.once.copy(), prices.split.copy()  # kernels need writable arrays
         self._once = self._true_once  # of splits, like `_seen`
-        items = [np.append(np.flatnonzero(needs) + self._d, f) for f, needs in enumerate(prices.needs)]
-        sizes = [len(each) for each in items]
-        self._items, self._begin = np.concatenate(items), np.cumsum([0, *sizes])
-        self._bits = bit_sets(np.repeat(np.arange(self._d), sizes), self._items, self._d, self._marks.shape[1])
+        features, resources = prices.needs.nonzero()
+        of = np.concatenate([features, np.arange(self._d)])
+        self._items = np.concatenate([resources + self._d, np.arange(self._d)])[np.argsort(of, kind="stable")]
+        self._begin = np.cumsum(np.bincount(of + 1, minlength=self._d + 1))  # resources come before the feature
         self._once_paid = np.zeros(self._d, np.bool_)
         self._row_weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
         self._paid_by_all = np.zeros(len(self._cost))  # weight of all rows that have paid for each item
@@ -112,7 +112,6 @@ class LazyPrices:
             self._once_paid,
             totals=self._totals,
             marks=self._marks,
-            bits=self._bits,
             seen=self._seen,
             uncharged=self._cost - self._seen,
             begin=self._begin,
@@ -164,8 +163,10 @@ class LazyPrices:
         comparisons, tested = np.zeros(len(items)), [frozenset[int]()] * len(items)
         for node in np.flatnonzero(tree.feature >= 0):  # parents come before their children
             feature = int(tree.feature[node])
+            read = self._items[self._begin[feature] : self._begin[feature + 1]]
             for child in (tree.left[node], tree.right[node]):
-                items[child] = items[node] | self._bits[feature]
+                items[child] = items[node]
+                np.bitwise_or.at(items[child], read // 64, np.uint64(1) << (read % 64).astype(np.uint64))
                 comparisons[child] = comparisons[node] + self._prices.split[feature]
                 tested[child] = tested[node] | {feature}
         return items, comparisons, np.array([len(features) for features in tested], np.float64)

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState
     from costframe.trees.growing.room import Room
 
-__all__ = ["begin_prices", "charge", "open_account", "pay", "price_marks", "split_account", "sum_marks", "weigh_rows"]
+__all__ = [
+    "begin_prices",
+    "charge",
+    "mark_rows",
+    "open_account",
+    "pay",
+    "price_marks",
+    "split_account",
+    "sum_marks",
+    "weigh_rows",
+]
 
 BITS = 64
 ONE = np.uint64(1)
@@ -170,17 +180,17 @@ def split_account(
 
 
 @kernel
-def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -> bool:
-    """Pay for the split of a leaf; return whether this changes prices of other leaves."""
+def pay(p: PriceState, room: Room, slot: int, f: int) -> tuple[bool, bool]:
+    """Pay for the split of a leaf; return whether this changes prices of other leaves, and whether to mark its rows."""
     if p.kind == BY_MODEL:
         if p.used[f]:
-            return False
+            return False, False
         changed = not p.feature_paid[f] or p.reuse != 0.0
         p.used[f], p.feature_paid[f] = True, True
         for r in range(p.resource_price.shape[0]):
             p.resource_paid[r] |= p.needs[f, r]
         begin_prices(p)
-        return changed
+        return changed, False
     weight, paid, owed, uncharged = room.numbers[slot, WEIGHT], room.paid[slot], False, 0.0
     for item in p.items[p.begin[f] : p.begin[f + 1]]:
         owed |= paid[item] != weight
@@ -189,15 +199,20 @@ def pay(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int, f: int) -
         paid[item] = weight
     p.totals[0] += room.money[slot, f]
     p.totals[0] += uncharged
-    if owed:
-        for row in rows:
-            for w in range(p.bits.shape[1]):
-                p.marks[row, w] |= p.bits[f, w]
     first = not p.once_paid[f] and p.true_once[f] > 0
     if first:
         p.totals[1] += p.true_once[f]
     p.once_paid[f] = True
-    return first
+    return first, owed
+
+
+@kernel
+def mark_rows(p: PriceState, rows: NDArray[np.int32], f: int) -> None:
+    """Mark all items of a feature as paid by these rows."""
+    items = p.items[p.begin[f] : p.begin[f + 1]]
+    for row in rows:
+        for item in items:
+            p.marks[row, item // BITS] |= ONE << np.uint64(item % BITS)
 
 
 @kernel

@@ -43,7 +43,7 @@ class PriceState(NamedTuple):
         Price of a comparison, once-price of a feature, and whether that is paid.
     feature_price, feature_paid, resource_price, resource_paid, needs, used
         Of `OncePrices`.
-    totals, marks, bits, seen, uncharged, begin, items, paid_by_all, true_once, n_items, all_known
+    totals, marks, seen, uncharged, begin, items, paid_by_all, true_once, n_items, all_known
         Of `LazyPrices`: sums of payments; marks of rows; items of features; prices of items for splits and beyond.
     """
 
@@ -63,7 +63,6 @@ class PriceState(NamedTuple):
     used: NDArray[np.bool_] = np.zeros(0, np.bool_)
     totals: NDArray[np.float64] = np.zeros(2)
     marks: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
-    bits: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
     seen: NDArray[np.float64] = np.zeros(0)
     uncharged: NDArray[np.float64] = np.zeros(0)
     begin: NDArray[np.int64] = np.zeros(0, np.int64)

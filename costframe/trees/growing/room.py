@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["UNLIMITED", "Room", "Task", "new_room", "task_for", "widened"]
 
 UNLIMITED = 2**31
-LEAVES, CURSOR, SMALL, LARGE, WAITING = range(5)  # of `Room.state`
+FEW_ROWS = 1024  # with at most so many, a leaf's histograms are as quickly filled anew as read from memory
+LEAVES, CURSOR, SMALL, LARGE = range(4)  # of `Room.state`
 NODE, DEPTH, BEGIN, COUNT, FEATURE, OPEN, SUMS = range(7)  # of `Room.place`
 LOW, HIGH, VALUE, WEIGHT = range(4)  # of `Room.numbers`
 LEFT, BIN, MISSING_LEFT, BEST_SET = 0, 2, 3, 4  # of `Room.best`
 SLOT, NODE_SET = 5, 6  # of `Room.nodes`
+ROWS_PER_THREAD, THREADS = 30, 31  # of `Room.board`
 
 
 class Task(NamedTuple):
@@ -77,9 +79,8 @@ class Room(NamedTuple):
 
     Attributes
     ----------
-    state : int64 (5,)
-        Number of leaves, the next node, slots of the smaller and of the larger leaf to search, and whether the caller
-        searches them.
+    state : int64 (4,)
+        Number of leaves, the next node, and slots of the smaller and of the larger leaf to search.
     gain, best : float64 (leaves, d), int64 (leaves, d, 4 or 8)
         The best split of each leaf on each feature: its gain, or -inf without a split; two sums of words that go left,
         the highest bin that goes left, and whether missing values do; for categories also the set of bins, as bits.
@@ -97,10 +98,15 @@ class Room(NamedTuple):
         for feature and children at leaves.
     gained : float64 (nodes,)
         The worth of each split.
-    histogram : int64 (leaves, columns, bins, 1 or 2)
-        Sums of words by bin; the last bin holds missing values.
+    histogram : int64 (leaves, kept, bins, 1 or 2)
+        Sums of words by bin, of the first columns only if those of all would take much more memory than the table; the
+        last bin holds missing values.
     rows, price, goes_left : int32 (n,), float64 (d,), bool (256,)
         Scratch.
+    board : int64 (64,)
+        Of `share_kernels`, for jobs of several threads.
+    parts : int64 (helpers, kept, bins, 1 or 2) or (0, ...)
+        Histograms of a leaf's rows that helpers read.
     """
 
     state: NDArray[np.int64]
@@ -117,8 +123,11 @@ class Room(NamedTuple):
     rows: NDArray[np.int32]
     price: NDArray[np.float64]
     goes_left: NDArray[np.bool_]
+    board: NDArray[np.int64]
+    parts: NDArray[np.int64]
 
 
+_LEAST_KEPT = 2**26  # bytes of histograms for any table
 _WIDENED = Room._fields[1 : Room._fields.index("rows")]  # with leaves
 
 
@@ -162,8 +171,9 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
     n, d = data.bins.shape
     n_bins = data.mapper.n_bins[data.splittable]
     width = 1 << int(n_bins.max(initial=1)).bit_length()
+    kept = min(len(n_bins), _most_kept(data.bins, 8 * leaves * width * n_words)) if n > FEW_ROWS else 0
     return Room(
-        np.zeros(5, np.int64),
+        np.zeros(4, np.int64),
         np.empty((leaves, d)),
         np.empty((leaves, d, 8 if data.mapper.has_categories else 4), np.int64),
         np.empty((leaves, n_items)),
@@ -173,14 +183,23 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
         np.empty((leaves, d if n_items else 0), np.bool_),
         np.empty((2 * leaves, 10), np.int64),
         np.empty(2 * leaves),
-        np.empty((leaves, len(n_bins), width, n_words), np.int64),
+        np.empty((leaves, kept, width, n_words), np.int64),
         np.empty(n, np.int32),
         np.empty(d),
         np.empty(256, np.bool_),
+        np.zeros(64, np.int64),
+        np.empty((0, kept, width, n_words), np.int64),
     )
 
 
-def widened(room: Room) -> Room:
-    """Return a copy with room for twice as many leaves."""
-    old = ((name, getattr(room, name)) for name in _WIDENED)
-    return room._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})
+def widened(room: Room, bins: NDArray[np.uint8]) -> Room:
+    """Return a copy with room for twice as many leaves of a tree on these bins."""
+    kept = min(room.histogram.shape[1], _most_kept(bins, 2 * room.histogram[:, :1].nbytes))
+    fewer = room._replace(histogram=room.histogram[:, :kept])
+    old = ((name, getattr(fewer, name)) for name in _WIDENED)
+    return fewer._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})
+
+
+def _most_kept(bins: NDArray[np.uint8], bytes_per_column: int) -> int:
+    """Return the most columns whose histograms may be kept: these take half as much as a table of doubles, or few."""
+    return max(_LEAST_KEPT, 4 * bins.size) // max(bytes_per_column, 1)

@@ -1,4 +1,4 @@
-"""Loops over rows: packing of gradients, partition and routing of rows, sums by leaf."""
+"""Loops over rows: packing of gradients, partition and routing of rows, sums by leaf; and over finished nodes."""
 
 import math
 
@@ -6,9 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
-from costframe.trees.growing.room import NODE_SET
+from costframe.trees.growing.room import BEGIN, COUNT, NODE, NODE_SET
 
-__all__ = ["leaf_of", "list_bins", "pack_rows", "partition_rows", "route_rows", "scale_for", "sum_leaves", "sum_words"]
+__all__ = [
+    "describe_nodes",
+    "divide_rows",
+    "join_rows",
+    "label_rows",
+    "leaf_of",
+    "list_bins",
+    "mark_left",
+    "pack_rows",
+    "route_rows",
+    "scale_for",
+    "sum_leaves",
+    "sum_words",
+]
 
 
 @kernel
@@ -90,30 +103,34 @@ def list_bins(bin_: int, missing_left: bool, bins: NDArray[np.int64]) -> None:
 
 
 @kernel
-def partition_rows(
-    column: NDArray[np.uint8],
-    left_bins: NDArray[np.int64],
-    goes_left: NDArray[np.bool_],
-    rows: NDArray[np.int32],
-    scratch: NDArray[np.int32],
+def mark_left(left_bins: NDArray[np.int64], goes_left: NDArray[np.bool_]) -> None:
+    """Write whether each bin goes left, bool (256,), from the set of bins that do, as bits, int64 (4,)."""
+    for word in range(4):
+        bits, first = left_bins[word], 64 * word
+        for bit in range(64):
+            goes_left[first + bit] = (bits >> bit) & 1 != 0
+
+
+@kernel
+def divide_rows(
+    column: NDArray[np.uint8], goes_left: NDArray[np.bool_], rows: NDArray[np.int32], scratch: NDArray[np.int32]
 ) -> int:
-    """Move the rows that go left to the front, the others behind them, in order; return the number that go left.
+    """Move the rows that go left to the front, and copy the others to `scratch`, in order.
 
     Parameters
     ----------
     column : uint8 (n,)
         Bins of all rows in the tested feature.
-    left_bins : int64 (4,)
-        The set of bins that go left, as bits.
-    rows : int32 (m,)
+    goes_left : bool (256,)
+        Whether each bin goes left.
+    rows, scratch : int32 (m,)
         Written.
-    goes_left, scratch : bool (256,), int32 (m,)
-        Written.
+
+    Returns
+    -------
+    int
+        The number of rows that go left.
     """
-    for word in range(4):
-        bits, first = left_bins[word], 64 * word
-        for bit in range(64):
-            goes_left[first + bit] = (bits >> bit) & 1 != 0
     n_left, n_right = 0, 0
     for at in range(rows.shape[0]):
         row = rows[at]
@@ -122,8 +139,33 @@ def partition_rows(
         scratch[n_right] = row
         n_left += int(to_left)
         n_right += int(not to_left)
-    rows[n_left:] = scratch[:n_right]
     return n_left
+
+
+@kernel
+def join_rows(rows: NDArray[np.int32], scratch: NDArray[np.int32], counts: NDArray[np.int64]) -> int:
+    """Join parts of rows that `divide_rows` divided, those to the left first, in order; return how many go left.
+
+    Parameters
+    ----------
+    rows, scratch : int32 (m,)
+        Part k begins at m k // parts in both. `rows` is written.
+    counts : int64 (parts,)
+        The number of each part's rows that go left.
+    """
+    n_rows, parts, to = rows.shape[0], counts.shape[0], counts[0]
+    for part in range(1, parts):
+        first = n_rows * part // parts
+        for at in range(first, first + counts[part]):  # never overtakes what it reads
+            rows[to] = rows[at]
+            to += 1
+    n_left = to
+    for part in range(parts):
+        first, last = n_rows * part // parts, n_rows * (part + 1) // parts
+        n_right = last - first - counts[part]
+        rows[to : to + n_right] = scratch[first : first + n_right]
+        to += n_right
+    return int(n_left)
 
 
 @kernel
@@ -143,6 +185,37 @@ def route_rows(bins: NDArray[np.uint8], nodes: NDArray[np.int64], leaf_of_row: N
     for row in range(bins.shape[0]):
         if leaf_of_row[row] < 0:
             leaf_of_row[row] = leaf_of(bins, nodes, row)
+
+
+@kernel
+def label_rows(place: NDArray[np.int64], rows: NDArray[np.int32], leaf_of_row: NDArray[np.int32]) -> None:
+    """Write the leaf of each of the tree's rows, as permuted by growth; places as in `Room`."""
+    for slot in range(place.shape[0]):
+        for at in range(place[slot, BEGIN], place[slot, BEGIN] + place[slot, COUNT]):
+            leaf_of_row[rows[at]] = place[slot, NODE]
+
+
+@kernel
+def describe_nodes(
+    nodes: NDArray[np.int64], thresholds: NDArray[np.float64], place: NDArray[np.int64], bounds: NDArray[np.float64],
+    sums: NDArray[np.float64], l2: float, gradient_unit: float, feature: NDArray[np.int32],
+    threshold: NDArray[np.float64], missing_left: NDArray[np.bool_], left: NDArray[np.int32], right: NDArray[np.int32],
+    outputs: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Write the arrays of `GrownTree` from a room's nodes and places, with `thresholds` by feature and bin.
+
+    Outputs are -G/(H+l2) from the `sums` of each node, float64 (nodes, 2), between `bounds` times the unit.
+    """
+    for node in range(nodes.shape[0]):
+        f = nodes[node, 0]
+        feature[node], left[node], right[node] = f, nodes[node, 3], nodes[node, 4]
+        missing_left[node] = nodes[node, 2] == 1
+        threshold[node] = thresholds[f, nodes[node, 1]] if f >= 0 else 0.0
+    for slot in range(place.shape[0]):
+        node = place[slot, NODE]
+        weight = sums[node, 1] + l2
+        value = -sums[node, 0] / (weight if weight > 0 else np.inf)
+        outputs[node] = min(max(value, gradient_unit * bounds[slot, 0]), gradient_unit * bounds[slot, 1])
 
 
 @kernel

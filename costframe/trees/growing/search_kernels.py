@@ -1,0 +1,181 @@
+"""The search of new leaves for splits, their payments, and the division of a leaf's rows: jobs that threads share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.jit import kernel, kernel_using
+from costframe.trees.growing import histogram_kernels, price_kernels, row_kernels, share_kernels, split_kernels
+from costframe.trees.growing import room as at
+from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
+from costframe.trees.growing.price_kernels import mark_rows, split_account
+from costframe.trees.growing.row_kernels import divide_rows, join_rows
+from costframe.trees.growing.share_kernels import (
+    COUNTS,
+    FIRST_PARAMETER,
+    JOB,
+    draw_part,
+    end_part,
+    has_stopped,
+    post,
+    rest,
+    wait_for_parts,
+)
+from costframe.trees.growing.split_kernels import find_splits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.trees.growing.prices import PriceState
+    from costframe.trees.growing.room import Room, Task
+
+__all__ = ["assist", "divide_leaf", "search_leaves"]
+
+_STRIP = 64  # columns whose histograms stay in the second-level cache
+_CELLS_PER_BIN = 8  # scanning a bin takes about as long as adding this many cells
+_CELLS_PER_ROW = 4  # dividing a row, too
+_BLOCKS_PER_THREAD = 8  # fewer blocks may end unevenly, more repeat the reading of rows
+_DIVIDE, _FILL, _SEARCH = range(3)  # jobs
+_SLOT, _OWED, _ACCOUNTS, _BLOCKS, _FILLED = range(FIRST_PARAMETER, FIRST_PARAMETER + 5)  # their parameters
+_using = kernel_using(histogram_kernels, price_kernels, row_kernels, share_kernels, split_kernels)
+
+
+@_using
+def _search_columns(task: Task, room: Room, rows: NDArray[np.int32], first: int, last: int, filled: bool) -> None:
+    """Search the waiting leaves on columns from `first` to `last`, by place.
+
+    A histogram that the room does not keep, as those of leaves of few rows, is filled for both leaves, and overwritten
+    by that of the next columns. If `filled`, the sums of the smaller leaf are there, in parts.
+    """
+    small, large, kept = room.state[at.SMALL], room.state[at.LARGE], room.histogram.shape[1]
+    if room.place[small, at.COUNT] + (room.place[large, at.COUNT] if large >= 0 else 0) <= at.FEW_ROWS:
+        kept = 0
+    size = min(_STRIP, last - first) if last > kept else 0
+    scratch = np.empty((size, room.histogram.shape[2], room.histogram.shape[3]), np.int64)
+    begin = first
+    while begin < last:
+        end = min(begin + _STRIP, last if begin >= kept else min(last, kept))
+        columns, n_bins = task.columns[begin:end], task.n_bins[begin:end]
+        for slot in (small, large):
+            if slot < 0 or (slot == large and room.place[slot, at.OPEN] == 0):
+                continue
+            place = room.place[slot]
+            mine = room.histogram[slot, begin:end] if begin < kept else scratch[: end - begin]
+            if begin < kept and slot == large:
+                subtract(mine, room.histogram[small, begin:end], n_bins)
+            elif filled:
+                for part in range(room.parts.shape[0]):
+                    mine += room.parts[part, begin:end]
+            elif begin < kept or place[at.OPEN] == 1:
+                own = rows[place[at.BEGIN] : place[at.BEGIN] + place[at.COUNT]]
+                fill_histogram(task.bins, task.words, own, columns, n_bins, mine)
+            if place[at.OPEN] == 1:
+                find_splits(
+                    mine, n_bins, columns, task.categorical, place[at.SUMS :], task.count_bits, task.units, task.limits,
+                    task.signs, room.numbers[slot], room.gain[slot], room.best[slot],
+                )  # fmt: skip
+        begin = end
+
+
+@kernel
+def _edge(n_columns: int, n_blocks: int, block: int) -> int:
+    """Return the first column of a block; eight neighbors together are quicker."""
+    return n_columns if block == n_blocks else 8 * ((n_columns + 7) // 8 * block // n_blocks)
+
+
+@_using
+def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, part: int) -> None:
+    """Do one part of the job on the board."""
+    board, n_columns = room.board, task.columns.shape[0]
+    job, searching = board[JOB], board[JOB] == _SEARCH
+    slot = board[_SLOT] if job == _DIVIDE else room.state[at.SMALL]
+    begin, count = room.place[slot, at.BEGIN], room.place[slot, at.COUNT]
+    if searching and part < board[_ACCOUNTS]:
+        other = room.state[at.LARGE]
+        beside = room.place[other, at.BEGIN]
+        rest_ = rows[beside : beside + room.place[other, at.COUNT]]
+        split_account(p, room, slot, other, rows[begin : begin + count], rest_)
+    elif searching:
+        block, n_blocks = part - board[_ACCOUNTS], board[_BLOCKS]
+        first, last = _edge(n_columns, n_blocks, block), _edge(n_columns, n_blocks, block + 1)
+        _search_columns(task, room, rows, first, last, board[_FILLED] == 1)
+    else:
+        first, last = begin + count * part // board[_BLOCKS], begin + count * (part + 1) // board[_BLOCKS]
+        mine = rows[first:last]
+        if job == _FILL:
+            sums = room.histogram[slot, :n_columns] if part == 0 else room.parts[part - 1, :n_columns]
+            fill_histogram(task.bins, task.words, mine, task.columns, task.n_bins, sums)
+        else:
+            if board[_OWED] == 1:
+                mark_rows(p, mine, room.place[slot, at.FEATURE])
+            column = task.by_column[room.place[slot, at.FEATURE]]
+            board[COUNTS + part] = divide_rows(column, room.goes_left, mine, room.rows[first:last])
+
+
+@_using
+def assist(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> None:
+    """Do parts of the jobs of a thread that grows a tree, until it stops."""
+    spins = 0
+    while not has_stopped(room.board):
+        part = draw_part(room.board)
+        if part < 0:
+            spins = rest(spins)
+        else:
+            _do_part(task, room, rows, p, part)
+            end_part(room.board)
+            spins = 0
+
+
+@_using
+def _share(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, job: int, parts: int) -> bool:
+    """Do a job with any helpers; return False if one of them failed."""
+    post(room.board, job, parts)
+    part = draw_part(room.board)
+    while part >= 0:
+        _do_part(task, room, rows, p, part)
+        end_part(room.board)
+        part = draw_part(room.board)
+    return wait_for_parts(room.board, parts)
+
+
+@_using
+def search_leaves(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, accounts: bool) -> bool:
+    """Search the waiting leaves on all columns, and open their accounts if asked; return False if a helper failed."""
+    small, large, n_columns, board = room.state[at.SMALL], room.state[at.LARGE], task.columns.shape[0], room.board
+    count = room.place[small, at.COUNT]
+    scanned = room.place[small, at.OPEN] + (room.place[large, at.OPEN] if large >= 0 else 0)
+    shared = (count + 256 * _CELLS_PER_BIN * scanned) * n_columns > task.cells_worth_threads
+    board[_ACCOUNTS], board[_FILLED], board[JOB], board[_BLOCKS] = int(accounts), 0, _SEARCH, 1
+    if not shared:
+        for part in range(1 + int(accounts)):
+            _do_part(task, room, rows, p, part)
+        return True
+    n_threads = board[at.THREADS]
+    many = count >= n_threads * board[at.ROWS_PER_THREAD]
+    if many and room.parts.shape[0] > 0 and room.histogram.shape[1] >= n_columns:
+        board[_BLOCKS], board[_FILLED] = room.parts.shape[0] + 1, 1
+        if not _share(task, room, rows, p, _FILL, room.parts.shape[0] + 1):
+            return False
+    blocks = n_threads * min((n_columns + _STRIP * n_threads - 1) // (_STRIP * n_threads), _BLOCKS_PER_THREAD)
+    board[_BLOCKS] = min(blocks, (n_columns + 7) // 8)
+    return _share(task, room, rows, p, _SEARCH, board[_BLOCKS] + int(accounts))
+
+
+@_using
+def divide_leaf(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int, owed: bool) -> int:
+    """Order a leaf's rows by their side, and mark them if they owe for the feature; return how many go left, or -1.
+
+    It returns -1 if a helper failed.
+    """
+    board, begin, count = room.board, room.place[slot, at.BEGIN], room.place[slot, at.COUNT]
+    board[JOB], board[_SLOT], board[_OWED], board[_BLOCKS] = _DIVIDE, slot, int(owed), 1
+    if count * _CELLS_PER_ROW <= task.cells_worth_threads:
+        _do_part(task, room, rows, p, 0)
+    else:
+        board[_BLOCKS] = min(2 * board[at.THREADS], board.shape[0] - COUNTS)
+        if not _share(task, room, rows, p, _DIVIDE, board[_BLOCKS]):
+            return -1
+    parts = board[COUNTS : COUNTS + board[_BLOCKS]]
+    return join_rows(rows[begin : begin + count], room.rows[begin : begin + count], parts)

@@ -1,0 +1,62 @@
+"""Tables of many columns: memory grows with the table, not with columns times leaves or items."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import costframe as cf
+from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.room import new_room, widened
+
+FIELDS = "feature", "threshold", "missing_left", "left", "right", "outputs", "leaf_of_row"
+
+
+def draw_table(n, d):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    X[rng.random((n, d)) < 0.1] = np.nan
+    return X, np.nan_to_num(X[:, 0] * X[:, 1]) + rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("with_hessians", [False, True])
+@pytest.mark.parametrize("leaves", [2, 64])
+def test_a_tree_is_the_same_whichever_histograms_are_kept(monkeypatch, with_hessians, leaves):
+    X, y = draw_table(3000, 21)
+    hessians, trees = np.abs(y) if with_hessians else None, []
+    monkeypatch.setattr("costframe.trees.growing.grow._LEAVES", leaves)
+    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1000)
+    for least in (2**26, 2**20, 0):  # of all columns, of some, of fewer
+        monkeypatch.setattr("costframe.trees.growing.room._LEAST_KEPT", least)
+        data = BinMapper.fit(X).transform(X)
+        trees.append(grow_tree(data, -y, hessians, max_leaves=40, min_samples_leaf=5, n_threads=2))
+        (room,) = next(iter(data.rooms.values()))
+        assert (room.histogram.shape[1] == 21) == (least == 2**26)
+    assert trees[0].n_leaves == 40
+    for tree in trees[1:]:
+        for name in FIELDS:
+            assert np.array_equal(getattr(tree, name), getattr(trees[0], name))
+
+
+def test_kept_histograms_are_bounded_by_the_table():
+    n, d = 2000, 10_000
+    shape = np.broadcast_to(np.uint8(0), (n, d))
+    data = BinnedData(shape, shape.T, BinMapper((np.arange(256.0)[1:],) * d))
+    room = new_room(data, 2, 0, 32)
+    assert 0 < room.histogram.nbytes <= 4 * n * d
+    assert widened(room, data.bins).histogram.nbytes <= 4 * n * d
+    few = BinnedData(shape[:1000], shape[:1000].T, data.mapper)
+    assert new_room(few, 2, 0, 32).histogram.nbytes == 0
+
+
+def test_prices_of_many_features_take_memory_in_proportion():
+    d = 20_000
+    prices = cf.CostModel.uniform([f"x{f}" for f in range(d)])
+    arrays = prices.select(prices.names)
+    tracemalloc.start()
+    LazyPrices(arrays, 1.0, 100).state()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16e6  # a bit for each pair of features would be 50e6 bytes
