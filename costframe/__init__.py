@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # importing typing takes as long as all else here, before a command can handle an interrupt
 if TYPE_CHECKING:
+    from typing import Any
+
     from costframe import datasets
     from costframe.adoption import adopt
     from costframe.core.cost.expected import CostReport, ExpectedCost

@@ -6,7 +6,7 @@ docs/writing-a-plugin.md shows their use; `costframe.testing` checks the result.
 
 from __future__ import annotations
 
-from costframe.core.checks import check_flag, check_number, resolve
+from costframe.core.checks import check_choice, check_flag, check_number, resolve
 from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
@@ -25,6 +25,7 @@ from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator
 from costframe.training.model_path import PathPoint
 from costframe.training.progress import track, track_share
 from costframe.training.scoring import influence, score_named
+from costframe.training.shell import restore_on_error
 
 __all__ = [
     "Algorithm",
@@ -52,12 +53,14 @@ __all__ = [
     "TrainingData",
     "TreeTable",
     "WeakLearnerBank",
+    "check_choice",
     "check_flag",
     "check_number",
     "held_out",
     "hookimpl",
     "influence",
     "resolve",
+    "restore_on_error",
     "run_parallel",
     "score_named",
     "split_off",

@@ -160,7 +160,9 @@ class AsksAgain(Delegate):
 class ChargesAgain(Delegate):
     def inquire(self, costs=None, acquisition="path", known=(), **limits):
         inquiry = self.inner.inquire(costs, acquisition, known, **limits)
-        inquiry._ledger._charged.append(1.0 if known else 0.0)
+        if known:  # as if nothing had been paid before
+            inquiry._ledger._features.clear()
+            inquiry._ledger.acquired += range(len(self.inner.feature_names))
         return inquiry
 
 

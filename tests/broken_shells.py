@@ -215,3 +215,19 @@ class MergesClasses(OfTwoClasses):
 class PredictsBeyondLimits(StumpsRegressor):
     def predict(self, X, **_):
         return super().predict(X)
+
+
+@breaks(any_setting_trains_or_is_refused_by_name=" raises ")
+class ChecksNothing(StumpsRegressor):
+    def _train(self, data):
+        given, self.n_estimators = self.n_estimators, int(self.n_estimators + 0 or 1)
+        tree = super()._train(data)
+        self.n_estimators = given
+        return tree
+
+
+@breaks(a_failed_fit_changes_nothing="a fit that fails changes n_features_in_")
+class ForgetsItsModel(StumpsRegressor):
+    def fit(self, *data, **more):
+        self.n_features_in_ = 0
+        return super().fit(*data, **more)

@@ -5,6 +5,7 @@ import numpy as np
 from broken_base import StumpsClassifier, StumpsRegressor, breaks, named
 
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.needs import Needs
 from costframe.core.stages.stages import Answer
 
 
@@ -65,9 +66,8 @@ def ignores_resources(_, data):
 
 
 def sees_only_first_needs(_, data):
-    direct = np.zeros_like(data.prices.needs)
-    direct[np.arange(len(direct)), data.prices.needs.argmax(axis=1)] = True
-    return with_prices(data, needs=direct & data.prices.needs)
+    first = [np.flatnonzero(needed)[:1].tolist() for needed in data.prices.needs]
+    return with_prices(data, direct_needs=Needs.of(first, [[]] * len(data.prices.resource_cost)))
 
 
 def ignores_once(_, data):

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from attrs import evolve
 from frontier_cases import COSTS, some_rows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -221,6 +222,25 @@ def test_a_sweep_tells_its_progress(data):
     )
     assert [(done, total) for done, total, _ in told] == [(0, 2), (1, 2), (1, 2), (2, 2)]
     assert "tradeoff 0.1: roc_auc" in told[-1][2]
+
+
+def test_processes_side_by_side_change_nothing(data):
+    told, failures = [], {}
+
+    def sweep(n_jobs):
+        return Frontier.sweep(
+            data, ["miser", "reweighted", "cegb"], [0.0, 0.1], parameters={"n_estimators": 3, "subsample": 0.5},
+            folds=0, n_jobs=n_jobs, progress=lambda *event: told.append(event), failed=failures.__setitem__,
+        )  # fmt: skip
+
+    alone, beside = ([evolve(point, seconds=0.0) for point in sweep(n_jobs).points] for n_jobs in (1, 2))
+    assert alone == beside
+    assert [point.algorithm for point in beside] == ["cegb", "cegb"]
+    assert set(failures) == {"miser", "reweighted"}  # these have no subsample
+    assert "subsample" in str(failures["miser"])
+    assert told[-1][:2] == (2, 6)  # an algorithm that failed counts as much as the others
+    with pytest.raises(CostframeError, match="subsample"):
+        Frontier.sweep(data, ["miser", "cegb"], [0.0], parameters={"subsample": 0.5}, folds=0, n_jobs=2)
 
 
 def test_what_a_sweep_refuses(data):

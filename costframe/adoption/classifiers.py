@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.adoption.refitting import CallableModel
-from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError
+from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.plugins.registry import registry
@@ -49,7 +49,7 @@ class GivenColumns:
             or not isinstance(wanted, Iterable)
             or not all(isinstance(one, str) for one in wanted)
         ):
-            raise ParameterError(f"{parameter}: expected a list of feature names, got {wanted!r}")
+            raise ParameterError(f"{parameter}: expected a list of feature names, got {shown(wanted)}")
         listed = list(dict.fromkeys(wanted))
         _check_priced(f"{parameter}: names", listed, names)
         if not listed:
@@ -245,7 +245,7 @@ def read_probabilities(proba: Any, n_rows: int, n_classes: int, parameter: str) 
     try:
         values = np.asarray(proba, np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{parameter}: expected numbers, got {proba!r:.100}") from None
+        raise DataError(f"{parameter}: expected numbers, got {shown(proba)}") from None
     if values.shape == (n_rows, 2) and n_classes == 2:
         _check_sums(values, f"{parameter}: expected rows that sum to one")
         values = values[:, 1]

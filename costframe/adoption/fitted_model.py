@@ -80,7 +80,7 @@ class GivenModel:
         if proba is None:
             # To the caller of `fit` or `fit_path`.
             text = _PREFITTED.format(parameter=parameter, kind=type(model).__name__)
-            warnings.warn(text, PrefittedWarning, stacklevel=5)
+            warnings.warn(text, PrefittedWarning, stacklevel=6)
             proba = predict_checked(tree, data.train.X, "training rows", parameter)
         elif data.valid is None:  # else the validation rows show whether it gives probabilities
             predict_checked(tree, data.train.X, "training rows", parameter)

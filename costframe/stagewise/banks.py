@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.checks import check_choice
+from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
-from costframe.stagewise.train_bank import train_bank
+from costframe.stagewise.train_bank import ENGINES, train_bank
 from costframe.trees.boosting.banks import train_priced_bank
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
     bank : None, "boosted", "columns", WeakLearnerBank, StageTree or fitted estimator
     data : TrainingData
     settings : mapping
-        Of training a bank; for a given bank all must be None.
+        Of training a bank; for a given bank all but `random_state` must be None.
     tradeoff : float
         Price of trees in units of loss, for the engine "priced".
 
@@ -52,7 +53,7 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
     if bank is None or (named and bank in TRAINED):
         return _trained(data, settings, tradeoff)
     for name, value in settings.items():
-        if value is not None:
+        if value is not None and name != "random_state":
             raise ParameterError(f"{name}: has no effect, it is for a bank trained inside, and bank is {_shown(bank)}")
     if named and bank == "columns":
         return _columns(data)
@@ -137,7 +138,7 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
     names = [data.feature_names[f] for f in order]
     X = rows.X[:, order]
     X[:, dominated[order]] = np.nan  # no tree splits on a column without values
-    if chosen["engine"] == "priced":
+    if check_choice("engine", chosen["engine"], ("priced", *ENGINES)) == "priced":
         del chosen["engine"]
         prices = data.costs.select(names)
         bank = train_priced_bank(evolve(rows, X=X), prices, data.n_classes, tradeoff, **chosen)
@@ -173,15 +174,19 @@ def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray
 
     Of columns with equal prices the first stays. A bank trained without prices would use both.
     """
-    alike: dict[bytes, list[int]] = {}
+    needs, alike = prices.direct_needs, dict[bytes, list[int]]()
+    direct = np.split(needs.need, needs.first[1:-1])
     for f, column in enumerate(X.T):
         plain = np.where(np.isnan(column), np.nan, column) + 0.0  # one NaN, one zero
         alike.setdefault(blake2b(plain.tobytes(), digest_size=16).digest(), []).append(f)
-    found = np.zeros(X.shape[1], np.bool_)
+    found = np.ones(X.shape[1], np.bool_)
     for group in alike.values():
+        first: dict[object, int] = {}  # of features with the same prices, only the first can stay
         for f in group:
+            first.setdefault((prices.cost[f], prices.once[f], prices.split[f], frozenset(direct[f].tolist())), f)
+        for f in (apart := list(first.values())):
             found[f] = any(
-                _dominates(prices, g, f) and (g < f or not _dominates(prices, f, g)) for g in group if g != f
+                _dominates(prices, g, f) and (g < f or not _dominates(prices, f, g)) for g in apart if g != f
             )
     return found
 
@@ -190,9 +195,9 @@ def _dominates(prices: PriceArrays, one: int, other: int) -> bool:
     """Check that no price of a feature is above the other's, and that the other needs all its resources."""
     amounts = (prices.cost, prices.once, prices.split)
     return all(price[one] <= price[other] for price in amounts) and bool(
-        (prices.needs[one] <= prices.needs[other]).all()
+        prices.direct_needs.unpaid(one) <= prices.direct_needs.unpaid(other)
     )
 
 
 def _shown(bank: Any) -> str:
-    return repr(bank) if isinstance(bank, str) else type(bank).__name__
+    return shown(bank) if isinstance(bank, str) else type(bank).__name__

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field, frozen
 
-from costframe.core.checks import check_number
+from costframe.core.checks import check_choice, check_number
 from costframe.core.errors import ParameterError
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
@@ -35,7 +35,6 @@ _OF_BANK = (
     "max_features",
     "random_state",
 )
-_RECIPES = (None, "paper")
 
 
 @frozen(eq=False)
@@ -106,9 +105,7 @@ class OverBank(CostAwareEstimator):
     @property
     def _as_printed(self) -> bool:
         """Check the recipe, and refuse settings without effect on it."""
-        if self.recipe not in _RECIPES:
-            raise ParameterError(f"recipe: expected None or 'paper', got {self.recipe!r}")
-        printed = self.recipe == "paper"
+        printed = check_choice("recipe", self.recipe, (None, "paper")) is not None
         for name in self._default_only if printed else self._printed_only:
             self._refuse(name, "recipe='paper'" if printed else "the default recipe, only with recipe='paper'")
         return printed
@@ -131,6 +128,8 @@ class OverBank(CostAwareEstimator):
             check_sizes(data.valid, "_val")
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
+        if self.random_state is not None:
+            check_number("random_state", self.random_state, whole=True)
         verbose = check_number("verbose", self.verbose, whole=True)
         tradeoff, settings = float(self.tradeoff), {name: getattr(self, name) for name in _OF_BANK}
         bank = find_bank(self.bank, data, settings, tradeoff)

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _PATIENCE = 50  # learners added without a better support
+_WORTH_THREADS = 1000  # outputs; below, threads wait longer for each other than they solve
 USUAL_RIDGE = 1e-2
 _MOST = 1e100  # largest price in units of loss: more makes no difference, and its products would overflow
 _LARGEST = np.finfo(np.float64).max
@@ -175,8 +176,9 @@ def _fit_best(
         fitted = fit_ridge(normal, support, ridge)
         return fitted if support.all() else prune(normal, prices.priced(support), fitted, ridge)
 
+    n_threads = thread_count() if len(normal.right) >= _WORTH_THREADS else 1
     with _blas_side_by_side():
-        candidates = run_parallel(fit, supports, thread_count())
+        candidates = run_parallel(fit, supports, n_threads)
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.checks import check_choice
+from costframe.core.errors import DataError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.tables.frames import column_names
 from costframe.core.tables.rows import as_rows, check_target, check_weights
@@ -73,9 +74,8 @@ def train_bank(
     CostframeError
         A ValueError that names the wrong argument.
     """
-    for name, value, choices in (("engine", engine, ENGINES), ("loss", loss, LOSSES)):
-        if value not in choices:
-            raise ParameterError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
+    check_choice("engine", engine, ENGINES)
+    check_choice("loss", loss, tuple(LOSSES))
     settings = USUAL.replaced(
         n_estimators=n_estimators,
         learning_rate=learning_rate,

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from costframe.testing import laws_of_cost, laws_of_limits, laws_of_shell, laws_of_training  # noqa: F401 - they register themselves
+from costframe.testing import (  # noqa: F401 - they register themselves
+    laws_of_cost,
+    laws_of_limits,
+    laws_of_settings,
+    laws_of_shell,
+    laws_of_training,
+)
 from costframe.testing.case import LAWS, Law, cases, not_for
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 
+_CELLS = 1 << 20  # of a table at a time
 _MANY = 255  # mean number of repetitions of a row that the tree engine can count
 _SHARE = 0.2  # of the rows to hold out
 _FEWEST = 20  # held-out rows of each class, or queries; with fewer, training rows replace them
@@ -138,7 +139,7 @@ class TrainingData:
         width = len(self.feature_names)
         chosen = np.asarray(columns if len(columns) else np.empty(0, np.int64))
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
-            raise ParameterError(f"columns: expected numbers of columns from 0 to {width - 1}, got {columns!r}")
+            raise ParameterError(f"columns: expected numbers of columns from 0 to {width - 1}, got {shown(columns)}")
 
         def hide(rows: Rows) -> Rows:
             X = np.zeros_like(rows.X)
@@ -189,10 +190,14 @@ def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: ND
 def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
     """Return a hash of each row's values, or of its query's, that does not depend on order or weights: uint64 (n,)."""
     names = data.feature_names
-    order = sorted(range(len(names)), key=names.__getitem__)
-    table = np.column_stack([np.where(np.isnan(rows.X), np.nan, rows.X) + 0.0, rows.y.astype(np.float64)])
-    table = np.ascontiguousarray(table[:, [*order, len(names)]])
-    numbers = np.array([int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest()) for row in table], np.uint64)
+    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+    numbers, step = np.empty(len(rows), np.uint64), max(1, _CELLS // (len(names) + 1))
+    for begin in range(0, len(rows), step):  # a copy of the whole table would be large
+        table = np.empty((len(rows.X[begin : begin + step]), len(names) + 1))
+        table[:, :-1], table[:, -1] = rows.X[begin : begin + step, order], rows.y[begin : begin + step]
+        table += 0.0  # one zero, and one NaN
+        table[np.isnan(table)] = np.nan
+        numbers[begin : begin + step] = [int.from_bytes(blake2b(row.data, digest_size=8).digest()) for row in table]
     if rows.qid is not None:
         query = np.unique(rows.qid, return_inverse=True)[1]
         _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)

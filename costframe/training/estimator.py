@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
@@ -85,12 +86,14 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return 1.0
+        if not (isinstance(class_weight, Mapping) or (isinstance(class_weight, str) and class_weight == "balanced")):
+            raise ParameterError(f"class_weight: expected None, 'balanced' or a dict, got {shown(class_weight)}")
         try:
             weights = np.asarray(compute_sample_weight(class_weight, self.classes_[labels]), np.float64)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"class_weight: {error}") from None
+            raise ParameterError(f"class_weight: {printable(str(error))}") from None
         if not (np.isfinite(weights) & (weights > 0)).all():
-            raise ParameterError(f"class_weight: expected finite numbers > 0, got {class_weight!r}")
+            raise ParameterError(f"class_weight: expected finite numbers > 0, got {shown(class_weight)}")
         return weights
 
 

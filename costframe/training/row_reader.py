@@ -66,6 +66,17 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _read(self, X: Any) -> NDArray[np.float64]:
         """Check rows to predict, and put a frame's columns in the order of training."""
+        known = vars(self)
+        if (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and len(X)
+            and X.shape[1] == known.get("n_features_in_")
+            and "predictor_" in known
+            and "feature_names_in_" not in known
+        ):
+            return X  # a hundred times quicker than the checks below, which have nothing to refuse or to convert
         check_is_fitted(self, "predictor_")
         return self._checked(self._in_training_order(X), "X", reset=False)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import ParameterError
+from costframe.core.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,9 +122,7 @@ def default_score(task: str, n_classes: int) -> str:
 
 def score_named(name: str) -> Score:
     """Return a score by name, or refuse the name."""
-    if name not in SCORES:
-        raise ParameterError(f"score: expected one of {', '.join(SCORES)}, got {name!r}")
-    return SCORES[name]
+    return SCORES[check_choice("score", name, tuple(SCORES))]
 
 
 def influence(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.checks import check_number
-from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
@@ -19,7 +20,7 @@ from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.row_reader import RowReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self, Unpack
 
     import numpy as np
@@ -27,6 +28,24 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def restore_on_error(fit: F) -> F:
+    """Make a `fit` that fails, or is interrupted, leave its estimator as it was, with the model of the last fit."""
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *data: Any, **more: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *data, **more)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fit_or_restore  # type: ignore[return-value]
 
 
 class CostAwareEstimator(RowReader):
@@ -36,7 +55,8 @@ class CostAwareEstimator(RowReader):
     `tradeoff` (loss accepted per unit of cost per row, >= 0). A subclass that splits by categories sets
     `_takes_categories`, has a parameter `categorical_features` for `find_categorical`, and uses
     `TrainingData.categorical`. A subclass that searches sets of features during training sets `searches_sets`; for all
-    others, sweeps and searches do it.
+    others, sweeps and searches do it. A subclass with a `fit` or `fit_path` of its own decorates it with
+    `restore_on_error`.
 
     Attributes
     ----------
@@ -56,6 +76,7 @@ class CostAwareEstimator(RowReader):
     def _train(self, data: TrainingData) -> Predictor:
         """Train on checked data. May set further attributes that end in an underscore."""
 
+    @restore_on_error
     def fit(
         self,
         X: Any,
@@ -110,7 +131,8 @@ class CostAwareEstimator(RowReader):
         costs = CostModel.of(self.costs, self._names(names))
         prices = costs.select(self._names(names, costs))
         if names is not None and len(costs.names) > len(names):
-            unknown = [name for name in costs.names if name not in set(names)]
+            held = set(names)
+            unknown = [name for name in costs.names if name not in held]
             raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
@@ -126,7 +148,7 @@ class CostAwareEstimator(RowReader):
         Columns are numbers from 0. Clones of the copy do the same.
         """
         if isinstance(columns, str) or not hasattr(columns, "__len__"):
-            raise ParameterError(f"columns: expected a list of numbers of columns, got {columns!r}")
+            raise ParameterError(f"columns: expected a list of numbers of columns, got {shown(columns)}")
         other = copy(self)
         other._only = columns  # noqa: SLF001 - the copy's own
         return other
@@ -220,10 +242,10 @@ class CostAwareEstimator(RowReader):
         """Return the terms of a prediction, or refuse them if the predictor is not a plan."""
         for name, value in terms.items():
             if name not in {"costs", "tradeoff"}:
-                raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {name!r}")
+                raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {shown(name)}")
             if value is not None and not isinstance(self.predictor_, PlannedPredictor):
                 raise ParameterError(
                     f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
-                    f"only a plan takes others when it predicts; got {value!r}"
+                    f"only a plan takes others when it predicts; got {shown(value)}"
                 )
         return {name: value for name, value in terms.items() if value is not None}

@@ -54,7 +54,7 @@ class Stumps(CostAwareEstimator):
         self.learning_rate = learning_rate
 
     def _train(self, data: TrainingData) -> cf.StageTree:
-        rounds = resolve("n_estimators", self.n_estimators, 100, low=1, whole=True)
+        rounds = resolve("n_estimators", self.n_estimators, 100, low=1, high=10**6, whole=True)
         step = resolve("learning_rate", self.learning_rate, 0.5, low=0, strict=True, high=1)
         labels = labels_of(data.train, data.n_classes)
         stumps, paid = boost(data.train.X, labels, data.prices, self.tradeoff, rounds, step)

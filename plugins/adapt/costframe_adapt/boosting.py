@@ -260,5 +260,5 @@ class PairBoosting:
     def _price_of(self, pair: GatedPair) -> float:
         """Return tradeoff * the prices of all features and resources that a pair reads."""
         prices, read = self.judge.data.prices, np.diff(pair.bank.F.indptr) > 0
-        needed = prices.needs[read].any(axis=0)
+        needed = prices.direct_needs.of_set(np.flatnonzero(read))
         return self.judge.settings.tradeoff * float(prices.cost[read].sum() + prices.resource_cost[needed].sum())

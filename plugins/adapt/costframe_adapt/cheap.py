@@ -99,7 +99,7 @@ class GatePrices:
         resources = np.maximum(float(going.sum()) - going @ self._resources_read, 0.0)
         found = once_prices(prices, self.rows, tradeoff=self.tradeoff)
         bought = np.diff(cheap.F.indptr) > 0
-        needed = np.asarray(prices.needs[bought].any(axis=0))
+        needed = prices.direct_needs.of_set(np.flatnonzero(bought))
         own = in_loss(1.0, (stays + features) * prices.cost) + prices.once
         found.feature_price = np.where(bought, features * prices.cost, own)
         own = in_loss(1.0, (stays + resources) * prices.resource_cost)
@@ -109,7 +109,7 @@ class GatePrices:
 
     @property
     def _resources_read(self) -> NDArray[np.bool_]:
-        return np.asarray((self.read.astype(np.float32) @ self.prices.needs.astype(np.float32)) > 0)
+        return self.prices.direct_needs.of_rows(self.read)
 
 
 def boost_cheap(
@@ -197,7 +197,7 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
         few = rows.take(inside) if len(inside) else rows
         prices = cheap_prices(trees, data.prices, few, judge.settings.tradeoff)
         if not trees.by_row:  # the model has bought its features already
-            prices.mark_paid(read, np.asarray(data.prices.needs[read].any(axis=0)))
+            prices.mark_paid(read, data.prices.direct_needs.of_set(np.flatnonzero(read)))
         rounds = evolve(trees, n_estimators=n_rounds if len(inside) else 0)
         ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)
         scores = ensemble.finish(data.feature_names).decision_function(rows.X[outside])

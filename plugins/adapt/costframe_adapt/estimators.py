@@ -10,11 +10,12 @@ from attrs import define, field
 from costframe.adoption.classifiers import GivenColumns, read_probabilities
 from costframe.adoption.fitted_model import GivenModel
 from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import log_odds
 from costframe.core.tables.rows import check_weights
 from costframe.training.estimator import CostAwareClassifier
+from costframe.training.shell import restore_on_error
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.monitor import scorer
 from costframe_adapt.adapt import train_adapt, train_without_gate
@@ -105,6 +106,7 @@ class AdaptClassifier(CostAwareClassifier):
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
+    @restore_on_error
     def fit(
         self,
         X: Any,
@@ -150,6 +152,7 @@ class AdaptClassifier(CostAwareClassifier):
         # An expensive model alone answers with probabilities.
         return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
 
+    @restore_on_error
     def fit_path(
         self,
         X: Any,
@@ -241,7 +244,9 @@ class AdaptClassifier(CostAwareClassifier):
         if data.valid is not None:
             check_sizes(data.valid, "_val")
         if isinstance(self.expensive, tuple) and (len(self.expensive) != 2 or self.expensive[0] is None):
-            raise ParameterError(f"expensive: expected a model, or a model and its features, got {self.expensive!r}")
+            raise ParameterError(
+                f"expensive: expected a model, or a model and its features, got {shown(self.expensive)}"
+            )
         return read_settings(self, data, grid=grid)
 
     def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

@@ -173,6 +173,6 @@ def default_tradeoffs(judge: Judge, levels: int = _LEVELS) -> NDArray[np.float64
     loss = float(-share @ np.log(share))
     if not (cost > 0 and loss > 0):
         return np.zeros(1)
-    each = prices.cost + prices.needs @ prices.resource_cost
+    each = prices.alone
     high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
     return np.geomspace(high, _LOWEST, levels) * (loss / cost)

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.checks import check_number, resolve
-from costframe.core.errors import ParameterError
+from costframe.core.checks import check_choice, check_number, resolve
+from costframe.core.errors import ParameterError, shown
 from costframe.core.threads import thread_count
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from costframe.training.data import TrainingData
@@ -91,8 +89,8 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
     ParameterError
         If a parameter is out of its range, or would have no effect.
     """
-    variant = "gbrt" if given.variant is None else _one_of("variant", given.variant, ("gbrt", "lin", "l1"))
-    paper = given.recipe is not None and _one_of("recipe", given.recipe, ("paper",)) == "paper"
+    variant = check_choice("variant", given.variant, (None, "gbrt", "lin", "l1")) or "gbrt"
+    paper = check_choice("recipe", given.recipe, (None, "paper")) is not None
     full_share = resolve("full_share", given.full_share, None, high=1)
     if variant != "gbrt" and given.n_estimators is not None:
         raise ParameterError(f"n_estimators: has no effect on variant={variant!r}")
@@ -137,16 +135,10 @@ def _several(name: str, values: Any) -> tuple[Any, ...]:
     try:
         found = tuple(values)
     except TypeError:
-        raise ParameterError(f"{name}: expected a list of numbers, got {values!r}") from None
+        raise ParameterError(f"{name}: expected a list of numbers, got {shown(values)}") from None
     if not found:
         raise ParameterError(f"{name}: expected at least one, got none")
     return found
-
-
-def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
-    if value not in known:
-        raise ParameterError(f"{name}: expected one of {', '.join(map(repr, known))}, got {value!r}")
-    return str(value)
 
 
 def _trees(given: Any, data: TrainingData, *, paper: bool) -> tuple[AdaptTrees, ...]:

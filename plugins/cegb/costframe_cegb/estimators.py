@@ -48,7 +48,6 @@ class _CEGB(BoostedEstimator):
     max_features: float | None = field(default=None, kw_only=True)
     monotone_constraints: Any = field(default=None, kw_only=True)
     warm_start: bool = field(default=False, kw_only=True)
-    random_state: int = field(default=0, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
         settings, loss, labels = self._settings(data), self._loss(data), self._labels()

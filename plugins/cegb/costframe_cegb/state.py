@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.trees.boosting.boost import Boosted
 from costframe.trees.growing.lazy_prices import LazyPrices
@@ -122,10 +122,10 @@ class WarmStart:
             before, now = getattr(self.settings, name), getattr(settings, name)
             if before != now:
                 raise ParameterError(
-                    f"{_NAMES.get(name, name)}: expected {before!r} as before with warm_start, got {now!r}"
+                    f"{_NAMES.get(name, name)}: expected {shown(before)} as before with warm_start, got {shown(now)}"
                 )
         if loss != self.loss and labels == self.labels:
-            raise ParameterError(f"objective: expected {self.loss!r} as before with warm_start, got {loss!r}")
+            raise ParameterError(f"objective: expected {shown(self.loss)} as before with warm_start, got {shown(loss)}")
         if data.feature_names != self.names:
             raise DataError(
                 f"X: expected the features {self.names} as before with warm_start, got {data.feature_names}"

@@ -60,10 +60,12 @@ def test_queries_that_are_missing_or_of_several_kinds_are_refused(rows, qid, mes
         CEGBRanker(**QUICK).fit(X, (y > 0).astype(int), qid=qid)
 
 
-def test_whole_numbers_may_be_beyond_64_bits_and_other_numbers_not_beyond_doubles(rows):
+def test_whole_numbers_end_at_63_bits_and_others_at_the_largest_double(rows):
     X, y = rows
-    large = CEGBRegressor(random_state=2**80, max_depth=2**80, **QUICK).fit(X, y)
+    large = CEGBRegressor(random_state=2**62, max_depth=2**62, **QUICK).fit(X, y)
     assert np.array_equal(large.predict(X), CEGBRegressor(**QUICK).fit(X, y).predict(X))
+    with pytest.raises(ParameterError, match=r"max_depth: expected a whole number below 2\^63"):
+        CEGBRegressor(max_depth=2**80).fit(X, y)
     for name in ("tradeoff", "l2_regularization"):
         with pytest.raises(ParameterError, match=f"{name}: expected a finite number"):
             CEGBRegressor(**{name: 10**400}).fit(X, y)

@@ -75,7 +75,7 @@ def test_missing_queries_are_named():
         CEGBRanker(COSTS).fit(X, y)
     with pytest.raises(cf.CostframeError, match="qid_val: expected the query of each row, got None"):
         CEGBRanker(COSTS).fit(X, y, qid=qid, X_val=X, y_val=y)
-    with pytest.raises(cf.CostframeError, match="objective: expected 'lambdarank', 'pairwise' or 'squared'"):
+    with pytest.raises(cf.CostframeError, match="objective: expected None, 'lambdarank', 'pairwise' or 'squared'"):
         CEGBRanker(COSTS, objective="listwise").fit(X, y, qid=qid)
 
 

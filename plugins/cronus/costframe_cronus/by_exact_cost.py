@@ -34,6 +34,7 @@ __all__ = ["CHOICES", "as_cascade", "calibrate", "emphasize", "initialize", "pic
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 
 _STEEPNESS = 50.0
+_VARIES = 1e-12  # of a sum's mean: a smaller deviation is rounding
 _NOBODY = 1e-9  # of the mean: a stage ignores rows of less weight, to save time
 _ROUNDS = 40  # few, so that rounding has no effect
 
@@ -141,7 +142,8 @@ def as_cascade(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, 
     w, target = rows.loss_weight, rows.target[:, 0]
     mean = w @ scores
     variance = w @ np.square(scores - mean)
-    slope = np.divide((w * target) @ (scores - mean), variance, out=np.zeros(len(ends)), where=variance > 0)
+    varies = np.sqrt(variance) > _VARIES * np.abs(mean)
+    slope = np.divide((w * target) @ (scores - mean), variance, out=np.zeros(len(ends)), where=varies)
     keep = slope > 0
     keep[-1] = True
     slope, mean, weights = np.maximum(slope, 0.0)[keep], mean[keep], weights[keep]

@@ -15,6 +15,8 @@ from costframe.core.learners.outputs import BankOutputs
 from costframe.core.plugins.registry import Registry
 from costframe.stagewise.banks import default_max_features, dominated_duplicates
 from costframe.stagewise.relaxed import RelaxedCost
+from costframe.training.data import Rows
+from costframe.trees.boosting.banks import usual_rounds
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
 
@@ -158,10 +160,10 @@ def test_trees_read_few_columns():
         ({"bank": "forest"}, "bank: expected 'boosted', 'columns'"),
         ({"bank": MiserClassifier()}, "bank: expected .* got MiserClassifier"),
         ({"bank": "columns", "n_estimators": 5}, "n_estimators: has no effect"),
-        ({"bank": "columns", "random_state": 0}, "random_state: has no effect"),
+        ({"bank": "columns", "random_state": "x"}, "random_state: expected a whole number"),
         ({"bank": cf.WeakLearnerBank.columns(["z"])}, "features: the bank reads 'z'"),
         ({"bank": cf.WeakLearnerBank.columns(["x0"], [])}, "bank: expected at least one learner"),
-        ({"engine": "forest"}, "engine: expected one of"),
+        ({"engine": "forest"}, "engine: expected 'priced', 'xgboost' or 'cart'"),
         ({"recipe": "none"}, "recipe: expected None or 'paper'"),
         ({"ridge": 0.0}, "ridge: expected a number > 0"),
         ({"l1": -1, "recipe": "paper"}, "l1: expected a number >= 0"),
@@ -179,3 +181,18 @@ def test_what_makes_no_sense_is_refused(settings, words):
 def test_one_class_is_refused():
     with pytest.raises(CostframeError, match="at least two classes"):
         ReweightedClassifier().fit([[0.0], [1.0]], [1, 1])
+
+
+def test_a_seed_threads_and_progress_are_never_without_effect():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    given = {"random_state": 3, "n_jobs": 1, "verbose": 0}
+    ReweightedClassifier(bank="columns", **given).fit(X, y)
+    for name in cf.algorithms():
+        assert cf.estimator(name, **given)
+
+
+def test_many_classes_have_a_bank_of_about_a_thousand_trees():
+    rows = Rows(np.zeros((3000, 1)), np.zeros(3000), np.ones(3000))
+    rounds = {n_classes: usual_rounds(rows, n_classes) for n_classes in (0, 2, 3, 10, 20, 120, 1000)}
+    assert rounds == {0: 200, 2: 200, 3: 100, 10: 100, 20: 50, 120: 8, 1000: 5}
+    assert usual_rounds(rows.subsample(100), 2) == 100

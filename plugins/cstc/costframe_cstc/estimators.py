@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from costframe.core.checks import check_flag, resolve
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.checks import check_choice, check_flag, resolve
+from costframe.core.errors import DataError
 from costframe.stagewise.estimator import OverBank
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for, blas_threads
@@ -60,7 +60,7 @@ class _Tree(OverBank):
         settings = CSTCSettings(
             tradeoff=float(self.tradeoff),
             depth=resolve("depth", self.depth, 3, low=1, high=10, whole=True),
-            steepness=resolve("steepness", self.steepness, 1.0 if printed else 20.0, strict=True),
+            steepness=resolve("steepness", self.steepness, 1.0 if printed else 20.0, low=1e-300),
             loss=self._loss,
             l1=resolve("l1", self.l1, 0.0),
             inflation=resolve("inflation", self.inflation, 1.0, strict=True),
@@ -134,11 +134,9 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
 
     @property
     def _loss(self) -> str:  # type: ignore[override]
-        if self.loss not in (None, *LOSSES):
-            raise ParameterError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
-        if self.recipe == "paper" and self.loss == "logistic":
-            raise ParameterError(f"loss: expected 'squared' with recipe='paper', got {self.loss!r}")
-        return self.loss or ("squared" if self.recipe == "paper" else "logistic")
+        if self._as_printed:
+            return check_choice("loss", self.loss, (None, "squared")) or "squared"
+        return check_choice("loss", self.loss, (None, *LOSSES)) or "logistic"
 
 
 class CSTCRegressor(CostAwareRegressor, _Tree):

@@ -160,7 +160,7 @@ def test_ranks_grades():
         ({"l1": -1, "recipe": "paper"}, "l1: expected"),
         ({"inflation": 2.0, "recipe": "paper"}, "inflation: has no effect with recipe='paper'"),
         ({"ridge": 2.0, "recipe": "paper"}, "ridge: has no effect with recipe='paper'"),
-        ({"loss": "logistic", "recipe": "paper"}, "loss: expected 'squared'"),
+        ({"loss": "logistic", "recipe": "paper"}, "loss: expected None or 'squared'"),
         ({"inflation": 2.0, "depth": 1}, "inflation: has no effect with depth=1"),
         ({"optimize": True, "depth": 1}, "optimize: has no effect with depth=1"),
         ({"steepness": 2.0, "depth": 1}, "steepness: has no effect with depth=1"),

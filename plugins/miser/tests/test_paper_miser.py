@@ -86,7 +86,7 @@ def test_classes_start_at_even_odds():
         ({"categorical_features": [0]}, "categorical_features"),
         ({"costs": {"features": {"x0": 1.0, "x1": 1.0}, "split": 0.1}}, "costs: .*'split'"),
         ({"costs": {"features": {"x0": {"cost": 1.0, "once": 2.0}, "x1": 1.0}}}, "costs: .*'once'"),
-        ({"recipe": "code"}, "recipe: expected 'paper' or None"),
+        ({"recipe": "code"}, "recipe: expected None or 'paper'"),
     ],
 )
 def test_what_the_paper_does_not_have_is_refused(settings, name):

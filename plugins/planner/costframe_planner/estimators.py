@@ -10,6 +10,7 @@ from costframe.core.checks import check_number, resolve
 from costframe.core.errors import ParameterError
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe.training.progress import track_share
+from costframe.training.shell import restore_on_error
 from costframe.trees.annealing.anneal import check_limits
 from costframe.trees.boosting.monitor import scorer
 from costframe.trees.settings import TreeSettings
@@ -58,6 +59,7 @@ class _Planner(CostAwareEstimator):
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
+    @restore_on_error
     def fit_path(
         self,
         X: Any,
@@ -123,13 +125,16 @@ class _Planner(CostAwareEstimator):
     def _settings(self) -> Settings:
         check_number("verbose", self.verbose, whole=True)
         given = {name: getattr(self, name) for name in fields_dict(TreeSettings) if hasattr(self, name)}
+        trees = evolve(_USUAL, n_estimators=self._rounds).replaced(n_jobs=self.n_jobs, **given)
+        own = {
+            name: None if given[name] is None else getattr(trees, name)
+            for name in ("learning_rate", "max_leaves", "min_samples_leaf")
+        }
         return Settings(
             n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
             max_tries=resolve("max_tries", self.max_tries, 150, low=1, whole=True),
-            trees=evolve(_USUAL, n_estimators=self._rounds).replaced(n_jobs=self.n_jobs, **given),
-            learning_rate=self.learning_rate,
-            max_leaves=self.max_leaves,
-            min_samples_leaf=self.min_samples_leaf,
+            trees=trees,
+            **own,
         )
 
 

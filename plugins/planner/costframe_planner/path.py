@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.training.model_path import MeasuredPath, best_first
 from costframe.training.scoring import influence, standard_error
@@ -105,7 +105,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
     def predictor(self, point: PlanPoint) -> PlannedPredictor:
         """Return the model of a point."""
         if not -1 <= point.stop < len(self.trained.models):
-            raise ParameterError(f"point: expected one of this path's, got {point!r}")
+            raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
         if point.stop >= 0:
             models, weight = self.trained.models, self.problem.rows.weight
             return make_single(self.data, models[0], models[point.stop], weight)

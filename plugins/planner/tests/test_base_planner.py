@@ -23,7 +23,7 @@ from costframe_planner.planner import train_plain
 
 COSTS = {"features": {"a": 1.0, "b": 2.0, "c": {"cost": 1.0, "needs": ["lab"]}, "d": 3.0}, "resources": {"lab": 4.0}}
 QUICK = {"n_sets": 5, "max_tries": 25}
-LAWS = {"n_sets": 8, "max_tries": 40, "n_estimators": None}  # the last the kit would set
+LAWS = {"n_sets": 8, "max_tries": 40, "n_estimators": None, "max_leaves": None}  # the last two the kit would set
 
 
 def only(**kinds):
