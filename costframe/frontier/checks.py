@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError
+from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
 from costframe.core.plugins.registry import TASKS, estimator, registry, two_classes_only
 from costframe.core.plugins.registry import algorithms as usable_algorithms
 from costframe.training.scoring import default_score, score_named
@@ -37,22 +37,22 @@ __all__ = [
 def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
     """Refuse a budget or tradeoffs that are not numbers >= 0, and an empty list of tradeoffs."""
     if budget is not None and not (_is_number(budget) and budget >= 0):
-        raise ParameterError(f"budget: expected a number >= 0, got {budget!r}")
+        raise ParameterError(f"budget: expected a number >= 0, got {shown(budget)}")
     if tradeoffs is None:
         return
     if isinstance(tradeoffs, str) or not hasattr(tradeoffs, "__len__") or not hasattr(tradeoffs, "__iter__"):
-        raise ParameterError(f"tradeoffs: expected a list of numbers >= 0, got {tradeoffs!r}")
+        raise ParameterError(f"tradeoffs: expected a list of numbers >= 0, got {shown(tradeoffs)}")
     if not len(tradeoffs):
         raise ParameterError("tradeoffs: expected at least one, got none")
     for tradeoff in tradeoffs:
         if not (_is_number(tradeoff) and math.isfinite(tradeoff) and tradeoff >= 0):
-            raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {tradeoff!r}")
+            raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {shown(tradeoff)}")
 
 
 def check_share(name: str, value: Any) -> None:
     """Refuse a share of rows that is not a number between 0 and 1."""
     if not (_is_number(value) and 0 < value < 1):
-        raise ParameterError(f"{name}: expected a number between 0 and 1, got {value!r}")
+        raise ParameterError(f"{name}: expected a number between 0 and 1, got {shown(value)}")
 
 
 def choose_score(parameter: str, score: str | None, task: str, n_classes: int) -> str:
@@ -84,7 +84,7 @@ def check_searched(estimator: Any) -> None:
     if isinstance(estimator, type):
         raise ParameterError(f"{expected}, got the class {estimator.__name__}; call it")
     if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
-        raise ParameterError(f"{expected}, got {estimator!r}")
+        raise ParameterError(f"{expected}, got {shown(estimator)}")
     if "tradeoff" not in estimator.get_params(deep=False):
         raise ParameterError(f"{expected}, {type(estimator).__name__} has none")
 
@@ -149,7 +149,7 @@ def name_failures(algorithm: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise FitError(f"algorithm {algorithm!r} of {_plugin_of(algorithm)} failed: {what}") from error
+        raise FitError(f"algorithm {algorithm!r} of {plugin_of(algorithm)} failed: {what}") from error
 
 
 def failure_text(algorithm: str, error: CostframeError) -> str:
@@ -165,7 +165,7 @@ def joint_error(errors: Mapping[str, CostframeError]) -> CostframeError:
     return PluginError(f"nothing could be fitted: {'; '.join(failure_text(*failure) for failure in errors.items())}")
 
 
-def _plugin_of(algorithm: str) -> str:
+def plugin_of(algorithm: str) -> str:
     """Return the plugin of an algorithm, as `name (distribution version)`."""
     for implementation in registry().manager.hook.costframe_algorithms.get_hookimpls():
         with contextlib.suppress(Exception, SystemExit):  # a broken neighbor

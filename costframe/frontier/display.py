@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
+from costframe.core.errors import printable
 from costframe.report.console import cost, narrow_table, with_error
-from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_png_and_svg
+from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_drawable, to_png_and_svg
 from costframe.training.model_path import keep_non_dominated
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class _Drawing:
         self._scales()
         self._full_cost()
         axes = self.axes
-        axes.set_xlabel(f"mean cost per row ({self.frontier.unit}), on {self.part}", parse_math=False)
+        axes.set_xlabel(to_drawable(f"mean cost per row ({self.frontier.unit}), on {self.part}"), parse_math=False)
         axes.set_ylabel(f"{SCORE_NAMES.get(self.frontier.score_name, self.frontier.score_name)} on {self.part}")
         axes.grid(visible=True, color="#e6e6e6", lw=0.8)
         axes.set_axisbelow(True)
@@ -119,7 +121,7 @@ class _Drawing:
 
         entries = [
             Line2D([], [], marker=MARKERS[i % len(MARKERS)], color=COLORS[i % len(COLORS)], ms=6.5, lw=1.6, label=name)
-            for i, name in enumerate(algorithms)
+            for i, name in enumerate(map(to_drawable, algorithms))
         ]
         entries.append(Line2D([], [], marker="o", mfc="none", color=PALE, ls="", ms=5, label="dominated by estimate"))
         if any(point.tradeoff == 0 for point in self.points):
@@ -134,7 +136,7 @@ class _Drawing:
         return math.ceil(len(entries) / columns)
 
     def title(self, text: str, pad: float) -> None:
-        self.axes.set_title(text, loc="left", fontsize=12, fontweight="bold", pad=pad, parse_math=False)
+        self.axes.set_title(to_drawable(text), loc="left", fontsize=12, fontweight="bold", pad=pad, parse_math=False)
         if self.constants and self.constants is not self.points:
             cost, score = self.at(self.constants[0])
             note = f"not shown: a constant, {score:.4f} at {cost:g}"
@@ -184,7 +186,7 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
             before = point.algorithm
             marks = ("*" if point in good else " ") + (">" if point == chosen else " ")
             cells = [text(point) for text in shown.values()]
-            table.add_row(marks, point.algorithm, *cells, style="bold" if point in good else "")
+            table.add_row(marks, Text(printable(point.algorithm)), *cells, style="bold" if point in good else "")
         return table
 
     table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from costframe.core.errors import CostframeError, ParameterError
+from costframe.core.errors import CostframeError, ParameterError, printable
 from costframe.core.files import write_together
+from costframe.core.threads import thread_count
 from costframe.frontier.checks import check_algorithms, check_amounts, check_score, joint_error, skipped_algorithms
 from costframe.frontier.estimates import correct_choice_of_algorithm, difference_error
 from costframe.frontier.points import (
@@ -18,8 +19,7 @@ from costframe.frontier.points import (
     points_above_constant,
     points_csv,
 )
-from costframe.frontier.tradeoffs import fit_all
-from costframe.frontier.trial import count_on, silent, trial_maker
+from costframe.frontier.sweeping import Sweep, fit_each, process_count
 from costframe.training.model_path import keep_non_dominated
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class Frontier:
         parameters: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
         failed: Callable[[str, CostframeError], None] | None = None,
+        n_jobs: int | None = 1,
     ) -> Frontier:
         """Fit algorithms at many tradeoffs, and estimate their scores on held-out rows.
 
@@ -130,6 +131,10 @@ class Frontier:
             Called with `(algorithm, error)` if an algorithm cannot be fitted, and the others go on; also for algorithms
             for two classes that `algorithms` does not name, if there are more classes. Without it, the first error of a
             fit is raised.
+        n_jobs : int or None
+            Processes that fit algorithms side by side; the results are the same. A script that asks for more than one
+            needs the guard `if __name__ == "__main__":`, as these start by importing it. None chooses as the command
+            line does: one for each core, if the table is small and the algorithms are those of costframe.
 
         Raises
         ------
@@ -148,28 +153,22 @@ class Frontier:
         if algorithms is None and failed is not None:
             for name, unfit in skipped_algorithms(data.task, len(data.classes)).items():
                 failed(name, unfit)
-        make_trial = trial_maker(data, score, folds, parameters or {})
-        found: list[Fitted] = []
+        sweep = Sweep(data, score, tradeoffs, points, budget, folds, parameters or {})
+        found: dict[str, list[Fitted]] = {}
         errors: dict[str, CostframeError] = {}
-        fits = 0
-
-        def report(done: int, total: int, text: str) -> None:
-            nonlocal fits
-            fits = done
-            (progress or silent)(done, total, text)
-
-        for number, name in enumerate(names):
-            try:  # algorithms that are left count as equally many fits
-                count = count_on(report, fits, times=len(names) - number)
-                found += fit_all(make_trial(name), tradeoffs, points, budget, count)
-            except CostframeError as error:
-                if failed is None:
-                    raise
-                errors[name] = error
-                failed(name, error)
+        processes = process_count(data, names) if n_jobs is None else thread_count(n_jobs)
+        for name, fitted in fit_each(sweep, names, progress, processes):
+            if isinstance(fitted, list):
+                found[name] = fitted
+                continue
+            if failed is None:
+                raise fitted
+            errors[name] = fitted
+            failed(name, fitted)
         if errors and not found:
             raise joint_error(errors)
-        return cls.of(found, score, data.costs.unit, data.full_cost)
+        ordered = [fitted for name in names for fitted in found.get(name, ())]
+        return cls.of(ordered, score, data.costs.unit, data.full_cost)
 
     def non_dominated(self) -> tuple[Point, ...]:
         """Return the points without another of higher score at no higher cost, by ascending cost."""
@@ -195,7 +194,7 @@ class Frontier:
         if not affordable:
             least = min(self.points, key=lambda point: point.cost)
             raise ParameterError(
-                f"budget: no model costs at most {budget:g} {self.unit} per row; the cheapest found costs "
+                f"budget: no model costs at most {budget:g} {printable(self.unit)} per row; the cheapest found costs "
                 f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
             )
         return cheapest_near_best(self, affordable)

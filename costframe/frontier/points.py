@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import attrs
 from attrs import frozen
 
+from costframe.core.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -133,12 +135,12 @@ def describe_useless_budget(frontier: Frontier, chosen: Point, budget: float | N
     """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
     if chosen.n_features:
         return None
-    within = "nothing" if budget is None else f"nothing within {budget:g} {frontier.unit}"
+    within = "nothing" if budget is None else f"nothing within {budget:g} {printable(frontier.unit)}"
     useful = frontier.useful()
     if useful is None:
         return f"{within} beats the constant by more than the error, and nothing found at any cost does"
     return (
         f"{within} beats the constant by more than the error; the cheapest that does: {useful.algorithm}, "
-        f"{useful.cost:.4g} {frontier.unit} per row, {frontier.score_name} {useful.score:.4g} "
+        f"{useful.cost:.4g} {printable(frontier.unit)} per row, {frontier.score_name} {useful.score:.4g} "
         f"\u00b1 {useful.score_error:.2g}"
     )

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 from sklearn.utils.validation import _num_samples
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.rows import check_weights
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed
     """
     whole = count is None or (isinstance(count, int | np.integer) and not isinstance(count, bool))
     if not whole or (count is not None and (count < 0 or 0 < count < LEAST)):
-        raise ParameterError(f"folds: expected 0, or a whole number >= {LEAST}, got {count!r}")
+        raise ParameterError(f"folds: expected 0, or a whole number >= {LEAST}, got {shown(count)}")
     if count == 0 or (count is None and not (_is_small(valid) and _fit_together(train, valid))):
         return ()
     rows, number = train.append(valid), FOLDS if count is None else count

@@ -18,6 +18,7 @@ from costframe.frontier.points import UselessBudgetWarning, describe_useless_bud
 from costframe.frontier.rows import Rows, folds_of
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import Trial, silent
+from costframe.training.shell import restore_on_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,6 +100,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
+    @restore_on_error
     def fit(
         self,
         X: Any,
@@ -202,7 +204,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.frontier_ = Frontier.of(found, trial.score, costs.unit, costs.full_cost(names))
         self.best_point_ = self.frontier_.within(self.budget)
         if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
-            warnings.warn(text, UselessBudgetWarning, stacklevel=3)
+            warnings.warn(text, UselessBudgetWarning, stacklevel=4)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
 
     def _score(self, train: Rows) -> str:

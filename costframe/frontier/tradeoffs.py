@@ -82,7 +82,7 @@ def _cost_scales(plain: Fitted) -> tuple[float, float]:
     """Return the price of all features and of the cheapest one; if features are free, the cost of evaluation."""
     predictor = plain.model.predictor_
     prices = plain.model.costs_.select(predictor.feature_names)
-    each = prices.cost + prices.needs @ prices.resource_cost
+    each = prices.alone
     full = max(plain.model.costs_.full_cost(predictor.feature_names), plain.point.cost)
     return full, float(min(each[each > 0], default=full / 10))
 

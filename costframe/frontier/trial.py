@@ -49,11 +49,11 @@ def silent(_done: int, _total: int, _text: str) -> None:
     """Ignore progress."""
 
 
-def count_on(progress: Progress, before: int, *, least: int = 0, times: int = 1) -> Progress:
-    """Return a progress that counts on from `before` earlier fits, with `times` at least `least` fits to follow."""
+def count_on(progress: Progress, before: int, *, least: int = 0) -> Progress:
+    """Return a progress that counts on from `before` earlier fits, with at least `least` fits to follow."""
 
     def report(done: int, total: int, text: str) -> None:
-        progress(before + done, before + times * max(least, total), text)
+        progress(before + done, before + max(least, total), text)
 
     return report
 
