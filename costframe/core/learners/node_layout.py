@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from costframe.core.learners.bits import word_count
+from costframe.core.learners.cuts import Cuts, lay_out_cuts
 from costframe.core.learners.gate_layout import GateLayout, lay_out_gates
 from costframe.core.learners.tree_checks import MOST_RANKS, SHARED_WORDS
 from costframe.core.threads import over_chunks
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 _WORDS = 8  # of a node's mask
 STEPS_AT, COLUMN_AT = 41, 23  # parts of a node's word: steps, code column and rank; `leaf_kernels` has the same
 STEPS_BITS, COLUMN_BITS = 2**22 - 1, 2**18 - 1
-MOST_BUCKETS = 1024  # steps of a feature's table
 NAN_RIGHT = MOST_RANKS  # above the rank of every test, and not above that of a leaf
 
 
@@ -42,18 +42,9 @@ class NodeLayout(NamedTuple):
     feature: NDArray[np.int32]  # (nodes,), -1 at leaves
     origin: NDArray[np.int64]  # (nodes,): the node of the TreeTable
     parent: NDArray[np.int64]  # (nodes,): before its children; the root is its own
-    cut_first: NDArray[np.int64]  # (features + 1,)
-    cut: NDArray[np.float64]  # ascending in each feature
+    cuts: Cuts
     column_first: NDArray[np.int64]  # (features + 1,)
     column_missing: NDArray[np.unsignedinteger]  # (code columns,): NaN's code, of the codes' type
-    # A value's code is looked up in a table of equal steps: entry (x - low) * scale of `bucket` is a number of cuts
-    # certainly below x, and the others are among the next `window`. Rounding keeps the order of values, so this is
-    # exact.
-    low: NDArray[np.float64]  # (features,)
-    scale: NDArray[np.float64]  # (features,)
-    bucket_first: NDArray[np.int64]  # (features + 1,)
-    bucket: NDArray[np.int32]
-    window: NDArray[np.int64]  # (features,)
     category_column: NDArray[np.int64]  # (features + 1,): each feature's first code column for categories
     category_first: NDArray[np.int64]  # (code columns for categories + 1,)
     category: NDArray[np.float64]  # ascending in each code column
@@ -104,11 +95,9 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
         feature=table.feature[origin],
         origin=origin,
         parent=parent,
-        cut_first=cuts.cut_first,
-        cut=cuts.cut,
+        cuts=lay_out_cuts(cuts.cut_first, cuts.cut),
         column_first=cuts.column_first,
         column_missing=np.array([*missing, *map(len, known)], code_type),
-        **_tabulate(cuts.cut_first, cuts.cut),
         category_column=len(cuts.missing) + category_column,
         category_first=np.cumsum([0, *map(len, known)]),
         category=np.concatenate([np.empty(0), *known]),
@@ -116,7 +105,7 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     )
 
 
-class _Cuts(NamedTuple):
+class _CutCodes(NamedTuple):
     """Thresholds as codes; see `NodeLayout`."""
 
     cut_first: NDArray[np.int64]
@@ -127,7 +116,7 @@ class _Cuts(NamedTuple):
     rank: NDArray[np.int64]  # of each node
 
 
-def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _Cuts:
+def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _CutCodes:
     """Code the thresholds of nodes that compare numbers."""
     feature, threshold, missing_left = table.feature[nodes], table.threshold[nodes], table.missing_left[nodes]
     every = np.arange(n_features + 1)
@@ -140,33 +129,7 @@ def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _
     cut_first = np.searchsorted(feature[order][fresh], every)
     rank[order] = np.cumsum(fresh) - cut_first[feature[order]]
     missing = np.where(sides % 2, NAN_RIGHT, 0).astype(np.uint32)
-    return _Cuts(cut_first, threshold[order][fresh], np.searchsorted(sides, 2 * every), missing, column, rank)
-
-
-def _tabulate(first: NDArray[np.int64], cuts: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
-    """Return each feature's table of equal steps; see `NodeLayout`."""
-    count = np.diff(first)
-    low, scale, window = np.zeros(len(count)), np.zeros(len(count)), np.zeros(len(count), np.int64)
-    sizes = np.clip(2 * count, 1, MOST_BUCKETS)  # a feature without cuts has one step, too
-    first_bucket = np.concatenate([[0], np.cumsum(sizes)])
-    bucket = np.zeros(first_bucket[-1], np.int32)
-    for f in np.flatnonzero(count):
-        cut = cuts[first[f] : first[f + 1]]
-        numbers, size = cut[np.isfinite(cut)], sizes[f]
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            if len(numbers) > 1:
-                low[f], scale[f] = numbers[0], size / (numbers[-1] - numbers[0])
-            step = np.nan_to_num((cut - low[f]) * scale[f], nan=0.0)  # as the kernel rounds it
-        inside = np.bincount(np.clip(step, 0, size - 1).astype(np.int64), minlength=size)
-        window[f] = inside.max()
-        bucket[first_bucket[f] : first_bucket[f + 1]] = np.minimum(np.cumsum(inside) - inside, len(cut) - window[f])
-    return {
-        "low": low,
-        "scale": scale,
-        "bucket_first": first_bucket,
-        "bucket": bucket,
-        "window": window,
-    }
+    return _CutCodes(cut_first, threshold[order][fresh], np.searchsorted(sides, 2 * every), missing, column, rank)
 
 
 def _code_categories(

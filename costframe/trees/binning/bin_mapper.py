@@ -9,6 +9,7 @@ import numpy as np
 from attrs import Factory, field, frozen
 
 from costframe.core.errors import DataError
+from costframe.core.learners.cuts import Cuts, lay_out_cuts
 from costframe.core.threads import run_parallel
 from costframe.trees.binning.thresholds import (
     at_quantiles,
@@ -159,36 +160,23 @@ class BinMapper:
 
         table = _as_table(X)
         bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
-        thresholds, tables, named = self.padded, self._tables, np.flatnonzero(self.categorical)
+        cuts, named = self.cuts, np.flatnonzero(self.categorical)
 
         def bin_part(first: int) -> None:
             rows = slice(first, first + _ROWS_PER_PART)
             values = np.ascontiguousarray(table[rows], np.float64)
-            bin_rows(values, thresholds, *tables, bins[rows], columns, first)
+            bin_rows(values, cuts, bins[rows], columns, first)
             if len(named):
-                mark_unknown(values, thresholds, named, bins[rows], columns, first)
+                mark_unknown(values, cuts, named, bins[rows], columns, first)
 
         run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
         return BinnedData(bins, columns, self)
 
     @cached_property
-    def padded(self) -> NDArray[np.float64]:
-        """The thresholds of each feature in a row, padded with infinity: float64 (d, 256)."""
-        padded = np.full((self.n_features, MISSING_BIN + 1), np.inf)
-        for row, thresholds in zip(padded, self.thresholds, strict=True):
-            row[: len(thresholds)] = thresholds
-        padded[self.categorical] = np.where(np.isinf(padded[self.categorical]), np.nan, padded[self.categorical])
-        return padded
-
-    @cached_property
-    def _tables(self) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.int64]]:
-        """Tables of equal steps of each feature's thresholds."""
-        from costframe.trees.binning.binning_kernels import STEPS, tabulate
-
-        d = self.n_features
-        tables = np.empty((d, 2)), np.empty((d, STEPS), np.uint8), np.empty(d, np.int64)
-        tabulate(self.padded, *tables)
-        return tables
+    def cuts(self) -> Cuts:
+        """The thresholds of all features, ready for binning."""
+        first = np.concatenate([[0], np.cumsum(self.n_bins)])
+        return lay_out_cuts(first, np.concatenate([np.empty(0), *self.thresholds]))
 
 
 @frozen(eq=False)

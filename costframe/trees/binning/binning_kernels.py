@@ -1,117 +1,58 @@
 """The bin of every value, and the values of columns with few distinct values."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_using
+from costframe.core.learners import code_kernels
+from costframe.core.learners.code_kernels import count_below
 
-__all__ = ["bin_rows", "choose_cuts", "collect_distinct", "mark_unknown", "tabulate"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.cuts import Cuts
+
+__all__ = ["bin_rows", "choose_cuts", "collect_distinct", "mark_unknown"]
 
 _STRIP = 256  # rows at a time, so that the cache holds them
 _SLOTS = 1024  # of a hash table: a power of two, four times the most values of a column
 _EMPTY = 255
 _MISSING = 255
-STEPS = 512  # of a table: twice the most thresholds
 
 
-@kernel
-def _step_of(value: float, low: float, scale: float) -> int:
-    """Return the entry of a value in a table of equal steps; it never falls as values rise. NaN has the first."""
-    at = (value - low) * scale
-    at = at if at > 0.0 else 0.0  # noqa: FURB136 - NaN becomes zero
-    return int(at if at < STEPS - 1.0 else STEPS - 1.0)  # noqa: FURB136
-
-
-@kernel
-def tabulate(
-    thresholds: NDArray[np.float64],
-    ranges: NDArray[np.float64],
-    certain: NDArray[np.uint8],
-    windows: NDArray[np.int64],
-) -> None:
-    """Make tables of equal steps for `bin_rows`.
-
-    Parameters
-    ----------
-    thresholds : float64 (d, 256)
-        Ascending, padded with +inf or NaN.
-    ranges : float64 (d, 2)
-        Written: the lowest finite threshold, and steps per unit.
-    certain : uint8 (d, 512)
-        Written: a number of thresholds certainly below all values of a step; others below them are the next ones.
-    windows : int64 (d,)
-        Written: the most others.
-    """
-    inside = np.empty(STEPS, np.int64)
-    for feature in range(thresholds.shape[0]):
-        limits, count, first, last = thresholds[feature], 0, -1, -1
-        for at in range(limits.shape[0]):
-            if limits[at] < np.inf:
-                count = at + 1
-                if limits[at] > -np.inf:
-                    first, last = (at if first < 0 else first), at
-        low, scale = 0.0, 0.0
-        if last > first:
-            low, scale = limits[first], STEPS / (limits[last] - limits[first])
-        scale = scale if scale < np.inf else 0.0  # of subnormal ranges
-        ranges[feature, 0], ranges[feature, 1] = low, scale
-        inside[:] = 0
-        for at in range(count):
-            inside[_step_of(limits[at], low, scale)] += 1
-        window, below = 0, 0
-        for step in range(STEPS):
-            window = max(window, inside[step])
-        for step in range(STEPS):
-            certain[feature, step] = min(below, limits.shape[0] - window)  # the search stays inside
-            below += inside[step]
-        windows[feature] = window
-
-
-@kernel
+@kernel_using(code_kernels)
 def bin_rows(
     X: NDArray[np.float64],
-    thresholds: NDArray[np.float64],
-    ranges: NDArray[np.float64],
-    certain: NDArray[np.uint8],
-    windows: NDArray[np.int64],
+    cuts: Cuts,
     bins: NDArray[np.uint8],
     columns: NDArray[np.uint8],
     first: int,
 ) -> None:
     """Write into `bins` the number of thresholds below each value, and 255 for NaN.
 
-    A look-up leaves few thresholds to a binary search without branches, in which several rows advance at once.
-
     Parameters
     ----------
     X : float64 (n, d)
         Values, row after row.
-    thresholds, ranges, certain, windows
-        As `tabulate` reads and writes them.
+    cuts : Cuts
+        The thresholds, at most 255 of each column.
     bins : uint8 (n, d)
         Written, row after row.
     columns : uint8 (d, more rows)
         Written too, column after column, from place `first` on.
     """
-    values, below, one = np.empty(_STRIP, np.float64), np.empty(_STRIP, np.uint64), np.uint64(1)
+    value, below = np.empty(_STRIP, np.float64), np.empty(_STRIP, np.uint32)
     for begin in range(0, X.shape[0], _STRIP):
         size = min(_STRIP, X.shape[0] - begin)
         for feature in range(X.shape[1]):
-            limits, known, window = thresholds[feature], certain[feature], np.uint64(windows[feature])
-            low, scale = ranges[feature, 0], ranges[feature, 1]
             for at in range(size):
-                values[at] = X[begin + at, feature]
-                below[at] = known[np.uint64(_step_of(values[at], low, scale))]
-            while window > one:
-                half = window >> one
-                for at in range(size):
-                    below[at] += half * np.uint64(limits[below[at] + half - one] < values[at])
-                window -= half
-            if window == one:
-                for at in range(size):
-                    below[at] += np.uint64(limits[below[at]] < values[at])
+                value[at] = X[begin + at, feature]
+            count_below(below, value, size, cuts, feature)
             for at in range(size):
-                cell = np.uint8(below[at]) if values[at] == values[at] else np.uint8(_MISSING)  # only NaN differs
+                cell = np.uint8(below[at]) if value[at] == value[at] else np.uint8(_MISSING)  # only NaN differs
                 bins[begin + at, feature] = cell
                 columns[feature, first + begin + at] = cell
 
@@ -119,7 +60,7 @@ def bin_rows(
 @kernel
 def mark_unknown(
     X: NDArray[np.float64],
-    categories: NDArray[np.float64],
+    categories: Cuts,
     features: NDArray[np.int64],
     bins: NDArray[np.uint8],
     columns: NDArray[np.uint8],
@@ -131,8 +72,8 @@ def mark_unknown(
     ----------
     X : float64 (n, d)
         Values, row after row.
-    categories : float64 (d, 256)
-        Categories of each feature, ascending, padded with NaN.
+    categories : Cuts
+        Of each feature.
     features : int64 (k,)
         The categorical ones.
     bins, columns : uint8 (n, d), uint8 (d, more rows)
@@ -142,8 +83,8 @@ def mark_unknown(
     """
     for row in range(X.shape[0]):
         for feature in features:
-            cell = bins[row, feature]
-            if cell != _MISSING and categories[feature, cell] != X[row, feature]:
+            cell, known = bins[row, feature], categories.cut[categories.first[feature] : categories.first[feature + 1]]
+            if cell != _MISSING and (cell >= known.shape[0] or known[cell] != X[row, feature]):
                 bins[row, feature] = _MISSING
                 columns[feature, first + row] = _MISSING
 

@@ -276,7 +276,8 @@ def _as_trees(
     used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]
     feature, cell, missing, left, right = nodes[used].T
     leaf, width = feature < 0, values.shape[2] if values.ndim > 2 else 1
-    threshold = np.where(leaf, 0.0, mapper.padded[np.maximum(feature, 0), np.where(leaf, 0, cell)])
+    at = np.where(leaf, 0, mapper.cuts.first[np.maximum(feature, 0)] + cell)
+    threshold = np.where(leaf, 0.0, mapper.cuts.cut[at])
     if columns is not None:
         feature = np.where(leaf, -1, columns[np.maximum(feature, 0)])
     return TreeTable(

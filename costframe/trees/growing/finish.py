@@ -123,7 +123,7 @@ def finish_tree(
     threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.zeros(len(nodes))
     bounds = room.numbers[:count, : HIGH + 1]
     shape = feature, threshold, missing_left, left, right
-    describe_nodes(nodes, mapper.padded, room.place[:count], bounds, sums, l2, gradient_unit, *shape, outputs)
+    describe_nodes(nodes, mapper.cuts, room.place[:count], bounds, sums, l2, gradient_unit, *shape, outputs)
     categories = {}
     by_category = mapper.has_categories and (feature >= 0) & mapper.categorical[np.maximum(feature, 0)]
     for node in np.flatnonzero(by_category).tolist():

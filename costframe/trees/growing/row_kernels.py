@@ -1,12 +1,19 @@
 """Loops over rows: packing of gradients, partition and routing of rows, sums by leaf; and over finished nodes."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 from costframe.trees.growing.room import BEGIN, COUNT, NODE, NODE_SET
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.cuts import Cuts
 
 __all__ = [
     "describe_nodes",
@@ -197,12 +204,12 @@ def label_rows(place: NDArray[np.int64], rows: NDArray[np.int32], leaf_of_row: N
 
 @kernel
 def describe_nodes(
-    nodes: NDArray[np.int64], thresholds: NDArray[np.float64], place: NDArray[np.int64], bounds: NDArray[np.float64],
+    nodes: NDArray[np.int64], thresholds: Cuts, place: NDArray[np.int64], bounds: NDArray[np.float64],
     sums: NDArray[np.float64], l2: float, gradient_unit: float, feature: NDArray[np.int32],
     threshold: NDArray[np.float64], missing_left: NDArray[np.bool_], left: NDArray[np.int32], right: NDArray[np.int32],
     outputs: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Write the arrays of `GrownTree` from a room's nodes and places, with `thresholds` by feature and bin.
+    """Write the arrays of `GrownTree` from a room's nodes and places, with `thresholds` of bins.
 
     Outputs are -G/(H+l2) from the `sums` of each node, float64 (nodes, 2), between `bounds` times the unit.
     """
@@ -210,7 +217,7 @@ def describe_nodes(
         f = nodes[node, 0]
         feature[node], left[node], right[node] = f, nodes[node, 3], nodes[node, 4]
         missing_left[node] = nodes[node, 2] == 1
-        threshold[node] = thresholds[f, nodes[node, 1]] if f >= 0 else 0.0
+        threshold[node] = thresholds.cut[thresholds.first[f] + nodes[node, 1]] if f >= 0 else 0.0
     for slot in range(place.shape[0]):
         node = place[slot, NODE]
         weight = sums[node, 1] + l2
