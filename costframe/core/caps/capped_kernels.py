@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from costframe.core.jit import B1, F8, I8, U1, U8, Codes, kernel, kernel_using
-from costframe.core.learners import leaf_kernels, row_kernels
+from costframe.core.learners import row_kernels
 from costframe.core.learners.kernels import COLUMN, TREE
-from costframe.core.learners.leaf_kernels import COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS
+from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS
 from costframe.core.learners.row_kernels import goes_right
 from costframe.core.prices import needs_kernels
 from costframe.core.prices.needs_kernels import ascend, change_needed
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.needs import Needs
     from costframe.core.stages.layout import StageLayout
 
-_using = kernel_using(leaf_kernels, row_kernels, needs_kernels)
+_using = kernel_using(row_kernels, needs_kernels)
 
 NEW, FINISHED, GIVEN_UP = 0, 1, 2  # states of a learner
 # states of a resource; a pending one is in a sum that may stay unpaid

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from costframe.core.learners.tree_table import TreeTable
 
 _WORDS = 8  # of a node's mask
-STEPS_AT, COLUMN_AT = 41, 23  # parts of a node's word: steps, code column and rank; `leaf_kernels` has the same
-STEPS_BITS, COLUMN_BITS = 2**22 - 1, 2**18 - 1
+# parts of a node's word
+NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(41), np.uint64(23)
+STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(2**22 - 1), np.uint64(2**18 - 1), np.uint64(2**23 - 1)
 NAN_RIGHT = MOST_RANKS  # above the rank of every test, and not above that of a leaf
 
 
@@ -84,8 +85,10 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     levels = [place[nodes] for nodes in order]
     gates = lay_out_gates(levels, left, right, tree[origin], column, rank.astype(code_type), depth, by_category)
     missing = np.minimum(cuts.missing, np.iinfo(code_type).max)
-    word = (steps << STEPS_AT | column << COLUMN_AT | rank).astype(np.uint64)
-    word[tests[named]] |= np.uint64(1) << np.uint64(63)
+    word = rank.astype(np.uint64)
+    word |= steps.astype(np.uint64) << STEPS_AT
+    word |= column.astype(np.uint64) << COLUMN_AT
+    word[tests[named]] |= np.uint64(1) << NAMED_AT
     return NodeLayout(
         root=place[table.first[:-1]],
         depth=depth,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.jit import F8, I8, U8, kernel, kernel_using
-from costframe.core.learners import leaf_kernels
-from costframe.core.learners.leaf_kernels import NAMED_AT, RANK_BITS
+from costframe.core.learners import node_layout
+from costframe.core.learners.node_layout import NAMED_AT, RANK_BITS
 
 if TYPE_CHECKING:
     from costframe.core.stages.row_layout import RowLayout
 
 
-@kernel_using(leaf_kernels)
+@kernel_using(node_layout)
 def goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
     """Return 1 if a code goes right at a node, else 0."""
     rank = test & RANK_BITS

@@ -131,7 +131,7 @@ def _code_columns(nodes: NodeLayout, trees: NDArray[np.int64]) -> NDArray[np.int
     ends = np.append(nodes.root[1:], len(nodes.word))
     own = ranges(nodes.root[trees], (ends - nodes.root)[trees].astype(np.int32))
     tests = nodes.word[own[nodes.feature[own] >= 0]]
-    return np.unique(tests >> np.uint64(COLUMN_AT) & np.uint64(COLUMN_BITS)).astype(np.int64)
+    return np.unique(tests >> COLUMN_AT & COLUMN_BITS).astype(np.int64)
 
 
 class _Uses(NamedTuple):

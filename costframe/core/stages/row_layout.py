@@ -36,7 +36,7 @@ def lay_out_row(
 ) -> RowLayout:
     """Lay out a stage tree whose nodes are those of a table; `use` has the columns of `RowLayout.use`."""
     at, categories = nodes.origin, table.category_first
-    steps = (nodes.word >> np.uint64(STEPS_AT) & np.uint64(STEPS_BITS)).astype(np.int64)
+    steps = (nodes.word >> STEPS_AT & STEPS_BITS).astype(np.int64)
     column = np.append(used, 0)[nodes.feature]
     node = np.stack([steps, column, table.missing_left[at], categories[at], categories[at + 1]], axis=1)
     kind, *others = use
