@@ -207,9 +207,9 @@ class WeakLearnerBank:
             read = self.opaques[self.index[t]].features
             features.append(np.array(read, np.int32))
             learners.append(np.full(len(read), t))
-        pairs = np.unique(np.stack([np.concatenate(features), np.concatenate(learners)]), axis=1)
-        ones = np.ones(pairs.shape[1], np.uint8)
-        return sparse.csr_array((ones, (pairs[0], pairs[1])), shape=(len(self.feature_names), len(self)))
+        cells = np.unique(np.concatenate(features).astype(np.int64) * len(self) + np.concatenate(learners))
+        ones, width = np.ones(len(cells), np.uint8), max(len(self), 1)
+        return sparse.csr_array((ones, (cells // width, cells % width)), shape=(len(self.feature_names), len(self)))
 
     def outputs(self, X: Any) -> NDArray[np.float64]:
         """Evaluate all learners and return H(x): float64 (rows, sum of K_t), columns in learner order."""

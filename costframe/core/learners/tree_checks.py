@@ -28,7 +28,7 @@ def check_trees(table: TreeTable) -> None:
     _check_shapes(table)
     _check_nodes(table)
     _check_categories(table)
-    _check_sizes(table)
+    check_sizes(table)
 
 
 def check_values(table: TreeTable) -> None:
@@ -89,8 +89,13 @@ def _check_categories(table: TreeTable) -> None:
     _refuse(table, wrong > 0, "must have categories that are finite and ascending")
 
 
-def _check_sizes(table: TreeTable) -> None:
-    """Refuse trees whose nodes do not fit the words of `node_layout`: before anybody lays them out, and all alike."""
+def check_sizes(table: TreeTable) -> None:
+    """Refuse trees whose nodes do not fit the words of `node_layout`: before anybody lays them out, and all alike.
+
+    Raises
+    ------
+    BankError
+    """
     _refuse_many(int(np.diff(table.first).max(initial=0)), MOST_NODES, "nodes in one tree")
     if table.n_nodes + len(table.categories) < _SMALL:
         return

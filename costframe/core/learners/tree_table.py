@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import Factory, evolve, field, fields, frozen
 
-from costframe.core.learners.tree_checks import check_trees, check_values
+from costframe.core.learners.tree_checks import check_sizes, check_trees, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -155,12 +155,18 @@ class TreeTable:
         }
         if not grown:
             return cls(**arrays)
+        table = cls._of_checked(arrays)
+        check_values(table)
+        return table
+
+    @classmethod
+    def _of_checked(cls, arrays: dict[str, NDArray[Any]]) -> TreeTable:
+        """Make a table of arrays that describe trees and have its types, without checks and copies."""
         table = cls.__new__(cls)
         for name, array in arrays.items():
             view = array.view()
             view.setflags(write=False)
             object.__setattr__(table, name, view)
-        check_values(table)
         return table
 
     @classmethod
@@ -168,13 +174,15 @@ class TreeTable:
         """Join the trees of several tables, in order."""
         if not tables:
             return cls.empty()
-        nodes = np.cumsum([0, *(table.n_nodes for table in tables)])
-        outputs = np.cumsum([0, *(len(table.values) for table in tables)])
         joined = {each.name: np.concatenate([getattr(table, each.name) for table in tables]) for each in fields(cls)}
-        joined["first"] = np.concatenate([[0], *(t.first[1:] + at for t, at in zip(tables, nodes, strict=False))])
-        leaves = zip(tables, outputs, strict=False)
-        joined["value"] = np.concatenate([np.where(t.value < 0, -1, t.value + at) for t, at in leaves])
-        return cls(**joined)
+        n_nodes, n_outputs = np.array([(table.n_nodes, len(table.values)) for table in tables]).T
+        nodes, outputs = np.cumsum(n_nodes) - n_nodes, np.cumsum(n_outputs) - n_outputs
+        first = [table.first[1:] + at for table, at in zip(tables, nodes, strict=True)]
+        joined["first"] = np.concatenate([np.zeros(1, np.int64), *first])
+        joined["value"] += np.where(joined["value"] < 0, 0, np.repeat(outputs, n_nodes))
+        table = cls._of_checked(joined)
+        check_sizes(table)
+        return table
 
     def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
         """Keep the given trees, in the given order."""
