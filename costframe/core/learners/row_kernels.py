@@ -28,9 +28,14 @@ def child(v: int, test: int, value: float, threshold: F8, span: I8, category: F8
     """Return the child of an inner node, whose word is `test`, that a value goes to; see `RowLayout`."""
     missing_left = test >> MISSING_LEFT_AT & 1 != 0
     if test >> _NAMED_AT & 1 != 0:
-        begin, end = span[v, 0], span[v, 1]
-        rank = begin + np.searchsorted(category[begin:end], value)
-        right = (rank < end and category[rank] == value) == missing_left
+        rank, end = span[v, 0], span[v, 1]
+        while rank < end:  # np.searchsorted would need a module that takes longer to import than all of costframe
+            middle = (rank + end) >> 1
+            if category[middle] < value:
+                rank = middle + 1
+            else:
+                end = middle
+        right = (rank < span[v, 1] and category[rank] == value) == missing_left
     else:
         missing = np.isnan(value)
         right = (missing & (not missing_left)) | ((not missing) & (not value <= threshold[v]))  # no branch

@@ -51,6 +51,15 @@ def _walk_on(v: int, x: F8, marks: U1, word: I8, threshold: F8, span: I8, catego
 
 
 @_using
+def _is_any(numbers: U8) -> bool:
+    """Return whether a set has members."""
+    for word in numbers:  # noqa: SIM110 - a kernel has no generators, and np.any needs modules that take long to import
+        if word != 0:
+            return True
+    return False
+
+
+@_using
 def _find_certain(
     v: int, want: int, only: int, x: F8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
     stack: I8,
@@ -221,7 +230,7 @@ def find_needs(
                 stack[size] = below
                 size += 1
                 continue
-            if done[above] < 2 and np.any(found[below] != 0):
+            if done[above] < 2 and _is_any(found[below]):
                 stack[size] = above
                 size += 1
                 continue
