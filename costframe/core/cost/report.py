@@ -49,10 +49,12 @@ class Charges:
     rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where a replay must count them
 
 
-def sum_charges(parts: Sequence[Charges]) -> Charges:
-    """Concatenate the charges of consecutive rows."""
+def sum_charges(parts: Sequence[Charges], acquired: NDArray[np.bool_] | NDArray[np.float64] | None = None) -> Charges:
+    """Concatenate the charges of consecutive rows; `acquired` is that of all, if the parts have views of it."""
 
     def join(name: str) -> Any:
+        if name == "acquired" and acquired is not None:
+            return acquired
         values = [getattr(part, name) for part in parts]
         if values[0] is None:
             return None
