@@ -83,9 +83,16 @@ def charge_masks(
     cost, resource_cost = prices.cost[used], np.array(prices.resource_cost)  # kernels want writable ones
     price_rows(masks, used, cost, needs, resource_cost, weight, acquired, acquisition, bought, resource_weight)
     feature_weight[used] = bought
-    reuse = prices.reuse * (uses - np.bitwise_count(masks).sum(axis=1)) if prices.reuse else np.zeros(len(masks))
     return Charges(
-        acquired, acquisition, learners, comparisons, reuse, feature_weight, resource_weight, stage_weight, predictions
+        acquired,
+        acquisition,
+        learners=learners if prices.learner else None,
+        comparisons=comparisons if prices.spends else None,
+        reuse=prices.reuse * (uses - np.bitwise_count(masks).sum(axis=1)) if prices.reuse else None,
+        feature_weight=feature_weight,
+        resource_weight=resource_weight,
+        stage_weight=stage_weight,
+        predictions=predictions,
     )
 
 
@@ -237,7 +244,11 @@ def charge_tree(
         whole = np.flatnonzero(~rows.cut)
         plain = charge_tree(tree, prices, X[whole], weight[whole], how, None, n_jobs)
         return _with_plain(_charge_capped(tree, prices, rows, weight), plain, whole)
-    marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
+    marks = tree.free_marks.get(how.acquisition) if not prices.spends else None
+    if marks is None:
+        marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
+        if not prices.spends:
+            tree.free_marks[how.acquisition] = marks
     learners, needs, soft = (
         learners_at(tree, prices),
         prices.direct_needs.restrict(tree.layout.used),
@@ -287,7 +298,9 @@ def _with_plain(capped: Charges, plain: Charges, whole: NDArray[np.int64]) -> Ch
     """
     if len(whole) == len(capped.acquisition):
         return evolve(plain, cut=capped.cut)
-    merged = {name: getattr(capped, name).copy() for name in ("acquisition", "learners", "comparisons", "reuse")}
-    for name, values in merged.items():
-        values[whole] = getattr(plain, name)
+    merged = {}
+    for name in ("acquisition", "learners", "comparisons", "reuse"):
+        if getattr(capped, name) is not None:
+            merged[name] = getattr(capped, name).copy()
+            merged[name][whole] = getattr(plain, name)
     return evolve(capped, **merged)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
+    from costframe.core.stages.run_stages import ReadingMarks
     from costframe.core.stages.step import StepState
     from costframe.core.stages.step_layout import StepLayout
     from costframe.core.tables.categories import Categories
@@ -115,6 +116,11 @@ class StageTree(Predictor):
     @cached_property
     def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
         """First states of rows without known values, and their needs, by whether trees acquire split by split."""
+        return {}
+
+    @cached_property
+    def free_marks(self) -> dict[str, ReadingMarks]:
+        """Reading marks where comparisons and reuse cost nothing, by acquisition."""
         return {}
 
     @cached_property
