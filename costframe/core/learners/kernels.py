@@ -43,11 +43,10 @@ def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: in
 @kernel
 def _add_and_note(sums: F8, k: int, payload: F8, first: int, at: U4, root: int, read: U8, node_mask: U8) -> None:
     """Do as `_add_leaves` for one target and `_note_path` for one word do, in one loop."""
-    own, flat, base = read.reshape(-1), node_mask.reshape(-1), np.uint64(first) - np.uint64(root)
+    own, flat = read.reshape(-1), node_mask.reshape(-1)
     for i in range(sums.shape[0]):
-        node = np.uint64(at[i])
-        sums[i, k] += payload[base + node]
-        own[i] |= flat[node]
+        sums[i, k] += payload[np.uint64(first) + np.uint64(at[i] - np.uint32(root))]
+        own[i] |= flat[at[i]]
 
 
 @kernel
