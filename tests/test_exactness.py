@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe.core.cost.charges import stage_costs
+from costframe.core.cost.cost_kernels import price_rows
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import CostframeError
+from costframe.core.prices.needs import Needs
 from costframe.core.stages.stages import log_odds
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
@@ -177,3 +179,35 @@ def test_a_weight_of_two_is_a_row_given_twice(case, weights, routing):
     assert close(weighted.fixed, repeated.fixed)
     assert weighted.by_feature == pytest.approx(repeated.by_feature)
     assert weighted.by_stage == pytest.approx(repeated.by_stage)
+
+
+@pytest.mark.parametrize("n_features", [0, 1, 3, 64, 65, 130])
+@pytest.mark.parametrize("step", [1, 2])
+def test_prices_of_rows_are_summed_in_order(n_features, step):
+    rng = np.random.default_rng(n_features)
+    n, resources, columns = 300, 5, np.arange(n_features) * step
+    bought = rng.random((n, n_features)) < rng.random((n, 1))
+    bought[7] = False
+    padded = np.zeros((n, 64 * max(1, -(-n_features // 64))), np.uint8)
+    padded[:, :n_features] = bought
+    masks = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+    cost, resource_cost, weight = rng.random(n_features), rng.random(resources), rng.random(n)
+    lists = [rng.permutation(resources)[: rng.integers(3)].tolist() for _ in range(n_features)]
+    acquired, per_row = np.zeros((n, step * n_features), np.bool_), np.zeros(n)
+    by_feature, by_resource = np.zeros(n_features), np.zeros(resources)
+    needs = Needs.of(lists, [[]] * resources)
+    price_rows(masks, columns, cost, needs, resource_cost, weight, acquired, per_row, by_feature, by_resource)
+    assert (acquired[:, columns] == bought).all()
+    assert acquired.sum() == bought.sum()
+    features, of_resources = [0.0] * n_features, [0.0] * resources
+    for i in range(n):
+        chosen, total = np.flatnonzero(bought[i]).tolist(), 0.0
+        for u in chosen:
+            total += cost[u]
+            features[u] += weight[i]
+        for r in sorted({r for u in chosen for r in lists[u]}):
+            total += resource_cost[r]
+            of_resources[r] += weight[i]
+        assert per_row[i] == total
+    assert same_bits(by_feature, features)
+    assert same_bits(by_resource, of_resources)

@@ -103,3 +103,20 @@ print(total(np.ones(3)))
     assert (done.returncode, done.stdout) == (0, "3.0\n"), done.stderr
     assert done.stderr.count("kernels compile in memory") == 1
     assert "File too large" in done.stderr
+
+
+def test_a_first_prediction_from_the_cache_imports_nothing_that_only_compiling_needs(tmp_path):
+    code = """
+import sys
+import numpy as np
+import costframe as cf
+from costframe.core.learners.tree_table import TreeTable
+outputs = np.array([0.0, 2.0, 3.0])
+trees = TreeTable.single([0, -1, -1], [0.5, 0.0, 0.0], [False] * 3, [1, -1, -1], [2, -1, -1], outputs)
+model = cf.StageTree(cf.WeakLearnerBank.from_trees(trees, ("a",)), (cf.Answer([0], [1.0], 0.0),))
+print(model.predict(np.ones((1, 1))), "numba.np.arraymath" in sys.modules)
+"""
+    environment, command = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, [sys.executable, "-c", code]
+    for compiles in (True, False):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+        assert (done.returncode, done.stdout) == (0, f"[3.] {compiles}\n"), done.stderr

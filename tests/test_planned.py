@@ -273,6 +273,26 @@ def test_an_opaque_learner_that_raises_changes_nothing():
     assert inquiry.answer.value == 4.0
 
 
+def test_inquiries_under_way_at_once_change_nothing_for_each_other():
+    both = Answer([0, 1], np.eye(2), [0.0, 0.0])
+    stops = [
+        Stop([], Answer([], np.empty((0, 2)), [0.5, 0.25]), Answer([], np.empty((0, 1)), [-1.0])),
+        Stop([0, 1], both),
+    ]
+    bank, gains_bank = WeakLearnerBank.columns(("a", "b")), WeakLearnerBank.columns(("a", "b", "score 0", "score 1"))
+    predictor = PlannedPredictor(bank, gains_bank, stops, 0.01)
+    one, other, dear = predictor.inquire(), predictor.inquire(), predictor.inquire(tradeoff=9.0)
+    one.supply({"a": 1.0, "b": 2.0})
+    assert other.needs == ("a", "b")
+    other.supply({"a": 3.0, "b": 4.0})
+    for inquiry, value in ((one, [1.0, 2.0]), (other, [3.0, 4.0]), (dear, [0.5, 0.25])):
+        assert inquiry.answer.value.tolist() == value
+        inquiry.answer.value[:] = 7.0
+    assert one.answer.value.tolist() == [1.0, 2.0]
+    assert predictor.inquire(tradeoff=9.0).answer.value.tolist() == [0.5, 0.25]
+    assert pickle.loads(pickle.dumps(predictor)).inquire().needs == ("a", "b")  # noqa: S301 - our own
+
+
 @pytest.mark.parametrize("kind", ["learner", "split", "reuse"])
 def test_prices_of_computing_are_refused_by_name(kind):
     costs = {"features": {"a": 1.0, "b": 1.0}, kind: 0.5}

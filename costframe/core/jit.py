@@ -70,13 +70,19 @@ def kernel_using(*modules: ModuleType) -> Callable[[F], F]:
 
 @functools.cache
 def _cache_class() -> Any:
-    """Return numba's cache of a function, without its errors: what it cannot load is compiled, and it need not save."""
+    """Return numba's cache of a function, without its errors: what it cannot load is compiled, and it need not save.
+
+    It loads without all that compiles, whose import takes longer than the other steps of a first prediction.
+    """
     from numba.core.caching import FunctionCache
+    from numba.core.runtime.nrt import rtsys
 
     class KernelCache(FunctionCache):
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            with self._told():
-                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            with self._told(), self._guard_against_spurious_io_errors():
+                rtsys.initialize(target_context)  # numba refreshes the whole context here, and before it compiles
+                return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            return None  # of an error: the kernel compiles
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with self._told():

@@ -43,7 +43,11 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     ) -> NDArray[np.float64]:
         """Return class probabilities: float64 (rows, K)."""
         p = self._ask("predict", X, max_cost, unavailable, terms)
-        return p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
+        if p.ndim == 2:
+            return p
+        both = np.empty((len(p), 2))
+        both[:, 0], both[:, 1] = 1.0 - p, p
+        return both
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from costframe.core.caps.capped import CappedRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.needs import Needs
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.run_stages import ReadingMarks
 
@@ -33,8 +34,13 @@ def hard_charges(
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
     learners_at: NDArray[np.float64],
+    needs: Needs,
+    acquired: NDArray[np.bool_],
 ) -> Charges:
-    """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first."""
+    """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first.
+
+    `needs` and `acquired` are as for `charge_masks`.
+    """
     layout = tree.layout
     runner = StageRunner(tree.bank, layout, X, marks)
     learners, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
@@ -46,8 +52,9 @@ def hard_charges(
         if layout.below[stage] < 0:
             scores[at], exits[at] = values, stage
     uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
+    predictions = tree.linked(scores, exits)
     return charge_masks(
-        tree, prices, runner.masks, weight, learners, comparisons, uses, reached, tree.linked(scores, exits)
+        tree, prices, runner.masks, weight, learners, comparisons, uses, reached, predictions, needs, acquired
     )
 
 
@@ -61,27 +68,31 @@ def charge_masks(
     uses: NDArray[np.float64],
     stage_weight: NDArray[np.float64],
     predictions: NDArray[np.float64],
+    needs: Needs,
+    acquired: NDArray[np.bool_],
 ) -> Charges:
     """Charge rows that acquired the features `masks`, of those that the tree uses; see `Charges`.
 
-    `uses` counts the pairs of a learner and a feature that it read, if there is a price of reuse.
+    `uses` counts the pairs of a learner and a feature that it read, if there is a price of reuse. `needs` are those of
+    the features that the tree uses. `acquired`, False before, becomes a part of the charges.
     """
     from costframe.core.cost.cost_kernels import price_rows
 
-    used, shape = tree.layout.used, (len(masks), len(tree.feature_names))
-    acquired, acquisition, resource_weight = (
-        np.zeros(shape, np.bool_),
-        np.zeros(len(masks)),
-        np.zeros(len(prices.resource_cost)),
-    )
-    bought, feature_weight = np.zeros(len(used)), np.zeros(shape[1])
+    used, acquisition, resource_weight = tree.layout.used, np.zeros(len(masks)), np.zeros(len(prices.resource_cost))
+    bought, feature_weight = np.zeros(len(used)), np.zeros(len(prices.cost))
     cost, resource_cost = prices.cost[used], np.array(prices.resource_cost)  # kernels want writable ones
-    needs = prices.direct_needs.restrict(used)
     price_rows(masks, used, cost, needs, resource_cost, weight, acquired, acquisition, bought, resource_weight)
     feature_weight[used] = bought
-    reuse = prices.reuse * (uses - np.bitwise_count(masks).sum(axis=1)) if prices.reuse else np.zeros(len(masks))
     return Charges(
-        acquired, acquisition, learners, comparisons, reuse, feature_weight, resource_weight, stage_weight, predictions
+        acquired,
+        acquisition,
+        learners=learners if prices.learner else None,
+        comparisons=comparisons if prices.spends else None,
+        reuse=prices.reuse * (uses - np.bitwise_count(masks).sum(axis=1)) if prices.reuse else None,
+        feature_weight=feature_weight,
+        resource_weight=resource_weight,
+        stage_weight=stage_weight,
+        predictions=predictions,
     )
 
 
@@ -233,17 +244,26 @@ def charge_tree(
         whole = np.flatnonzero(~rows.cut)
         plain = charge_tree(tree, prices, X[whole], weight[whole], how, None, n_jobs)
         return _with_plain(_charge_capped(tree, prices, rows, weight), plain, whole)
-    marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
-    learners = learners_at(tree, prices)
+    marks = tree.free_marks.get(how.acquisition) if not prices.spends else None
+    if marks is None:
+        marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
+        if not prices.spends:
+            tree.free_marks[how.acquisition] = marks
+    learners, needs, soft = (
+        learners_at(tree, prices),
+        prices.direct_needs.restrict(tree.layout.used),
+        how.routing == "soft",
+    )
+    acquired = None if soft else np.zeros(X.shape, np.bool_)
 
     def chunk(part: slice) -> Charges:
-        if how.routing == "soft":
+        if acquired is None:
             return soft_charges(tree, prices, marks, how.steepness, X[part], weight[part], learners)
-        return hard_charges(tree, prices, marks, X[part], weight[part], learners)
+        return hard_charges(tree, prices, marks, X[part], weight[part], learners, needs, acquired[part])
 
-    most = _rows_at_once(prices) if how.routing == "soft" else CHUNK
+    most = _rows_at_once(prices) if soft else CHUNK
     # An empty table is one empty chunk, so that the report has its shapes.
-    return sum_charges(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))])
+    return sum_charges(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
 
 
 def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:
@@ -256,7 +276,17 @@ def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weigh
             reached[number] += reached[stage.below] + reached[stage.above]
     predictions = tree.linked(rows.final_scores(tree), rows.exits)
     charges = charge_masks(
-        tree, prices, rows.masks, weight, prices.learner * evaluated, comparisons, uses, reached, predictions
+        tree,
+        prices,
+        rows.masks,
+        weight,
+        prices.learner * evaluated,
+        comparisons,
+        uses,
+        reached,
+        predictions,
+        prices.direct_needs.restrict(tree.layout.used),
+        np.zeros((len(weight), len(prices.cost)), np.bool_),
     )
     return evolve(charges, cut=rows.cut)
 
@@ -268,7 +298,9 @@ def _with_plain(capped: Charges, plain: Charges, whole: NDArray[np.int64]) -> Ch
     """
     if len(whole) == len(capped.acquisition):
         return evolve(plain, cut=capped.cut)
-    merged = {name: getattr(capped, name).copy() for name in ("acquisition", "learners", "comparisons", "reuse")}
-    for name, values in merged.items():
-        values[whole] = getattr(plain, name)
+    merged = {}
+    for name in ("acquisition", "learners", "comparisons", "reuse"):
+        if getattr(capped, name) is not None:
+            merged[name] = getattr(capped, name).copy()
+            merged[name][whole] = getattr(plain, name)
     return evolve(capped, **merged)

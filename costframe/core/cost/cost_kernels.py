@@ -19,6 +19,32 @@ if TYPE_CHECKING:
 _using = kernel_using(needs_kernels)
 
 BYTE = np.uint64(255)
+_ROWS = 256  # whose words and totals the nearest cache holds
+
+
+@kernel
+def _price_word(word: U8, columns: I8, cost: F8, weight: F8, acquired: B1, totals: F8, features: F8) -> None:
+    """Note and price the features of a block's rows that have a bit in one word each; see `price_rows`.
+
+    Each loop without branches works on several rows, or features, at once; none changes the order of a sum.
+    """
+    n_rows, n_features, first = word.shape[0], columns.shape[0], np.uint64(columns[0])
+    side_by_side = columns[-1] - columns[0] == n_features - 1
+    bits = np.uint64(1) << np.arange(n_features).astype(np.uint64)
+    for u in range(n_features):
+        bit, price = bits[u], cost[u]
+        for i in range(n_rows):
+            totals[i] += price if word[i] & bit != 0 else 0.0
+    for i in range(n_rows):
+        own, mass, flags = word[i], weight[i], acquired[i]
+        for u in range(n_features):
+            features[u] += mass if own & bits[u] != 0 else 0.0
+        if side_by_side:
+            for u in range(np.uint64(n_features)):
+                flags[first + u] = own & bits[u] != 0
+        else:
+            for u in range(n_features):
+                flags[columns[u]] = own & bits[u] != 0
 
 
 @_using
@@ -32,28 +58,34 @@ def price_rows(
     to `features` and `resources`. Sums are in the order of the features, then in that of the resources.
     """
     paid, found = np.zeros(resource_cost.shape[0], np.uint8), np.empty(resource_cost.shape[0], np.int64)
-    for i in range(masks.shape[0]):
-        total, count = 0.0, 0
+    word, totals = np.empty(_ROWS, np.uint64), np.empty(_ROWS)
+    for start in range(0, masks.shape[0], _ROWS):
+        end = min(masks.shape[0], start + _ROWS)
+        totals[:] = 0.0
         for w in range(masks.shape[1]):
-            if masks[i, w] == 0:
-                continue
-            for u in range(64 * w, min(64 * w + 64, cost.shape[0])):
-                bit = (masks[i, w] >> np.uint64(u & 63)) & np.uint64(1)
-                acquired[i, columns[u]] = bit != 0
-                bought = np.float64(bit)
-                total += bought * cost[u]
-                features[u] += bought * weight[i]
-            rest = masks[i, w] if needs.need.shape[0] else np.uint64(0)
-            while rest != 0:
-                lowest = rest & (~rest + np.uint64(1))
-                count = change_needed(64 * w + bit_number(int(lowest)), needs, paid, 0, 1, found, count)
-                rest ^= lowest
-        ascend(found, count, paid, 1)
-        for at in range(count):
-            total += resource_cost[found[at]]
-            resources[found[at]] += weight[i]
-            paid[found[at]] = 0
-        per_row[i] += total
+            own, some, any_bits = word[: end - start], slice(64 * w, min(64 * w + 64, cost.shape[0])), np.uint64(0)
+            for i in range(start, end):
+                own[i - start] = masks[i, w]
+                any_bits |= masks[i, w]
+            if any_bits != 0:
+                _price_word(
+                    own, columns[some], cost[some], weight[start:end], acquired[start:end], totals, features[some]
+                )
+        for i in range(start, end if needs.need.shape[0] else start):
+            count = 0
+            for w in range(masks.shape[1]):
+                rest = masks[i, w]
+                while rest != 0:
+                    lowest = rest & (~rest + np.uint64(1))
+                    count = change_needed(64 * w + bit_number(int(lowest)), needs, paid, 0, 1, found, count)
+                    rest ^= lowest
+            ascend(found, count, paid, 1)
+            for at in range(count):
+                totals[i - start] += resource_cost[found[at]]
+                resources[found[at]] += weight[i]
+                paid[found[at]] = 0
+        for i in range(start, end):
+            per_row[i] += totals[i - start]
 
 
 @_using

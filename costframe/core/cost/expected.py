@@ -142,13 +142,12 @@ def replay_charges(
         cost[i] = end.cost
         values.append(np.atleast_1d(end.value))
     resources = prices.direct_needs.of_rows(acquired)
-    none = np.zeros(len(X))
     return Charges(
         acquired,
         cost,
-        none,
-        none,
-        none,
+        None,
+        None,
+        None,
         weight @ acquired,
         weight @ resources,
         np.array([float(weight.sum())]),

@@ -38,9 +38,9 @@ class Charges:
 
     acquired: NDArray[np.bool_] | NDArray[np.float64]  # (rows, d): 0/1, or probabilities
     acquisition: NDArray[np.float64]  # (rows,): features and resources
-    learners: NDArray[np.float64]  # (rows,)
-    comparisons: NDArray[np.float64]  # (rows,)
-    reuse: NDArray[np.float64]  # (rows,)
+    learners: NDArray[np.float64] | None  # (rows,), like the next two; None if they cost nothing
+    comparisons: NDArray[np.float64] | None
+    reuse: NDArray[np.float64] | None
     feature_weight: NDArray[np.float64]  # (d,): weight of the rows that acquired each feature
     resource_weight: NDArray[np.float64]  # (R,)
     stage_weight: NDArray[np.float64]  # (stages,)
@@ -49,10 +49,12 @@ class Charges:
     rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where a replay must count them
 
 
-def sum_charges(parts: Sequence[Charges]) -> Charges:
-    """Concatenate the charges of consecutive rows."""
+def sum_charges(parts: Sequence[Charges], acquired: NDArray[np.bool_] | NDArray[np.float64] | None = None) -> Charges:
+    """Concatenate the charges of consecutive rows; `acquired` is that of all, if the parts have views of it."""
 
     def join(name: str) -> Any:
+        if name == "acquired" and acquired is not None:
+            return acquired
         values = [getattr(part, name) for part in parts]
         if values[0] is None:
             return None
@@ -122,14 +124,13 @@ class CostReport:
     ) -> CostReport:
         """Take weighted means of charges; under a cap, a row's cost is at most the cap, without rounding errors."""
         scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0  # evaluate() keeps this finite
-        per_row = charges.acquisition + charges.learners + charges.comparisons + charges.reuse
+        parts = charges.learners, charges.comparisons, charges.reuse
+        per_row = sum((part for part in parts if part is not None), charges.acquisition)
         if max_cost is not None:
             per_row = np.minimum(per_row, max_cost)
         features = prices.cost * charges.feature_weight * scale
         resources = prices.resource_cost * charges.resource_weight * scale
-        evaluation = Evaluation(
-            *(weighted_sum(part, weight) * scale for part in (charges.learners, charges.comparisons, charges.reuse))
-        )
+        evaluation = Evaluation(*(0.0 if part is None else weighted_sum(part, weight) * scale for part in parts))
         return cls(
             per_row=per_row,
             mean=weighted_sum(per_row, weight) * scale,

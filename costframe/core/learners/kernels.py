@@ -41,6 +41,15 @@ def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: in
 
 
 @kernel
+def _add_and_note(sums: F8, k: int, payload: F8, first: int, at: U4, root: int, read: U8, node_mask: U8) -> None:
+    """Do as `_add_leaves` for one target and `_note_path` for one word do, in one loop."""
+    own, flat = read.reshape(-1), node_mask.reshape(-1)
+    for i in range(sums.shape[0]):
+        sums[i, k] += payload[np.uint64(first) + np.uint64(at[i] - np.uint32(root))]
+        own[i] |= flat[at[i]]
+
+
+@kernel
 def _add_column(sums: F8, targets: I8, payload: F8, first: int, X: F8, block: I8, column: int, fill: float) -> None:
     """Add weight * value to each target; the fill value replaces NaN."""
     for i in range(sums.shape[0]):
@@ -144,6 +153,8 @@ def score_rows(
     columns = layout.stage_column[layout.stage_column_first[stage] : layout.stage_column_first[stage + 1]]
     at, room = np.empty(BLOCK, np.uint32), GateRoom(np.empty((8, BLOCK), np.uint8), np.empty(BLOCK, np.uint32))
     read = np.zeros((BLOCK if marks.node_mask.shape[0] > 0 else 0, masks.shape[1]), np.uint64)
+    by_path = marks.notes != SCORES and marks.by_path
+    one_word = by_path and read.shape[0] > 0 and masks.shape[1] == 1
     own = np.empty((codes.shape[0], BLOCK if rows.shape[0] < codes.shape[1] else 0), codes.dtype)
     for start in range(0, rows.shape[0], BLOCK):
         count = min(BLOCK, rows.shape[0] - start)
@@ -162,15 +173,16 @@ def score_rows(
                     pass_gates(at, room, coded, begin, count, gates, layout.tree[use])
                 else:
                     walk(at, coded, begin, count, nodes, layout.tree[use])
-                _add_leaves(sums, targets, payload, first, at, place[use])
+                if one_word and targets.shape[0] == 1:
+                    _add_and_note(sums, targets[0], payload, first, at, place[use], read, marks.node_mask)
+                else:
+                    _add_leaves(sums, targets, payload, first, at, place[use])
+                    if by_path:
+                        _note_path(read, masks, block, at, marks.node_mask, nodes.parent, nodes.feature)
             elif kind[use] == COLUMN:
                 _add_column(sums, targets, payload, first, X, block, place[use], layout.fill[use])
             else:
                 _add_opaque(sums, targets, payload, first, opaque, block, place[use], layout.width[use])
-            if marks.notes == SCORES:
-                continue
-            if marks.by_path and kind[use] == TREE:
-                _note_path(read, masks, block, at, marks.node_mask, nodes.parent, nodes.feature)
             if marks.notes == SPENDING and layout.fresh[use]:
                 _note_spending(spent, block, marks.node_spent, at, marks.use_spent[use], kind[use] == TREE)
         _merge_reading(masks, block, read)

@@ -84,7 +84,7 @@ class Ledger:
         self._prices = prices
         self.acquired: list[int] = []
         self._features, resources = prices.locate(known, "known")  # paid before the inquiry, as are the resources
-        self._resources = prices.direct_needs.of_features(self._features)
+        self._resources = prices.direct_needs.of_features(self._features) if self._features else set[int]()
         for r in resources:
             self._resources |= prices.direct_needs.of_resource(r, self._resources)
 
@@ -100,9 +100,8 @@ class Ledger:
     @property
     def spent(self) -> float:
         """Price of all purchases so far, rounded once, so that it does not depend on their order."""
-        prices, resources = self._prices, self._bought_resources()
-        charged = prices.cost[self.acquired].tolist()
-        return math.fsum(charged + prices.resource_cost[list(resources)].tolist() if resources else charged)
+        cost, resource_cost = self._prices.amounts
+        return math.fsum([cost[f] for f in self.acquired] + [resource_cost[r] for r in self._bought_resources()])
 
     def quote(self, features: Iterable[int]) -> float:
         """Return the price of buying features; those already paid for cost nothing."""
@@ -173,7 +172,7 @@ class Inquiry:
             raise InquiryError("supply: the inquiry has ended, it needs nothing more")
         if not isinstance(values, Mapping):
             raise InquiryError(f"supply: expected a mapping of names to values, got {type(values).__name__}")
-        if len(values) != len(needs) or not all(name in values for name in needs):
+        if len(values) != len(needs) or not all(map(values.__contains__, needs)):
             missing = [name for name in needs if name not in values]
             surplus = [name for name in values if name not in needs]
             raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")

@@ -6,6 +6,7 @@ import math
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, evolve, field
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.predictors.inquiry import Ledger
-    from costframe.core.predictors.planned_walk import PlannedRows
+    from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
     from costframe.core.tables.categories import Categories
 
 
@@ -129,6 +130,11 @@ class PlannedPredictor(Predictor):
         banks = self.bank, self.gains_bank
         return tuple(StopModels(*banks, stop.answer, stop.gains, stop.planned) for stop in self.stops)
 
+    @cached_property
+    def begun(self) -> WeakKeyDictionary[Terms, PlannedState]:
+        """First states of rows without known values, by their terms."""
+        return WeakKeyDictionary()
+
     def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
         """Return the same model with other default prices, without plans for the old prices.
 
@@ -201,7 +207,7 @@ class PlannedPredictor(Predictor):
         model = self._resolve_costs(costs)
         _, ledger, known_values = open_ledger(self, model, known)
         terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, known_values)
-        walker = PlannedWalker(self.models, self.sets, terms, known_values)
+        walker = PlannedWalker(self.models, self.sets, terms, known_values, self.begun)
         cap = math.inf if max_cost is None else float(max_cost)
         return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
 

@@ -144,13 +144,12 @@ def _charge(part: PlannedRows, terms: Terms, weight: NDArray[np.float64], predic
         bought[account, list(members(items))] = True
     cost = np.array([terms.prices.total(items) for items in part.paid])
     of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
-    none = np.zeros(len(part.exits))
     return Charges(
         acquired=bought[part.account, :d] > 0,
         acquisition=cost[part.account],
-        learners=none,
-        comparisons=none,
-        reuse=none,
+        learners=None,
+        comparisons=None,
+        reuse=None,
         feature_weight=of_account[:d],
         resource_weight=of_account[d:],
         stage_weight=np.array([weight[visit.rows].sum() for visit in part.visits]),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
-from costframe.core.learners.bits import members
+from costframe.core.learners.bits import as_set, members
 from costframe.core.predictors.planned_terms import COMPLETE, REASONS
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import predict_rows
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, MutableMapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,7 +80,7 @@ class StopModels:
             if not len(some):
                 return
             gains = self.expected_gains(rows if len(some) == len(rows) else rows[some], planned=planned)
-            for number in np.unique(account[some]):
+            for number in np.unique(account[some]) if len(paid) > 1 else (0,):
                 mine = account[some] == number
                 to[some[mine]], reason = terms.choose(stop, paid[number], gains[mine])
                 why[some[mine]] = np.maximum(why[some[mine]], reason)
@@ -95,6 +95,18 @@ class StopModels:
         return to
 
 
+@frozen(eq=False)
+class PlannedState:
+    """A row on its way from stop to stop; it does not change once it is made."""
+
+    row: NDArray[np.float64]  # (1, d + K): values, NaN if unknown, and scores at the last stop
+    have: int  # features with values, one bit a column
+    stop: int  # the row's stop, or its next one while it waits for features
+    paid: int  # items
+    why: int  # COMPLETE, CUT or UNAVAILABLE
+    needs: frozenset[int] = frozenset()
+
+
 class PlannedWalker:
     """One row on its way from stop to stop: the model side of an inquiry.
 
@@ -106,37 +118,46 @@ class PlannedWalker:
     terms : Terms
     known_values : mapping of int to float
         Known values. The row begins at the last stop whose features are all known, else at stop 0.
+    begun : mapping of Terms to PlannedState
+        First states of rows without known values, to which the walker adds its own.
     """
 
     def __init__(
-        self, models: Sequence[StopModels], sets: Sequence[int], terms: Terms, known_values: Mapping[int, float]
+        self,
+        models: Sequence[StopModels],
+        sets: Sequence[int],
+        terms: Terms,
+        known_values: Mapping[int, float],
+        begun: MutableMapping[Terms, PlannedState],
     ) -> None:
         self._models, self._sets, self._terms = models, sets, terms
-        width = len(terms.prices.prices.cost) + len(models[0].answer.intercept)
-        self._row = np.full((1, width), np.nan)
-        self._have = 0
-        self._take(known_values)
-        self._scores: NDArray[np.float64] | None = None
-        # the row's stop, or its next one while it waits for features
-        self._stop = max((k for k, wanted in enumerate(sets) if wanted and not wanted & ~self._have), default=0)
-        self._paid, self._why, self._needs = terms.known, COMPLETE, frozenset[int]()
-        if self._stop == 0:
-            self._paid, self._why = terms.first_paid, terms.first_reason
-            self._needs = terms.first_features - known_values.keys()
-        if not self._needs:
-            self.advance({})
+        known_state = None if known_values else begun.get(terms)
+        self._state = known_state or self._begin(known_values)
+        if not known_values and not models[0].bank.opaques:
+            begun[terms] = self._state
+
+    def _begin(self, known_values: Mapping[int, float]) -> PlannedState:
+        terms, sets, have = self._terms, self._sets, as_set(known_values)
+        row = np.full((1, len(terms.prices.prices.cost) + len(self._models[0].answer.intercept)), np.nan)
+        row[0, list(known_values)] = list(known_values.values())
+        stop = max((k for k, wanted in enumerate(sets) if wanted and not wanted & ~have), default=0)
+        if stop > 0:
+            return self._go_on(PlannedState(row, have, stop, terms.known, COMPLETE))
+        needs = terms.first_features - known_values.keys()
+        state = PlannedState(row, have, 0, terms.first_paid, terms.first_reason, needs)
+        return state if needs else self._go_on(state)
 
     @property
     def needs(self) -> frozenset[int]:
         """Features of the next stop that are not yet known."""
-        return self._needs
+        return self._state.needs
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and stop."""
-        assert self._scores is not None  # noqa: S101 - set when needs is empty
-        value = self._models[self._stop].answer.predictions(self._scores)[0]
-        return (float(value[0]) if len(value) == 1 else value), self._stop
+        answer = self._models[self._state.stop].answer
+        value = answer.predictions(self._state.row[:, -len(answer.intercept) :].copy())[0]
+        return (float(value[0]) if len(value) == 1 else value), self._state.stop
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
@@ -146,40 +167,27 @@ class PlannedWalker:
     @property
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
-        return REASONS[self._why]
+        return REASONS[self._state.why]
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add values and go on until a feature is needed; if an opaque learner raises, nothing changes."""
-        before = self._row, self._have, self._paid, self._stop, self._why
-        self._row = self._row.copy()
-        try:
-            self._take(values)
-            self._needs = frozenset(members(self._go_on()))
-        except BaseException:
-            self._row, self._have, self._paid, self._stop, self._why = before
-            raise
+        row = self._state.row.copy()
+        row[0, list(values)] = list(values.values())
+        self._state = self._go_on(evolve(self._state, row=row, have=self._state.have | as_set(values)))
 
-    def _take(self, values: Mapping[int, float]) -> None:
-        for f, value in values.items():
-            self._row[0, f] = value
-            self._have |= 1 << f
-
-    def _go_on(self) -> int:
-        """Go from stop to stop until features are missing, or the row stays; return the missing features."""
+    def _go_on(self, state: PlannedState) -> PlannedState:
+        """Go from stop to stop until features are missing, or the row stays; this sets scores in the state's row."""
+        row, have, stop, paid, why = state.row, state.have, state.stop, state.paid, state.why
         while True:
-            models = self._models[self._stop]
-            scores = models.score(self._row)
-            reason = np.array([self._why])
-            to = int(models.choose(self._terms, self._stop, self._row, [self._paid], np.zeros(1, np.int64), reason)[0])
-            self._why = int(reason[0])
-            if to == self._stop:
-                break
-            self._stop = to
-            self._paid |= self._terms.prices.bundles[to]
-            if missing := self._sets[to] & ~self._have:
-                return missing
-        self._scores = scores
-        return 0
+            models, reason = self._models[stop], np.array([why])
+            models.score(row)
+            to = int(models.choose(self._terms, stop, row, [paid], np.zeros(1, np.int64), reason)[0])
+            why = int(reason[0])
+            if to == stop:
+                return PlannedState(row, have, stop, paid, why)
+            stop, paid = to, paid | self._terms.prices.bundles[to]
+            if missing := self._sets[to] & ~have:
+                return PlannedState(row, have, stop, paid, why, frozenset(members(missing)))
 
 
 @frozen(eq=False)

@@ -18,7 +18,7 @@ from costframe.core.predictors.predictor import Known, Predictor, check_costs, o
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, names_of
 from costframe.core.stages.layout import lay_out
-from costframe.core.stages.plan import cannot_bind, plan_stages
+from costframe.core.stages.plan import cannot_bind, plan_stages, sum_evaluations
 from costframe.core.stages.run_stages import check_acquisition, predict_rows
 from costframe.core.stages.stages import Answer, Route, Stage, apply_link, check_stages, log_odds, squeeze
 from costframe.core.stages.step import StageStepper
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
+    from costframe.core.stages.run_stages import ReadingMarks
     from costframe.core.stages.step import StepState
     from costframe.core.stages.step_layout import StepLayout
     from costframe.core.tables.categories import Categories
@@ -118,9 +119,19 @@ class StageTree(Predictor):
         return {}
 
     @cached_property
+    def free_marks(self) -> dict[str, ReadingMarks]:
+        """Reading marks where comparisons and reuse cost nothing, by acquisition."""
+        return {}
+
+    @cached_property
     def plan(self) -> StagePlan:
         """The tree as lists for walkers under limits."""
         return plan_stages(self.bank, self.stages)
+
+    @cached_property
+    def most_evaluated(self) -> tuple[float, int, int]:
+        """Sums over all learners, the most that a row can evaluate; see `sum_evaluations`."""
+        return sum_evaluations(self)
 
     @cached_property
     def capped_model(self) -> Model:

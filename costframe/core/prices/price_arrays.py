@@ -64,6 +64,16 @@ class PriceArrays:
         return len(self.cost) + len(self.resource_cost)
 
     @cached_property
+    def spends(self) -> bool:
+        """Whether comparisons, or further uses of a feature, cost anything."""
+        return bool(self.reuse or self.split.any())
+
+    @cached_property
+    def amounts(self) -> tuple[list[float], list[float]]:
+        """Prices of features and of resources per row, as lists, which give single numbers quicker."""
+        return self.cost.tolist(), self.resource_cost.tolist()
+
+    @cached_property
     def needs(self) -> NDArray[np.bool_]:
         """Whether a feature needs a resource, directly or through other resources: bool (d, R).
 

@@ -1,78 +1,88 @@
 """Compiled look ahead of a row on its way through a stage tree: the features that it certainly needs.
 
-Calls pass few arrays: one with a whole layout would take as long as the work.
+Calls in loops pass few arrays: one with a whole layout would take as long as the work.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from costframe.core.jit import F8, I8, U1, U8, kernel_using
-from costframe.core.learners import row_kernels
+from costframe.core.learners import row_kernels, row_nodes
 from costframe.core.learners.row_kernels import child
+from costframe.core.learners.row_nodes import FEATURE, FRESH_AT, NEARER_AT, STEPS_AT
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages import step_layout
 from costframe.core.stages.step_layout import (
-    FEATURE,
-    FRESH,
     KIND,
     KNOWN,
     LEARNER,
-    NEARER,
     PAYLOAD,
     PLACE,
     READ,
     READ_END,
-    READS,
-    STEPS,
     TARGET,
     TARGET_END,
     WIDTH,
 )
 
-if TYPE_CHECKING:
-    from costframe.core.stages.step_layout import StepLayout
-
-_DISTINCT = 64  # features that have a bit each in a word; of more, some share one
-_using = kernel_using(row_kernels, step_layout)
+_using = kernel_using(row_kernels, row_nodes, step_layout)
 
 
 @_using
-def look_below(counts: I8, node: I8) -> None:
-    """Set the last columns of `StepLayout.node` from the number of features tested on the way to each node."""
-    shortest = np.zeros(node.shape[0], np.int64)
-    for v in range(node.shape[0] - 1, -1, -1):  # children come after their parents
-        if node[v, STEPS] != 0:
-            left = v + node[v, STEPS]
+def look_below(counts: I8, word: I8, reads: I8) -> None:
+    """Set the bits for look-ahead and `StepLayout.reads` from the number of features tested on the way to each node."""
+    shortest = np.zeros(word.shape[0], np.int64)
+    for v in range(word.shape[0] - 1, -1, -1):  # children come after their parents
+        if word[v] >> STEPS_AT != 0:
+            left = v + (word[v] >> STEPS_AT)
             nearer = np.int64(shortest[left + 1] < shortest[left])
             shortest[v] = 1 + shortest[left + nearer]
-            node[v, FRESH], node[v, NEARER] = counts[left] - counts[v], nearer
-            node[v, READS] = np.int64(1) << (node[v, FEATURE] & 63) | node[left, READS] | node[left + 1, READS]
+            reads[v] = np.int64(1) << (word[v] & 63) | reads[left] | reads[left + 1]
+            word[v] |= (counts[left] - counts[v]) << FRESH_AT | nearer << NEARER_AT
 
 
 @_using
-def _walk_on(v: int, x: F8, marks: U1, node: I8, threshold: F8, category: F8) -> int:
+def _walk_on(v: int, x: F8, marks: U1, word: I8, threshold: F8, span: I8, category: F8) -> int:
     """Return the leaf, or the first node with an unknown feature, from a node on."""
-    while node[v, STEPS] != 0 and marks[node[v, FEATURE]] & KNOWN != 0:
-        v = child(v, x[node[v, FEATURE]], node, threshold, category)
+    test = word[v]
+    while test >> STEPS_AT != 0 and marks[test & FEATURE] & KNOWN != 0:
+        v = child(v, test, x[test & FEATURE], threshold, span, category)
+        test = word[v]
     return v
 
 
 @_using
-def _is_certain(u: int, x: F8, marks: U1, node: I8, threshold: F8, category: F8, stack: I8) -> bool:
-    """Return whether every path from the first two nodes of a stack on tests an unknown feature."""
-    bit, size = np.int64(1) << (u & 63), 2
-    while size > 0:
+def _is_any(numbers: U8) -> bool:
+    """Return whether a set has members."""
+    for word in numbers:  # noqa: SIM110 - a kernel has no generators, and np.any needs modules that take long to import
+        if word != 0:
+            return True
+    return False
+
+
+@_using
+def _find_certain(
+    v: int, want: int, only: int, x: F8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
+    stack: I8,
+) -> int:  # fmt: skip
+    """Return the bits of `want` that stand for an unknown feature, `only` if it is one, on every path from a node on.
+
+    Bits stand for numbers modulo 64.
+    """
+    stack[0], stack[1], size = v, 0, 1  # nodes, each with the bits on the path before it
+    while size > 0 and want != 0:
         size -= 1
-        v = _walk_on(stack[size], x, marks, node, threshold, category)
-        if node[v, READS] & bit == 0:  # a leaf, or not tested below
-            return False
-        if node[v, FEATURE] != u:
-            stack[size], stack[size + 1] = v + node[v, STEPS], v + node[v, STEPS] + 1
-            size += 2
-    return True
+        v, path = _walk_on(stack[2 * size], x, marks, word, threshold, span, category), stack[2 * size + 1]
+        if reads[v] & want & ~path == 0:  # at a leaf, or below a path that is complete
+            want &= path
+            continue
+        test = word[v]
+        if only < 0 or test & FEATURE == only:
+            path |= np.int64(1) << (test & 63)
+        left, nearer = v + (test >> STEPS_AT), test >> NEARER_AT & 1
+        stack[2 * size], stack[2 * size + 1] = left + 1 - nearer, path
+        stack[2 * size + 2], stack[2 * size + 3] = left + nearer, path  # a short path first: it leaves fewer bits
+        size += 2
+    return want
 
 
 @_using
@@ -81,138 +91,154 @@ def _has(numbers: U8, u: int) -> bool:
 
 
 @_using
-def _add(numbers: U8, u: int, rest: np.int64) -> np.int64:
-    """Add a number to a set; return the other bits of `rest`, unless numbers share a bit."""
-    numbers[u >> 6] |= np.uint64(1) << np.uint64(u & 63)
-    return rest & ~(np.int64(1) << u) if numbers.shape[0] == 1 else rest
-
-
-@_using
 def _add_tested(
-    v: int, found: U8, rest: np.int64, x: F8, marks: U1, node: I8, threshold: F8, category: F8, stack: I8
-) -> np.int64:
-    """Add the unknown features tested on every path from a node on: each is tested on the shortest path, too.
-
-    Bits of `rest` stand for features neither known nor found; return those that still do.
-    """
-    v = _walk_on(v, x, marks, node, threshold, category)
-    if node[v, READS] & rest == 0:
-        return rest
-    rest = _add(found, node[v, FEATURE], rest)
-    if node[v, READS] & rest == 0:
-        return rest
-    left = _walk_on(v + node[v, STEPS], x, marks, node, threshold, category)
-    right = _walk_on(v + node[v, STEPS] + 1, x, marks, node, threshold, category)
-    both = node[left, READS] & node[right, READS]
-    below = right if node[v, NEARER] else left
-    while node[below, READS] & both & rest != 0:
-        u = node[below, FEATURE]
-        if both & rest & np.int64(1) << (u & 63) != 0 and not _has(found, u):
-            stack[0], stack[1] = left, right
-            if _is_certain(u, x, marks, node, threshold, category, stack):
-                rest = _add(found, u, rest)
-        below = _walk_on(below + node[below, STEPS] + node[below, NEARER], x, marks, node, threshold, category)
-    return rest
+    v: int, certain: int, found: U8, x: F8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
+    stack: I8,
+) -> None:  # fmt: skip
+    """Add the unknown features on every path from a node on: those on the shortest path whose bit is `certain`."""
+    below = _walk_on(v, x, marks, word, threshold, span, category)
+    while reads[below] & certain != 0:
+        test = word[below]
+        u, bit = test & FEATURE, certain & np.int64(1) << (test & 63)
+        if bit != 0 and not _has(found, u):
+            bit = _find_certain(v, bit, u, x, marks, word, reads, threshold, span, category, stack)
+            found[u >> 6] |= np.uint64(bit)
+        nearer = below + (test >> STEPS_AT) + (test >> NEARER_AT & 1)
+        below = _walk_on(nearer, x, marks, word, threshold, span, category)
 
 
 @_using
-def _add_needs(stage: int, found: U8, x: F8, at: I8, marks: U1, layout: StepLayout, by_path: bool, stack: I8) -> None:
-    """Add the unknown features that the learners of a stage certainly read."""
-    node, threshold, category, uses, read = layout.node, layout.threshold, layout.category, layout.use, layout.read
-    rest = ~np.int64(0)
+def _bits_left(found: U8, marks: U1) -> np.int64:
+    """Return the bits of features neither known nor found, all bits if some features share one."""
+    left = ~np.int64(0)
     if found.shape[0] == 1:
         for u in range(marks.shape[0]):
             if marks[u] & KNOWN != 0 or _has(found, u):
-                rest &= ~(np.int64(1) << u)
-    for use in range(layout.stage[stage, 0], layout.stage[stage, 1]):
+                left &= ~(np.int64(1) << u)
+    return left
+
+
+@_using
+def _add_needs(
+    begin: int, end: int, found: U8, x: F8, at: I8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8,
+    category: F8, uses: I8, read: I8, by_path: bool, stack: I8,
+) -> None:  # fmt: skip
+    """Add the unknown features that learners, those of the uses from `begin` on, certainly read."""
+    alone, rest = found.shape[0] == 1, _bits_left(found, marks)
+    for use in range(begin, end):
         v = at[uses[use, LEARNER]]
         if v >= 0 and uses[use, KIND] == TREE and by_path:
-            rest = _add_tested(v, found, rest, x, marks, node, threshold, category, stack)
+            certain = reads[v] & rest
+            if certain != 0:
+                certain = _find_certain(v, certain, -1, x, marks, word, reads, threshold, span, category, stack)
+            if not alone:
+                _add_tested(v, certain, found, x, marks, word, reads, threshold, span, category, stack)
+            elif certain != 0:
+                found[0] |= np.uint64(certain)
+                rest &= ~certain
         elif v >= 0:
-            for u in read[uses[use, READ] : uses[use, READ_END]]:
+            for i in range(uses[use, READ], uses[use, READ_END]):
+                u = read[i]
                 if marks[u] & KNOWN == 0:
-                    rest = _add(found, u, rest)
+                    found[u >> 6] |= np.uint64(1) << np.uint64(u & 63)
+                    rest &= ~(np.int64(1) << u) if alone else rest
 
 
 @_using
-def add_output(use: int, leaf: int, x: F8, opaque: F8, layout: StepLayout, scores: F8) -> None:
-    """Add the weighted outputs of a learner to its targets; those of an opaque one are summed by target before."""
-    uses, target, payload = layout.use, layout.target, layout.payload
-    place, first, begin, kind = uses[use, PLACE], uses[use, PAYLOAD], uses[use, TARGET], uses[use, KIND]
-    n_targets, value = uses[use, TARGET_END] - begin, 1.0
-    if kind == TREE:
-        first += (leaf - place) * n_targets
-    elif kind == COLUMN:
-        value = x[layout.read[uses[use, READ]]]
-        if np.isnan(value):
-            value = layout.use_value[use, 1]
-    for j in range(n_targets):
-        if kind != OPAQUE:
-            scores[target[begin + j]] += payload[first + j] * value
-            continue
-        total, begun = 0.0, False
-        for o in range(uses[use, WIDTH]):
-            weight = payload[first + o * n_targets + j]
-            if weight != 0.0:
-                term = weight * opaque[place + o]
-                total = total + term if begun else term
-                begun = True
-        scores[target[begin + j]] += total
+def add_outputs(
+    begin: int, end: int, at: I8, x: F8, opaque: F8, uses: I8, use_value: F8, read: I8, target: I8, payload: F8,
+    scores: F8,
+) -> None:  # fmt: skip
+    """Add the weighted outputs of learners, which are at their ends, to their targets; see `StepState`.
+
+    The outputs of an opaque learner are summed by target before.
+    """
+    for use in range(begin, end):
+        place, first, start, kind = uses[use, PLACE], uses[use, PAYLOAD], uses[use, TARGET], uses[use, KIND]
+        n_targets, value = uses[use, TARGET_END] - start, 1.0
+        if kind == TREE:
+            first += (~at[uses[use, LEARNER]] - place) * n_targets
+        elif kind == COLUMN:
+            value = x[read[uses[use, READ]]]
+            if np.isnan(value):
+                value = use_value[use, 1]
+        for j in range(n_targets):
+            if kind != OPAQUE:
+                scores[target[start + j]] += payload[first + j] * value
+                continue
+            total, begun = 0.0, False
+            for o in range(uses[use, WIDTH]):
+                weight = payload[first + o * n_targets + j]
+                if weight != 0.0:
+                    term = weight * opaque[place + o]
+                    total = total + term if begun else term
+                    begun = True
+            scores[target[start + j]] += total
 
 
 @_using
-def _next_stage(stage: int, x: F8, opaque: F8, at: I8, marks: U1, layout: StepLayout, scores: F8) -> int:
-    """Return the stage that a route leads to if known values decide it, else -1; no opaque learner is called."""
-    node = layout.node
-    scores[0] = layout.stage_value[stage, 1]
-    for use in range(layout.stage[stage, 0], layout.stage[stage, 1]):
-        v, kind = at[layout.use[use, LEARNER]], layout.use[use, KIND]
-        leaf = ~v
+def _finish(
+    begin: int, end: int, at: I8, x: F8, marks: U1, word: I8, threshold: F8, span: I8, category: F8, uses: I8, read: I8,
+    ends: I8,
+) -> bool:  # fmt: skip
+    """Set `ends` to the ends of learners if known values decide them all; no opaque learner is called."""
+    for use in range(begin, end):
+        learner, kind = uses[use, LEARNER], uses[use, KIND]
+        v = at[learner]
+        ends[learner] = v
         if v >= 0:
-            if kind == OPAQUE or (kind == COLUMN and marks[layout.read[layout.use[use, READ]]] & KNOWN == 0):
-                return -1
+            if kind == OPAQUE or (kind == COLUMN and marks[read[uses[use, READ]]] & KNOWN == 0):
+                return False
             if kind == TREE:
-                leaf = _walk_on(v, x, marks, node, layout.threshold, layout.category)
-                if node[leaf, STEPS] != 0:
-                    return -1
-        add_output(use, leaf, x, opaque, layout, scores)
-    return int(layout.stage[stage, 3] if scores[0] > layout.stage_value[stage, 0] else layout.stage[stage, 2])
+                v = _walk_on(v, x, marks, word, threshold, span, category)
+                ends[learner] = ~v
+                if word[v] >> STEPS_AT != 0:
+                    return False
+    return True
 
 
 @_using
-def find_needs(first: int, needed: I8, x: F8, opaque: F8, at: I8, marks: U1, layout: StepLayout, by_path: bool) -> int:
+def find_needs(
+    first: int, needed: I8, x: F8, opaque: F8, at: I8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8,
+    category: F8, uses: I8, use_value: F8, read: I8, target: I8, payload: F8, stages: I8, stage_value: F8, depth: int,
+    by_path: bool,
+) -> int:  # fmt: skip
     """Set `needed` to the features that every path from a stage on reads, ascending; return their number.
 
     A stage needs what its learners read, and what both ways behind it need.
     """
-    n_words, room = (marks.shape[0] + 63) >> 6, np.empty(layout.depth + 2, np.int64)
-    n_stages = 1 if layout.stage[first, 2] < 0 else layout.stage.shape[0] - first
+    n_words, room = (marks.shape[0] + 63) >> 6, np.empty(2 * depth + 4, np.int64)
+    n_stages = 1 if stages[first, 2] < 0 else stages.shape[0] - first
     found, way = np.empty((n_stages, n_words), np.uint64), np.empty((n_stages, 2), np.int64)
     done = np.zeros(n_stages, np.uint8)  # 1: it waits for a way behind it
     stack, scores, size = np.empty(n_stages, np.int64), np.empty(1), 1
+    ends = np.empty(at.shape[0] if n_stages > 1 else 0, np.int64)
     stack[0] = 0
     while size > 0:  # not recursive: a chain may have thousands of stages
         i = stack[size - 1]
-        is_route = layout.stage[first + i, 2] >= 0
+        begin, end, is_route = stages[first + i, 0], stages[first + i, 1], stages[first + i, 2] >= 0
         if done[i] == 0:
             done[i], found[i] = 1, 0
-            decided = _next_stage(first + i, x, opaque, at, marks, layout, scores) if is_route else -1
-            way[i] = layout.stage[first + i, 2:4] - first
-            if decided >= 0:
-                way[i] = decided - first
+            way[i, 0], way[i, 1] = stages[first + i, 2] - first, stages[first + i, 3] - first
+            if is_route and _finish(begin, end, at, x, marks, word, threshold, span, category, uses, read, ends):
+                scores[0] = stage_value[first + i, 1]
+                add_outputs(begin, end, ends, x, opaque, uses, use_value, read, target, payload, scores)
+                way[i] = way[i, np.int64(scores[0] > stage_value[first + i, 0])]
         if is_route:
-            below, above = way[i]
+            below, above = way[i, 0], way[i, 1]
             if done[below] < 2:
                 stack[size] = below
                 size += 1
                 continue
-            if done[above] < 2 and np.any(found[below] != 0):
+            if done[above] < 2 and _is_any(found[below]):
                 stack[size] = above
                 size += 1
                 continue
             if done[above] == 2:
                 found[i] = found[below] & found[above]
-        _add_needs(first + i, found[i], x, at, marks, layout, by_path, room)
+        _add_needs(
+            begin, end, found[i], x, at, marks, word, reads, threshold, span, category, uses, read, by_path, room
+        )
         done[i] = 2
         size -= 1
     count = 0

@@ -201,12 +201,16 @@ class Lookahead:
 
 def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
     """Return whether every row stays within the limits, for any values, so that it needs no limits."""
-    bank, plan, columns = tree.bank, tree.plan, tree.layout.used
-    learners = np.unique(tree.layout.learner)
+    columns, (weight, uses, comparisons) = tree.layout.used, tree.most_evaluated
     if limits.unavailable.intersection(columns.tolist()):
         return False
     most = prices.cost[columns].sum() + prices.resource_cost[prices.direct_needs.of_set(columns)].sum()
-    most += prices.learner * bank.evaluation[learners].sum()
-    most += prices.reuse * sum(plan.learner_reads[t].bit_count() for t in learners)
-    comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)
+    most += prices.learner * weight + prices.reuse * uses
     return bool(most + prices.split.max(initial=0.0) * comparisons <= limits.max_cost)
+
+
+def sum_evaluations(tree: StageTree) -> tuple[float, int, int]:
+    """Return sums over all learners of a tree: of e_t, of features read, and of comparisons on the longest way."""
+    bank, plan, learners = tree.bank, tree.plan, np.unique(tree.layout.learner)
+    comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)
+    return float(bank.evaluation[learners].sum()), sum(plan.learner_reads[t].bit_count() for t in learners), comparisons

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from costframe.core.learners.node_layout import STEPS_AT, STEPS_BITS
+from costframe.core.learners import node_layout
+from costframe.core.learners.row_nodes import MISSING_LEFT_AT, NAMED_AT, STEPS_AT
 from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class RowLayout(NamedTuple):
-    """The parts of a `StageLayout` that a single row needs, and the values that nodes compare."""
+    """The parts of a `StageLayout` that a single row needs, in the order of the kernel's arguments."""
 
-    # (nodes, 5): steps to the left child, 0 at leaves; column of X; whether NaN goes left; first category, and last + 1
-    node: NDArray[np.int64]
+    word: NDArray[np.int64]  # (nodes,); see `row_nodes`; features are columns of X, and bits for look-ahead are 0
     threshold: NDArray[np.float64]  # (nodes,)
+    span: NDArray[np.int64]  # (nodes, 2): first category, and last + 1; no rows if no node tests for categories
     category: NDArray[np.float64]
     use: NDArray[np.int64]  # (L, 5): whether it is a tree; place; first of payload; first target, and last + 1
     fill: NDArray[np.float64]  # (L,)
@@ -35,14 +36,15 @@ def lay_out_row(
     nodes: NodeLayout, table: TreeTable, used: NDArray[np.int64], use: tuple[NDArray[Any], ...], **parts: NDArray[Any]
 ) -> RowLayout:
     """Lay out a stage tree whose nodes are those of a table; `use` has the columns of `RowLayout.use`."""
-    at, categories = nodes.origin, table.category_first
-    steps = (nodes.word >> STEPS_AT & STEPS_BITS).astype(np.int64)
-    column = np.append(used, 0)[nodes.feature]
-    node = np.stack([steps, column, table.missing_left[at], categories[at], categories[at + 1]], axis=1)
+    at, first = nodes.origin, table.category_first
+    steps = (nodes.word >> node_layout.STEPS_AT & node_layout.STEPS_BITS).astype(np.int64)
+    named, missing_left = table.category_count[at] > 0, table.missing_left[at].astype(np.int64)
+    word = steps << STEPS_AT | named.astype(np.int64) << NAMED_AT | missing_left << MISSING_LEFT_AT
     kind, *others = use
     return RowLayout(
-        node=node,
+        word=word | np.append(used, 0)[nodes.feature],
         threshold=table.threshold[at],
+        span=np.stack([first[at], first[at + 1]], axis=1) if named.any() else np.empty((0, 2), np.int64),
         category=np.array(table.categories),
         use=np.stack([kind == TREE, *others], axis=1).astype(np.int64),
         **parts,

@@ -90,7 +90,7 @@ def predict_rows(
     if len(X) == 1 and not layout.n_opaque:
         from costframe.core.learners.row_kernels import walk_row
 
-        exits[0] = walk_row(np.ascontiguousarray(X), layout.row, scores)
+        exits[0] = walk_row(np.ascontiguousarray(X), *layout.row, scores)
         return scores, exits
 
     def chunk(part: slice) -> None:

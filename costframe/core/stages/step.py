@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import PriceArrays
+
+
+_NO_SPLIT = np.empty(0)  # for rows that do not spend on comparisons
 
 
 class StepState(NamedTuple):
@@ -46,8 +49,8 @@ class StageStepper:
         self, tree: StageTree, prices: PriceArrays, *, by_path: bool, known_values: Mapping[int, float]
     ) -> None:
         self._tree, self._by_path, self._used = tree, by_path, tree.layout.used
-        self._split = prices.split[self._used]
-        self._spends = bool(prices.reuse or self._split.any())
+        split = prices.split[self._used] if prices.spends else _NO_SPLIT
+        self._fixed: tuple[Any, ...] = (*tree.step_layout, split, by_path, prices.spends)
         begun = None if known_values else tree.begun.get(by_path)
         self._state, self.needs = begun or self._begin(known_values)
 
@@ -73,12 +76,11 @@ class StageStepper:
         """Change a state by the values needed, until it needs others; return it with its needs."""
         from costframe.core.stages.step_kernels import step_row
 
-        layout = self._tree.step_layout
-        while (count := step_row(supplied, *state, layout, self._split, self._by_path, self._spends)) < 0:
+        while (count := step_row(supplied, *state, *self._fixed)) < 0:
             self._call_opaque(-1 - count, state)
             supplied = supplied[:0]
-        needed = state.places[layout.n_learners :][:count]
-        return state, self._used[needed].tolist()
+        begin = len(state.places) - 1 - len(self._used)
+        return state, self._used[state.places[begin : begin + count]].tolist()
 
     def _call_opaque(self, use: int, state: StepState) -> None:
         """Call the learner of a use, whose features have values."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from costframe.core.learners.node_layout import path_counts
+from costframe.core.learners.row_nodes import FEATURE
 from costframe.core.stages.run_stages import learner_reads
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.layout import StageLayout
 
 
-STEPS, FEATURE, FRESH, NEARER, READS = 0, 1, 5, 6, 7  # columns of `StepLayout.node`, the first five as in `RowLayout`
 LEARNER, KIND, WIDTH, READ, READ_END, PLACE, PAYLOAD, TARGET, TARGET_END = range(9)  # columns of `StepLayout.use`
 KNOWN, USED = np.uint8(1), np.uint8(2)  # marks of a feature: it has a value, and a learner has read it
 WEIGHT, COMPARISONS, USES, N_USED = 0, 1, 2, 3  # places in a row's account
@@ -25,13 +25,15 @@ CALLED = 1  # place of an opaque learner whose outputs are there
 
 
 class StepLayout(NamedTuple):
-    """A stage tree for steps of a row, in few arrays; features are numbered among the U that the tree uses."""
+    """A stage tree for steps of a row, in the order of the kernel's arguments.
 
-    # (nodes, 8): steps to the left child, 0 at leaves; feature; whether NaN goes left; first category, and last + 1;
-    # whether it is the first test of the feature on the way; whether the right child is nearer to a leaf; features
-    # tested here or below, as bits of their number modulo 64
-    node: NDArray[np.int64]
-    threshold: NDArray[np.float64]  # (nodes,)
+    Features are numbered among the U that the tree uses.
+    """
+
+    word: NDArray[np.int64]  # (nodes,); see `row_nodes`
+    reads: NDArray[np.int64]  # (nodes,): features tested here or below, as bits of their number modulo 64
+    threshold: NDArray[np.float64]  # as in `RowLayout`, like the next two
+    span: NDArray[np.int64]
     category: NDArray[np.float64]
     # (L, 9): number of the learner; kind; outputs; first feature that it reads, and last + 1; place; first of payload;
     # first target, and last + 1
@@ -51,16 +53,16 @@ def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout) -> StepLayout:
     from costframe.core.stages.ahead_kernels import look_below
 
     nodes, row = layout.nodes, layout.row
-    node = np.zeros((len(nodes.feature), 8), np.int64)
-    node[:, :5] = row.node
-    node[:, 1] = np.maximum(nodes.feature, 0)
-    look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), node)
+    word, reads = row.word & ~FEATURE | np.maximum(nodes.feature, 0), np.zeros(len(row.word), np.int64)
+    look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
     first, read = learner_reads(bank, layout)
     every, number = np.unique(layout.learner, return_inverse=True)
     use = np.stack([number, layout.kind, layout.width, first[:-1], first[1:]], axis=1)
     return StepLayout(
-        node=node,
+        word=word,
+        reads=reads,
         threshold=row.threshold,
+        span=row.span,
         category=row.category,
         use=np.hstack([use, row.use[:, 1:]]).astype(np.int64),
         use_value=np.column_stack([bank.evaluation[layout.learner], layout.fill]),

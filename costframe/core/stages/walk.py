@@ -79,7 +79,7 @@ class StageWalker:
     ) -> None:
         self._tree, self._plan, self._limits = tree, tree.plan, limits
         self._prices, self._split = prices, prices.split.tolist()
-        self._cost, self._resource_cost = prices.cost.tolist(), prices.resource_cost.tolist()
+        self._cost, self._resource_cost = prices.amounts
         self._ahead = Lookahead(tree.plan, prices, by_path, as_set(limits.unavailable))
         self._state = RowState(dict(known_values), as_set(known_values), as_set(paid[0]), set(paid[1]))
         self._missing = 0
