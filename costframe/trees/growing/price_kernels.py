@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.jit import kernel
-from costframe.trees.growing.prices import BY_MODEL, LARGEST
+from costframe.trees.growing.prices import BY_MODEL, FREE, LARGEST
 from costframe.trees.growing.room import DEPTH, WEIGHT
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "open_account",
     "pay",
     "price_marks",
+    "range_prices",
     "split_account",
     "sum_marks",
     "weigh_rows",
@@ -227,6 +228,22 @@ def charge(
     for f in range(prices.shape[0]):
         total = money[f] if once_paid[f] else money[f] + once[f]
         prices[f] = min(tradeoff * total, LARGEST) if total != 0 and tradeoff != 0 else 0.0
+
+
+@kernel
+def range_prices(
+    p: PriceState, money: NDArray[np.float64], columns: NDArray[np.int64], unit: float, prices: NDArray[np.float64]
+) -> None:
+    """Write the least prices, in units, that a leaf's splits on some columns may have later, and the present ones.
+
+    In a tree, a leaf's `money` stays the same, and once-prices only fall.
+    """
+    prices[:] = 0.0
+    if p.kind != FREE:
+        mine, once = money[columns], p.once[columns]
+        charge(mine, once, np.ones(columns.shape[0], np.bool_), p.tradeoff, prices[0])
+        charge(mine, once, p.once_paid[columns], p.tradeoff, prices[1])
+        prices *= unit
 
 
 @kernel
