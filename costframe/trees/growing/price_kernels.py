@@ -210,10 +210,14 @@ def pay(p: PriceState, room: Room, slot: int, f: int) -> tuple[bool, bool]:
 @kernel
 def mark_rows(p: PriceState, rows: NDArray[np.int32], f: int) -> None:
     """Mark all items of a feature as paid by these rows."""
-    items = p.items[p.begin[f] : p.begin[f + 1]]
-    for row in rows:
-        for item in items:
-            p.marks[row, item // BITS] |= ONE << np.uint64(item % BITS)
+    masks = np.zeros(p.marks.shape[1], np.uint64)
+    for item in p.items[p.begin[f] : p.begin[f + 1]]:
+        masks[item // BITS] |= ONE << np.uint64(item % BITS)
+    for word in range(masks.shape[0]):
+        mask = masks[word]
+        if mask != 0:
+            for row in rows:
+                p.marks[row, word] |= mask
 
 
 @kernel
