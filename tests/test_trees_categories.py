@@ -73,7 +73,8 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     """The kernel's (gain, bins that go left, missing left) and sums on the left, of one column."""
     bins = np.array(cells, np.uint8)[:, np.newaxis]
     packed = pack(np.array(g), np.array(h) if with_hessians else None)
-    histogram = np.empty((1, 256, packed.words.shape[1]), np.int64)
+    n_words = packed.words.shape[1]
+    histogram = np.empty((1, 256, 8 // n_words, n_words), np.int64)
     n_cells, column = np.array([n_bins]), np.array([0])
     fill_histogram(bins, packed.words, np.arange(len(cells), dtype=np.int32), column, n_cells, histogram)
     total = np.append(packed.words.sum(axis=0), 0)[:2]
@@ -81,7 +82,8 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     find_splits(
         histogram, n_cells, column, np.array([True]), total, packed.count_bits,
         np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
-        np.zeros(int(low > -inf or high < inf), np.int8), np.array([low, high]), gain, best,
+        np.zeros(int(low > -inf or high < inf), np.int8), np.array([low, high]), np.empty((2, 0)), np.zeros(1),
+        gain, best,
     )  # fmt: skip
     if gain[0] == -inf:
         return None

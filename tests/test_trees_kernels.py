@@ -24,14 +24,35 @@ def draw_rows(rng, n):
     return np.flatnonzero(rng.random(n) < rng.random()).astype(np.int32)
 
 
+def by_group(sums):
+    """Sums by column, bin and word as a histogram by group of columns; what is in no column does not matter."""
+    d, size, words = sums.shape
+    lanes = 8 // words
+    histogram = np.full((-(-d // lanes) * lanes, size, words), 77, np.int64)
+    histogram[:d] = sums
+    return np.ascontiguousarray(histogram.reshape(-1, lanes, size, words).swapaxes(1, 2))
+
+
+def by_column(histogram, d):
+    """The histogram of d columns, by column, bin and word."""
+    groups, size, lanes, words = histogram.shape
+    return histogram.swapaxes(1, 2).reshape(groups * lanes, size, words)[:d]
+
+
+def filled(bins, words, rows, columns, n_bins, size):
+    """A histogram of some rows; what was there before does not matter."""
+    histogram = by_group(np.full((len(columns), size, words.shape[1]), 77))
+    fill_histogram(bins, words, rows, columns, n_bins, histogram)
+    return histogram
+
+
 @given(rng_seeds, st.integers(1, 30), st.integers(1, 20), st.booleans(), st.sampled_from([8, 64, 256]))
 def test_histograms_are_sums_over_rows(seed, n, d, with_hessians, size):
     rng = np.random.default_rng(seed)
     bins = rng.choice([0, 1, 2, 5, size - 2, 255], (n, d)).astype(np.uint8)
     words = rng.integers(-(2**40), 2**40, (n, 1 + with_hessians))
     rows, columns = draw_rows(rng, n), np.flatnonzero(rng.random(d) < 0.7)
-    found = np.full((len(columns), size, 1 + with_hessians), 77, np.int64)  # what was there before does not matter
-    fill_histogram(bins, words, rows, columns, np.full(len(columns), size - 1), found)
+    found = by_column(filled(bins, words, rows, columns, np.full(len(columns), size - 1), size), len(columns))
     expected = np.zeros_like(found)
     for row in rows:
         for k, column in enumerate(columns):
@@ -46,8 +67,8 @@ def test_scattered_rows_of_a_table_beyond_the_cache(with_hessians):
     rows = np.sort(rng.permutation(len(bins))[:75]).astype(np.int32)
     bins[rows] = rng.integers(0, 256, (75, 64))
     words = rng.integers(-99, 99, (len(bins), 1 + with_hessians))
-    columns, found = np.array([3, 63]), np.empty((2, 256, 1 + with_hessians), np.int64)
-    fill_histogram(bins, words, rows, columns, np.full(2, 255), found)
+    columns = np.array([3, 63])
+    found = by_column(filled(bins, words, rows, columns, np.full(2, 255), 256), 2)
     for k, column in enumerate(columns):
         for word in range(1 + with_hessians):
             sums = np.bincount(bins[rows, column], words[rows, word], 256)
@@ -81,16 +102,16 @@ def test_255_values_fit_and_further_ones_do_not():
     assert few_values(table[table[:, 0] != 7], 255)[0].tolist() == [x for x in range(-100, 156) if x != 7]
 
 
-@given(rng_seeds, st.integers(1, 3), st.integers(1, 2))
+@given(rng_seeds, st.integers(1, 11), st.integers(1, 2))
 def test_a_sibling_is_the_parent_less_the_child(seed, k, words):
     rng = np.random.default_rng(seed)
     parent, child = rng.integers(-9, 9, (2, k, 256, words))
     n_bins = rng.integers(1, 256, k)
     for row, count in enumerate(n_bins):
         child[row, count:255] = 0  # bins that are not in use
-    expected = parent - child
-    subtract(parent, child, n_bins)
-    assert np.array_equal(parent, expected)
+    found = by_group(parent)
+    subtract(found, by_group(child), n_bins)
+    assert np.array_equal(by_column(found, k), parent - child)
 
 
 def as_bins(goes_left):
@@ -165,14 +186,13 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
     h = (rng.integers(0, 5, n) / 4).astype(np.float64) if with_hessians else np.ones(n)
     packed = pack(g, h if with_hessians else None)
     columns = np.arange(d)
-    histogram = np.empty((d, size, packed.words.shape[1]), np.int64)
-    fill_histogram(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, histogram)
+    histogram = filled(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, size)
     total = np.append(packed.words.sum(axis=0), 0)[:2]
     gain, best = np.empty(d), np.empty((d, 4), np.int64)
     find_splits(
         histogram, n_bins, columns, np.zeros(0, bool), total, packed.count_bits,
         np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
-        np.zeros(0, np.int8), np.array([-np.inf, np.inf]), gain, best,
+        np.zeros(0, np.int8), np.array([-np.inf, np.inf]), np.empty((2, 0)), np.zeros(1), gain, best,
     )  # fmt: skip
     for f in columns:
         expected = naive.best_split(
@@ -192,15 +212,14 @@ def test_bounds_at_infinity_and_no_signs_are_the_general_case_of_none(seed, n, w
     n_bins, columns, named = np.array([1, 4, 200, 5]), np.arange(4), np.array([False, False, False, True])
     bins = np.stack([rng.choice([*range(count), 255], n) for count in n_bins], axis=1).astype(np.uint8)
     packed = pack(rng.standard_normal(n), rng.random(n) if with_hessians else None)
-    histogram = np.empty((4, 256, packed.words.shape[1]), np.int64)
-    fill_histogram(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, histogram)
+    histogram = filled(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, 256)
     found = []
     for signs in (np.zeros(0, np.int8), np.zeros(4, np.int8)):
         gain, best = np.empty(4), np.zeros((4, 8), np.int64)
         find_splits(
             histogram, n_bins, columns, named, np.append(packed.words.sum(axis=0), 0)[:2], packed.count_bits,
             np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, 0.0]), signs,
-            np.array([-np.inf, np.inf]), gain, best,
+            np.array([-np.inf, np.inf]), np.empty((2, 0)), np.zeros(1), gain, best,
         )  # fmt: skip
         found.append((gain, best))
     for quick, general in zip(*found, strict=True):
@@ -271,3 +290,29 @@ def test_the_bound_of_sums_is_tight():
 def test_gradients_that_cannot_be_summed_are_refused(g, h, text):
     with pytest.raises(DataError, match=text):
         pack(np.array(g, float), None if h is None else np.array(h, float))
+
+
+@given(rng_seeds, st.integers(2, 300), st.booleans(), st.sampled_from([0.0, 1.0]), st.integers(1, 20), st.booleans())
+def test_the_best_column_at_any_price_to_come_is_not_left_out(seed, n, with_hessians, l2, min_rows, correlated):
+    rng = np.random.default_rng(seed)
+    d = 19
+    n_bins, columns = rng.choice([1, 4, 200], d), np.arange(d)
+    bins = np.stack([rng.choice([*range(count), 255], n) for count in n_bins], axis=1).astype(np.uint8)
+    g = rng.standard_normal(n) + (bins[:, 3] if correlated else 0)
+    packed = pack(g, rng.random(n) if with_hessians else None)
+    histogram = filled(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, 256)
+    prices = np.sort(rng.choice([0.0, 1e-3, 0.5, 20.0], (2, d)) * rng.random(d), axis=0)
+    gains = []
+    for given_prices in (np.empty((2, 0)), prices):
+        gain, best = np.empty(d), np.empty((d, 4), np.int64)
+        find_splits(
+            histogram, n_bins, columns, np.zeros(0, bool), np.append(packed.words.sum(axis=0), 0)[:2],
+            packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, 0.0]),
+            np.zeros(0, np.int8), np.array([-np.inf, np.inf]), given_prices, np.zeros(1), gain, best,
+        )  # fmt: skip
+        gains.append(gain)
+    every, some = gains
+    assert np.isin(some[some != every], -np.inf).all()
+    for price in (*prices, *rng.uniform(*prices, (5, d))):
+        if (every - price).max() > 0:
+            assert np.argmax(some - price) == np.argmax(every - price)

@@ -30,21 +30,19 @@ def _merge(keys: NDArray[np.float64], a: NDArray[np.int64], b: NDArray[np.int64]
 
 @kernel
 def sort_categories(
-    histogram: NDArray[np.int64],
-    k: int,
-    n_bins: int,
-    count_bits: int,
-    units: NDArray[np.float64],
-    cells: NDArray[np.int64],
+    sums: NDArray[np.int64], n_bins: int, count_bits: int, units: NDArray[np.float64], cells: NDArray[np.int64]
 ) -> int:
-    """List the k-th column's bins that have rows by ascending G / (H + SMOOTHING), and count them."""
+    """List a column's bins that have rows by ascending G / (H + SMOOTHING), and count them.
+
+    `sums` are its sums of words, int64 (B, 1 or 2).
+    """
     mask = (1 << count_bits) - 1
     count, keys = 0, np.empty(256)
     for cell in range(n_bins):
-        n_rows = histogram[k, cell, 0] & mask
+        n_rows = sums[cell, 0] & mask
         if n_rows > 0:
-            hessian = histogram[k, cell, 1] * units[1] if histogram.shape[2] == 2 else np.float64(n_rows)
-            keys[cell] = (histogram[k, cell, 0] >> count_bits) * units[0] / (hessian + SMOOTHING)
+            hessian = sums[cell, 1] * units[1] if sums.shape[1] == 2 else np.float64(n_rows)
+            keys[cell] = (sums[cell, 0] >> count_bits) * units[0] / (hessian + SMOOTHING)
             cells[count] = cell
             count += 1
     a, b, half = cells[:count].copy(), cells[:count].copy(), 1

@@ -3,8 +3,9 @@
 Training spends most of its time here. A processor adds to about one place per cycle if the first-level cache holds it,
 but at half that speed if only the second-level cache does. So a part of the rows at a time is laid out by groups of
 eight columns, and then added to the histograms of one group, or for two words of half a group. One vector adds both
-words of a row. Offsets are unsigned: numba then leaves out the test for negative subscripts, and no product of rows and
-columns overflows.
+words of a row. Histograms hold the eight words of a group's bin side by side, for vectors that go through the bins of
+all its columns. Offsets are unsigned: numba then leaves out the test for negative subscripts, and no product of rows
+and columns overflows.
 """
 
 from typing import Any
@@ -17,9 +18,9 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
+from costframe.trees.growing.room import LINE
 
-__all__ = ["address_of", "fill_histogram", "subtract"]
-
+__all__ = ["add_up", "address_of", "fill_histogram", "subtract", "used_cells"]
 _AHEAD = 16  # rows between the prefetch and the copy of a row
 _PART = 512  # rows laid out at a time
 _STRIDE = _PART + 8  # of a group; a power of two would crowd the groups into few sets of the cache
@@ -34,6 +35,11 @@ def _add_pair(sums: Any, place: Any, first: Any, second: Any) -> None:
 
 def _ask(values: Any, place: Any) -> None:
     """Prefetch a value; without compilation, do nothing."""
+
+
+def add_up(cells: Any, n_cells: Any, running: Any) -> None:
+    """Write the sums of a group's words, int64 (8 B,), up to each of its first bins; in compiled code as one vector."""
+    running[: LINE * n_cells] = cells[: LINE * n_cells].reshape(n_cells, LINE).cumsum(axis=0).ravel()
 
 
 def _typed_vector_add(_: Any, sums: Any, place: Any, first: Any, second: Any) -> Any:
@@ -60,6 +66,25 @@ def _typed_prefetch(_: Any, values: Any, place: Any) -> Any:
     return types.void(values, place), generate
 
 
+def _typed_vector_sums(_: Any, cells: Any, n_cells: Any, running: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        line, whole = ir.VectorType(ir.IntType(64), LINE), signature.args[1]
+        reserve: Any = cgutils.alloca_once_value  # numba has no types for it
+        total = reserve(builder, ir.Constant(line, [0] * LINE))
+        with cgutils.for_range(builder, arguments[1]) as loop:
+            at, places = builder.mul(loop.index, loop.index.type(LINE)), []
+            for k in (0, 2):
+                address = address_of(context, builder, types.void(signature.args[k], whole), (arguments[k], at))
+                places.append(builder.bitcast(address, line.as_pointer()))
+            words = builder.add(builder.load(total), builder.load(places[0], align=8))
+            builder.store(words, total)
+            builder.store(words, places[1], align=8)
+        return context.get_dummy_value()
+
+    del n_cells  # an int64
+    return types.void(cells, types.int64, running), generate
+
+
 def address_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Return the address of an array's item, both among the arguments."""
     proxy: Any = cgutils.create_struct_proxy  # numba has no types for it
@@ -68,6 +93,7 @@ def address_of(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 _vector_add: Any = intrinsic(_typed_vector_add)
 _prefetch: Any = intrinsic(_typed_prefetch)
+_vector_sums: Any = intrinsic(_typed_vector_sums)
 
 
 @overload(_add_pair, strict=False)
@@ -80,6 +106,12 @@ def _compiled_add_pair(sums: Any, place: Any, first: Any, second: Any) -> Any:
 def _compiled_ask(values: Any, place: Any) -> Any:
     del values, place
     return lambda values, place: _prefetch(values, place)  # noqa: PLW0108 # numba needs one
+
+
+@overload(add_up, strict=False)
+def _compiled_add_up(cells: Any, n_cells: Any, running: Any) -> Any:
+    del cells, n_cells, running
+    return lambda cells, n_cells, running: _vector_sums(cells, n_cells, running)  # noqa: PLW0108 # numba needs one
 
 
 @kernel
@@ -105,8 +137,8 @@ def _lay_out(
     """Copy the words of some rows, and their bins in groups of eight columns, one word for each row and group."""
     one, last, n_columns = np.uint64(1), rows.shape[0] - 1, columns.shape[0]
     first_column, last_column = np.uint64(columns[0]), np.uint64(columns[-1])
-    unbroken = columns[-1] - columns[0] == n_columns - 1
-    whole = n_columns // 8 if unbroken else 0
+    unbroken, groups = columns[-1] - columns[0] == n_columns - 1, (n_columns + 7) // 8
+    last_begin = cells.shape[0] - columns[0] - 8 * groups if unbroken else -1
     for at in range(rows.shape[0]):
         coming, row = np.uint64(rows[min(at + _AHEAD, last)]), np.uint64(rows[at])
         _ask(cells, coming * width + first_column)
@@ -117,9 +149,10 @@ def _lay_out(
             copied[at] = words[row]
         else:
             copied[2 * at], copied[2 * at + 1] = words[row << one], words[(row << one) + one]
+        whole = groups if np.int64(begin) <= last_begin else n_columns // 8 if unbroken else 0  # with bins of no column
         for group in range(whole):
             eights[np.uint64(group * _STRIDE + at)] = _eight(cells, begin + first_column + np.uint64(8 * group))
-        for group in range(whole, (n_columns + 7) // 8):
+        for group in range(whole, groups):
             bins = np.uint64(0)
             for k in range(min(8, n_columns - 8 * group)):
                 bins |= np.uint64(cells[begin + np.uint64(columns[8 * group + k])]) << np.uint64(8 * k)
@@ -129,37 +162,45 @@ def _lay_out(
 @kernel
 def _add_words(
     eights: NDArray[np.uint64], words: NDArray[np.int64], n_rows: int, n_columns: int, sums: NDArray[np.int64],
-    log_size: int,
+    last: np.uint64,
 ) -> None:  # fmt: skip
-    """Add one word per row to the histograms of at most eight columns."""
-    byte, room = (np.uint64(1) << np.uint64(log_size)) - np.uint64(1), np.uint64(log_size)
+    """Add one word per row to the histograms of a group of at most eight columns, whose last bin is `last`."""
+    room = np.uint64(3)
     for at in range(np.uint64(n_rows)):
         bins, word = eights[at], words[at]
         if n_columns == 8:
             for j in range(8):
-                sums[(np.uint64(j) << room) + ((bins >> np.uint64(8 * j)) & byte)] += word
+                sums[(((bins >> np.uint64(8 * j)) & last) << room) + np.uint64(j)] += word
         else:
             for k in range(np.uint64(n_columns)):
-                sums[(k << room) + ((bins >> (k << np.uint64(3))) & byte)] += word
+                sums[(((bins >> (k << room)) & last) << room) + k] += word
 
 
 @kernel
 def _add_pairs(
     eights: NDArray[np.uint64], words: NDArray[np.int64], n_rows: int, first: int, n_columns: int,
-    sums: NDArray[np.int64], log_size: int,
+    sums: NDArray[np.int64], last: np.uint64,
 ) -> None:  # fmt: skip
-    """Add two words per row to the histograms of at most four columns of a group, from `first` on."""
-    one, room = np.uint64(1), np.uint64(log_size + 1)
-    byte, begin = (one << np.uint64(log_size)) - one, np.uint64(8 * first)
+    """Add two words per row to the histograms of at most four columns, which begin at the `first` of eight."""
+    one, room, begin = np.uint64(1), np.uint64(3), np.uint64(8 * first)
     for at in range(np.uint64(n_rows)):
         bins, word, second = eights[at] >> begin, words[at << one], words[(at << one) + one]
         if n_columns == 4:
             for j in range(4):
-                place = (np.uint64(j) << room) + (((bins >> np.uint64(8 * j)) & byte) << one)
+                place = (((bins >> np.uint64(8 * j)) & last) << room) + np.uint64(2 * j)
                 _add_pair(sums, place, word, second)
         else:
             for k in range(np.uint64(n_columns)):
-                _add_pair(sums, (k << room) + (((bins >> (k << np.uint64(3))) & byte) << one), word, second)
+                _add_pair(sums, (((bins >> (k << room)) & last) << room) + (k << one), word, second)
+
+
+@kernel
+def used_cells(n_bins: NDArray[np.int64], group: int, lanes: int) -> int:
+    """Return the largest number of bins of a group's columns."""
+    most = 0
+    for count in n_bins[group * lanes : (group + 1) * lanes]:
+        most = max(most, count)
+    return most
 
 
 @kernel
@@ -183,34 +224,30 @@ def fill_histogram(
         Rows to add up.
     columns, n_bins : int64 (k,)
         Columns of the histogram, ascending, and their numbers of bins without the missing bin.
-    histogram : int64 (k, B, 1 or 2)
-        Written. B is a power of two, at most 256 and more than any column's bins; the last one is for missing values.
+    histogram : int64 (groups, B, 8, 1) or (groups, B, 4, 2)
+        Written, by groups of eight columns, or of four with two words each. B is a power of two, at most 256 and more
+        than any column's bins; the last one is for missing values.
     """
-    n_words, log_size = histogram.shape[2], 0
-    width, sums = histogram.shape[1] * n_words, histogram.ravel()
-    for k in range(columns.shape[0]):
-        begin, end = np.uint64(k * width), np.uint64((k + 1) * width)
-        for at in range(begin, begin + np.uint64(n_bins[k] * n_words)):
-            sums[at] = 0
-        for at in range(end - np.uint64(n_words), end):  # the missing bin
-            sums[at] = 0
-    while 1 << log_size < histogram.shape[1]:
-        log_size += 1
-    cells, n_features, flat = bins.ravel(), np.uint64(bins.shape[1]), words.ravel()
-    part_rows, together = min(_PART, rows.shape[0]), 8 if n_words == 1 else 4
+    size, lanes, n_words, sums = histogram.shape[1], histogram.shape[2], histogram.shape[3], histogram.ravel()
+    for group in range(histogram.shape[0]):
+        begin = LINE * size * group
+        sums[begin : begin + LINE * used_cells(n_bins, group, lanes)] = 0
+        sums[begin + LINE * (size - 1) : begin + LINE * size] = 0  # the missing bin
+    cells, n_features, flat, last = bins.ravel(), np.uint64(bins.shape[1]), words.ravel(), np.uint64(size - 1)
+    part_rows = min(_PART, rows.shape[0])
     eights, copied = np.empty(_STRIP // 8 * _STRIDE, np.uint64), np.empty(part_rows * n_words, np.int64)
     for first in range(0, columns.shape[0] if rows.shape[0] > 0 else 0, _STRIP):
         some = columns[first : first + _STRIP]
         for begin_row in range(0, rows.shape[0], _PART):
             part = rows[begin_row : begin_row + _PART]
             _lay_out(cells, n_features, flat, np.uint64(n_words), part, some, eights, copied)
-            for at in range(0, some.shape[0], together):
-                group, size = eights[at // 8 * _STRIDE :], min(together, some.shape[0] - at)
-                mine = sums[(first + at) * width :]
+            for at in range(0, some.shape[0], lanes):
+                laid, count = eights[at // 8 * _STRIDE :], min(lanes, some.shape[0] - at)
+                mine = sums[(first + at) // lanes * size * LINE :]
                 if n_words == 1:
-                    _add_words(group, copied, part.shape[0], size, mine, log_size)
+                    _add_words(laid, copied, part.shape[0], count, mine, last)
                 else:
-                    _add_pairs(group, copied, part.shape[0], at % 8, size, mine, log_size)
+                    _add_pairs(laid, copied, part.shape[0], at % 8, count, mine, last)
 
 
 @kernel
@@ -219,14 +256,15 @@ def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDA
 
     Parameters
     ----------
-    histogram, child : int64 (k, B, 1 or 2)
+    histogram, child : int64 (groups, B, 8, 1) or (groups, B, 4, 2)
         Of the parent, written, and of one child.
     n_bins : int64 (k,)
-        Used bins, without the missing bin.
+        Used bins of the columns, without the missing bin.
     """
-    last = histogram.shape[1] - 1
-    for k in range(histogram.shape[0]):
-        for word in range(histogram.shape[2]):
-            for cell in range(n_bins[k]):
-                histogram[k, cell, word] -= child[k, cell, word]
-            histogram[k, last, word] -= child[k, last, word]
+    size, sums, less = LINE * histogram.shape[1], histogram.ravel(), child.ravel()
+    for group in range(histogram.shape[0]):
+        begin, end = np.uint64(size * group), np.uint64(size * (group + 1))
+        for at in range(begin, begin + np.uint64(LINE * used_cells(n_bins, group, histogram.shape[2]))):
+            sums[at] -= less[at]
+        for at in range(end - np.uint64(LINE), end):  # the missing bin
+            sums[at] -= less[at]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.jit import kernel
-from costframe.trees.growing.prices import BY_MODEL, LARGEST
+from costframe.trees.growing.prices import BY_MODEL, FREE, LARGEST
 from costframe.trees.growing.room import DEPTH, WEIGHT
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "open_account",
     "pay",
     "price_marks",
+    "range_prices",
     "split_account",
     "sum_marks",
     "weigh_rows",
@@ -209,10 +210,14 @@ def pay(p: PriceState, room: Room, slot: int, f: int) -> tuple[bool, bool]:
 @kernel
 def mark_rows(p: PriceState, rows: NDArray[np.int32], f: int) -> None:
     """Mark all items of a feature as paid by these rows."""
-    items = p.items[p.begin[f] : p.begin[f + 1]]
-    for row in rows:
-        for item in items:
-            p.marks[row, item // BITS] |= ONE << np.uint64(item % BITS)
+    masks = np.zeros(p.marks.shape[1], np.uint64)
+    for item in p.items[p.begin[f] : p.begin[f + 1]]:
+        masks[item // BITS] |= ONE << np.uint64(item % BITS)
+    for word in range(masks.shape[0]):
+        mask = masks[word]
+        if mask != 0:
+            for row in rows:
+                p.marks[row, word] |= mask
 
 
 @kernel
@@ -227,6 +232,22 @@ def charge(
     for f in range(prices.shape[0]):
         total = money[f] if once_paid[f] else money[f] + once[f]
         prices[f] = min(tradeoff * total, LARGEST) if total != 0 and tradeoff != 0 else 0.0
+
+
+@kernel
+def range_prices(
+    p: PriceState, money: NDArray[np.float64], columns: NDArray[np.int64], unit: float, prices: NDArray[np.float64]
+) -> None:
+    """Write the least prices, in units, that a leaf's splits on some columns may have later, and the present ones.
+
+    In a tree, a leaf's `money` stays the same, and once-prices only fall.
+    """
+    prices[:] = 0.0
+    if p.kind != FREE:
+        mine, once = money[columns], p.once[columns]
+        charge(mine, once, np.ones(columns.shape[0], np.bool_), p.tradeoff, prices[0])
+        charge(mine, once, p.once_paid[columns], p.tradeoff, prices[1])
+        prices *= unit
 
 
 @kernel

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from costframe.trees.binning.bin_mapper import BinnedData
 
-__all__ = ["UNLIMITED", "Room", "Task", "new_room", "task_for", "widened"]
+__all__ = ["LINE", "UNLIMITED", "Room", "Task", "new_room", "task_for", "widened"]
 
 UNLIMITED = 2**31
 FEW_ROWS = 1024  # with at most so many, a leaf's histograms are as quickly filled anew as read from memory
@@ -21,6 +21,7 @@ LOW, HIGH, VALUE, WEIGHT = range(4)  # of `Room.numbers`
 LEFT, BIN, MISSING_LEFT, BEST_SET = 0, 2, 3, 4  # of `Room.best`
 SLOT, NODE_SET = 5, 6  # of `Room.nodes`
 ROWS_PER_THREAD, THREADS = 30, 31  # of `Room.board`
+LINE = 8  # words of a bin in the histograms of a group of columns, as many as in a line of a cache
 
 
 class Task(NamedTuple):
@@ -98,14 +99,14 @@ class Room(NamedTuple):
         for feature and children at leaves.
     gained : float64 (nodes,)
         The worth of each split.
-    histogram : int64 (leaves, kept, bins, 1 or 2)
-        Sums of words by bin, of the first columns only if those of all would take much more memory than the table; the
-        last bin holds missing values.
+    histogram : int64 (leaves, kept, bins, 8, 1) or (leaves, kept, bins, 4, 2)
+        Sums of words by group of columns and bin, of the first groups only if those of all would take much more memory
+        than the table; the last bin holds missing values.
     rows, price, goes_left : int32 (n,), float64 (d,), bool (256,)
         Scratch.
     board : int64 (64,)
         Of `share_kernels`, for jobs of several threads.
-    parts : int64 (helpers, kept, bins, 1 or 2) or (0, ...)
+    parts : int64 (helpers, kept, bins, 8, 1), (helpers, kept, bins, 4, 2) or (0, ...)
         Histograms of a leaf's rows that helpers read.
     """
 
@@ -170,8 +171,8 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
     """Return room for trees of at most `leaves` leaves on the columns of the data; see `widened`."""
     n, d = data.bins.shape
     n_bins = data.mapper.n_bins[data.splittable]
-    width = 1 << int(n_bins.max(initial=1)).bit_length()
-    kept = min(len(n_bins), _most_kept(data.bins, 8 * leaves * width * n_words)) if n > FEW_ROWS else 0
+    width, lanes = 1 << int(n_bins.max(initial=1)).bit_length(), LINE // n_words
+    kept = min(-(-len(n_bins) // lanes), _most_kept(data.bins, 8 * leaves * width * LINE)) if n > FEW_ROWS else 0
     return Room(
         np.zeros(4, np.int64),
         np.empty((leaves, d)),
@@ -183,12 +184,12 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
         np.empty((leaves, d if n_items else 0), np.bool_),
         np.empty((2 * leaves, 10), np.int64),
         np.empty(2 * leaves),
-        np.empty((leaves, kept, width, n_words), np.int64),
+        np.empty((leaves, kept, width, lanes, n_words), np.int64),
         np.empty(n, np.int32),
         np.empty(d),
         np.empty(256, np.bool_),
         np.zeros(64, np.int64),
-        np.empty((0, kept, width, n_words), np.int64),
+        np.empty((0, kept, width, lanes, n_words), np.int64),
     )
 
 
@@ -200,6 +201,6 @@ def widened(room: Room, bins: NDArray[np.uint8]) -> Room:
     return fewer._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})
 
 
-def _most_kept(bins: NDArray[np.uint8], bytes_per_column: int) -> int:
-    """Return the most columns whose histograms may be kept: these take half as much as a table of doubles, or few."""
-    return max(_LEAST_KEPT, 4 * bins.size) // max(bytes_per_column, 1)
+def _most_kept(bins: NDArray[np.uint8], bytes_per_group: int) -> int:
+    """Return the most groups whose histograms may be kept: these take half as much as a table of doubles, or few."""
+    return max(_LEAST_KEPT, 4 * bins.size) // max(bytes_per_group, 1)

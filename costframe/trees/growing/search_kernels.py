@@ -10,7 +10,7 @@ from costframe.core.jit import kernel, kernel_using
 from costframe.trees.growing import histogram_kernels, price_kernels, row_kernels, share_kernels, split_kernels
 from costframe.trees.growing import room as at
 from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
-from costframe.trees.growing.price_kernels import mark_rows, split_account
+from costframe.trees.growing.price_kernels import mark_rows, range_prices, split_account
 from costframe.trees.growing.row_kernels import divide_rows, join_rows
 from costframe.trees.growing.share_kernels import (
     COUNTS,
@@ -36,6 +36,7 @@ __all__ = ["assist", "divide_leaf", "search_leaves"]
 _STRIP = 64  # columns whose histograms stay in the second-level cache
 _CELLS_PER_BIN = 8  # scanning a bin takes about as long as adding this many cells
 _CELLS_PER_ROW = 4  # dividing a row, too
+_MANY_COLUMNS = 1024  # with at least so many, it looks for those that may be the best at present prices
 _BLOCKS_PER_THREAD = 8  # fewer blocks may end unevenly, more repeat the reading of rows
 _DIVIDE, _FILL, _SEARCH = range(3)  # jobs
 _SLOT, _OWED, _ACCOUNTS, _BLOCKS, _FILLED = range(FIRST_PARAMETER, FIRST_PARAMETER + 5)  # their parameters
@@ -43,38 +44,53 @@ _using = kernel_using(histogram_kernels, price_kernels, row_kernels, share_kerne
 
 
 @_using
-def _search_columns(task: Task, room: Room, rows: NDArray[np.int32], first: int, last: int, filled: bool) -> None:
+def _range_prices(task: Task, room: Room, p: PriceState, first: int, last: int) -> NDArray[np.float64]:
+    """Return prices of columns from `first` to `last` for the waiting leaves, or none if there are few columns."""
+    prices = np.empty((2, 2, last - first if task.columns.shape[0] >= _MANY_COLUMNS else 0))
+    for k, slot in enumerate((room.state[at.SMALL], room.state[at.LARGE])):
+        if prices.shape[2] > 0 and slot >= 0:
+            range_prices(p, room.money[slot], task.columns[first:last], task.price_unit, prices[k])
+    return prices
+
+
+@_using
+def _search_columns(
+    task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, first: int, last: int, filled: bool
+) -> None:
     """Search the waiting leaves on columns from `first` to `last`, by place.
 
     A histogram that the room does not keep, as those of leaves of few rows, is filled for both leaves, and overwritten
     by that of the next columns. If `filled`, the sums of the smaller leaf are there, in parts.
     """
-    small, large, kept = room.state[at.SMALL], room.state[at.LARGE], room.histogram.shape[1]
+    small, large, lanes = room.state[at.SMALL], room.state[at.LARGE], room.histogram.shape[3]
+    kept = room.histogram.shape[1] * lanes
     if room.place[small, at.COUNT] + (room.place[large, at.COUNT] if large >= 0 else 0) <= at.FEW_ROWS:
         kept = 0
-    size = min(_STRIP, last - first) if last > kept else 0
-    scratch = np.empty((size, room.histogram.shape[2], room.histogram.shape[3]), np.int64)
-    begin = first
+    size = (min(_STRIP, last - first) + lanes - 1) // lanes if last > kept else 0
+    scratch = np.empty((size, room.histogram.shape[2], lanes, room.histogram.shape[4]), np.int64)
+    begin, worth, prices = first, np.zeros((2, 1)), _range_prices(task, room, p, first, last)
     while begin < last:
         end = min(begin + _STRIP, last if begin >= kept else min(last, kept))
         columns, n_bins = task.columns[begin:end], task.n_bins[begin:end]
-        for slot in (small, large):
+        group, end_group = begin // lanes, (end + lanes - 1) // lanes
+        for k, slot in enumerate((small, large)):
             if slot < 0 or (slot == large and room.place[slot, at.OPEN] == 0):
                 continue
             place = room.place[slot]
-            mine = room.histogram[slot, begin:end] if begin < kept else scratch[: end - begin]
+            mine = room.histogram[slot, group:end_group] if begin < kept else scratch[: end_group - group]
             if begin < kept and slot == large:
-                subtract(mine, room.histogram[small, begin:end], n_bins)
+                subtract(mine, room.histogram[small, group:end_group], n_bins)
             elif filled:
                 for part in range(room.parts.shape[0]):
-                    mine += room.parts[part, begin:end]
+                    mine += room.parts[part, group:end_group]
             elif begin < kept or place[at.OPEN] == 1:
                 own = rows[place[at.BEGIN] : place[at.BEGIN] + place[at.COUNT]]
                 fill_histogram(task.bins, task.words, own, columns, n_bins, mine)
             if place[at.OPEN] == 1:
                 find_splits(
                     mine, n_bins, columns, task.categorical, place[at.SUMS :], task.count_bits, task.units, task.limits,
-                    task.signs, room.numbers[slot], room.gain[slot], room.best[slot],
+                    task.signs, room.numbers[slot], prices[k, :, begin - first : end - first], worth[k],
+                    room.gain[slot], room.best[slot],
                 )  # fmt: skip
         begin = end
 
@@ -100,12 +116,12 @@ def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, par
     elif searching:
         block, n_blocks = part - board[_ACCOUNTS], board[_BLOCKS]
         first, last = _edge(n_columns, n_blocks, block), _edge(n_columns, n_blocks, block + 1)
-        _search_columns(task, room, rows, first, last, board[_FILLED] == 1)
+        _search_columns(task, room, rows, p, first, last, board[_FILLED] == 1)
     else:
         first, last = begin + count * part // board[_BLOCKS], begin + count * (part + 1) // board[_BLOCKS]
         mine = rows[first:last]
         if job == _FILL:
-            sums = room.histogram[slot, :n_columns] if part == 0 else room.parts[part - 1, :n_columns]
+            sums = room.histogram[slot] if part == 0 else room.parts[part - 1]
             fill_histogram(task.bins, task.words, mine, task.columns, task.n_bins, sums)
         else:
             if board[_OWED] == 1:
@@ -148,13 +164,17 @@ def search_leaves(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
     scanned = room.place[small, at.OPEN] + (room.place[large, at.OPEN] if large >= 0 else 0)
     shared = (count + 256 * _CELLS_PER_BIN * scanned) * n_columns > task.cells_worth_threads
     board[_ACCOUNTS], board[_FILLED], board[JOB], board[_BLOCKS] = int(accounts), 0, _SEARCH, 1
+    if accounts and n_columns >= _MANY_COLUMNS:  # the search looks at prices
+        _do_part(task, room, rows, p, 0)
+        accounts = False
+        board[_ACCOUNTS] = 0
     if not shared:
         for part in range(1 + int(accounts)):
             _do_part(task, room, rows, p, part)
         return True
     n_threads = board[at.THREADS]
     many = count >= n_threads * board[at.ROWS_PER_THREAD]
-    if many and room.parts.shape[0] > 0 and room.histogram.shape[1] >= n_columns:
+    if many and room.parts.shape[0] > 0 and room.histogram.shape[1] * room.histogram.shape[3] >= n_columns:
         board[_BLOCKS], board[_FILLED] = room.parts.shape[0] + 1, 1
         if not _share(task, room, rows, p, _FILL, room.parts.shape[0] + 1):
             return False

@@ -1,82 +1,114 @@
 """The best split of every column, before prices.
 
-It computes running sums, then the scores of all thresholds without a branch, so that the compiler does several at once,
-then the best of them. A bin without rows splits a leaf like the bin before it, and the lower of equals wins: so in
-leaves of few rows, it scans only the first bin and bins with rows. It sorts categories first, and then splits them like
-numbers.
+It computes running sums, then the scores of all thresholds, then the best of them, for the columns of a group at once.
+A bin without rows splits a leaf like the bin before it, and the lower of equals wins. It sorts categories first, and
+then splits them like numbers.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import category_kernels, score_kernels
+from costframe.trees.growing import category_kernels, histogram_kernels, score_kernels
 from costframe.trees.growing.category_kernels import mark_left, sort_categories
-from costframe.trees.growing.room import BEST_SET, BIN, LEFT, MISSING_LEFT
-from costframe.trees.growing.score_kernels import find_best, find_best_bounded, score_bins, score_leaf
+from costframe.trees.growing.histogram_kernels import add_up, used_cells
+from costframe.trees.growing.room import BEST_SET, BIN, LEFT, LINE, MISSING_LEFT
+from costframe.trees.growing.score_kernels import (
+    add_missing,
+    find_best,
+    find_best_bounded,
+    find_ends,
+    may_exceed,
+    raise_scores,
+    score_bins,
+    score_leaf,
+)
 
 __all__ = ["find_splits"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's score is rounding
-_using = kernel_using(category_kernels, score_kernels)
+_using = kernel_using(category_kernels, histogram_kernels, score_kernels)
 
 
-@kernel
-def _list_filled(histogram: NDArray[np.int64], k: int, n_bins: int, cells: NDArray[np.int64]) -> int:
-    """List and count the first bin of the k-th column and its bins with rows."""
-    cells[0], n_cells = 0, 1
-    for cell in range(1, n_bins):
-        cells[n_cells] = cell  # always: a branch would be mispredicted
-        n_cells += int(histogram[k, cell, 0] != 0)  # sums of words are not zero, as they count rows
+@_using
+def _list_cells(
+    sums: NDArray[np.int64], n_bins: int, named: bool, count_bits: int, units: NDArray[np.float64],
+    cells: NDArray[np.int64], running: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """List a column's bins, sorted if they are categories, with their running sums; return how many there are.
+
+    `sums` are those of its words, int64 (B, 1 or 2). Written: `cells`, int64 (256,), and `running`, int64 (2, 256).
+    """
+    n_cells = n_bins
+    if named:
+        n_cells = sort_categories(sums, n_bins, count_bits, units, cells)
+    else:
+        cells[:n_bins] = np.arange(n_bins)
+    for word in range(sums.shape[1]):
+        total = 0
+        for at in range(n_cells):
+            total += sums[cells[at], word]
+            running[word, at] = total
     return n_cells
 
 
 @kernel
-def _add_up(
-    histogram: NDArray[np.int64], k: int, n_bins: int, count_bits: int, units: NDArray[np.float64],
-    running: NDArray[np.int64], sums: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Write the k-th column's sums of words up to each bin, included, and those of gradients and hessians.
-
-    `running` and `sums` are (2, 256). Processors turn integers into doubles one by one: so this is not in `score_bins`.
-    """
-    word, hessian_word, gradient_unit, hessian_unit = 0, 0, units[0], units[1]
-    if histogram.shape[2] == 1:
-        mask = (1 << count_bits) - 1
-        for cell in range(n_bins):
-            word += histogram[k, cell, 0]
-            running[0, cell] = word
-            sums[0, cell] = (word >> count_bits) * gradient_unit
-            sums[1, cell] = np.float64(word & mask)
-    else:
-        for cell in range(n_bins):
-            word += histogram[k, cell, 0]
-            hessian_word += histogram[k, cell, 1]
-            running[0, cell] = word
-            running[1, cell] = hessian_word
-            sums[0, cell] = (word >> count_bits) * gradient_unit
-            sums[1, cell] = hessian_word * hessian_unit
-
-
-@kernel
-def _add_up_listed(
-    histogram: NDArray[np.int64], k: int, cells: NDArray[np.int64], n_cells: int, count_bits: int,
-    units: NDArray[np.float64], running: NDArray[np.int64], sums: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Do the same for listed bins, in their order."""
-    word, hessian_word, with_hessians, mask = 0, 0, histogram.shape[2] == 2, (1 << count_bits) - 1
-    for at in range(n_cells):
-        word += histogram[k, cells[at], 0]
-        running[0, at] = word
-        sums[0, at], sums[1, at] = (word >> count_bits) * units[0], np.float64(word & mask)
-        if with_hessians:
-            hessian_word += histogram[k, cells[at], 1]
-            running[1, at] = hessian_word
-            sums[1, at] = hessian_word * units[1]
+def _least_score(prices: NDArray[np.float64], worth: float, first: int, lanes: int, parent: float) -> float:
+    """Return the score that a split in a group needs to be worth as much as another one, or 0 without prices."""
+    if prices.shape[1] == 0:
+        return 0.0
+    lowest = prices[0, first]
+    for k in range(first + 1, min(first + lanes, prices.shape[1])):
+        lowest = min(lowest, prices[0, k])
+    return float(parent + 2 * (worth + lowest))
 
 
 @_using
-def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
+def _score_group(
+    cells: NDArray[np.int64], n_cells: int, total: NDArray[np.int64], count_bits: int, units: NDArray[np.float64],
+    limits: NDArray[np.float64], with_hessians: bool, least: float, running: NDArray[np.int64],
+    scores: NDArray[np.float64], ends: NDArray[np.int64],
+) -> bool:  # fmt: skip
+    """Write the running sums of a group, its scores as `raise_scores` does, and where they begin and end, by way.
+
+    Missing values go right first, then left. If no score can reach the least one, return False instead.
+    """
+    missing, n_words, bits = cells[cells.shape[0] - LINE :], 2 if with_hessians else 1, scores.view(np.int64)
+    mask, min_rows = (1 << count_bits) - 1, int(limits[1])
+    ways, needed = 2 if missing.any() else 1, least <= 0
+    add_up(cells, n_cells, running[0])
+    for way in range(ways):
+        if way == 1:
+            add_missing(running[0], n_cells, missing, running[1])
+        begin, end = find_ends(running[way], n_cells, n_words, total[0] & mask, mask, min_rows)
+        ends[way, 0], ends[way, 1] = begin, end
+        needed = needed or may_exceed(
+            running[way], begin, end, total, count_bits, units, limits, with_hessians, least
+        )  # fmt: skip
+    for way in range(ways if needed else 0):
+        begin, end = ends[way, 0], ends[way, 1]
+        score_bins(running[way], begin, end, total, count_bits, units, limits, with_hessians, scores[way])
+        raise_scores(bits[way], begin, end, LINE // n_words)
+    return bool(needed)
+
+
+@kernel
+def _best_of_lane(
+    scores: NDArray[np.float64], ends: NDArray[np.int64], lanes: int, lane: int, ways: int, least: float
+) -> tuple[float, int, int]:
+    """Return a column's first largest score above `least` by bin, then by way; bin -1 if there is none."""
+    best, at, best_way, bits = least, -1, 0, scores.view(np.int64)
+    for way in range(ways):
+        begin, end = ends[way, 0], ends[way, 1]
+        if begin < end and scores[way, lanes * (end - 1) + lane] >= best:
+            score, cell = scores[way, lanes * (end - 1) + lane], find_best(bits[way], begin, end, lanes, lane)
+            if score > best or cell < at:
+                best, at, best_way = score, cell, way
+    return best, at, best_way
+
+
+@_using
+def find_splits(
     histogram: NDArray[np.int64],
     n_bins: NDArray[np.int64],
     columns: NDArray[np.int64],
@@ -87,6 +119,8 @@ def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
     limits: NDArray[np.float64],
     signs: NDArray[np.int8],
     bounds: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    worth: NDArray[np.float64],
     gain: NDArray[np.float64],
     best: NDArray[np.int64],
 ) -> None:
@@ -99,7 +133,7 @@ def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
 
     Parameters
     ----------
-    histogram : int64 (k, B, 1 or 2)
+    histogram : int64 (groups, B, 8, 1) or (groups, B, 4, 2)
         Sums of words per bin, as written by `fill_histogram`.
     n_bins, columns : int64 (k,)
         Number of bins of each column without the missing bin, and the column's number.
@@ -116,60 +150,60 @@ def find_splits(  # noqa: C901, PLR0912 - one loop, in the order of the work
     signs : int8 (d,) or (0,)
         1 if outputs must not fall from left to right, -1 if they must not rise; (0,) without bounds.
     bounds : float64 (2,)
-        Least and largest output of a child, in units of gradients over hessians; read if there are signs.
+        Least and largest output of a child, in units of gradients over hessians; infinite without signs.
+    prices : float64 (2, k) or (2, 0)
+        The least price that each column may have later, and its present price, in the unit of gains. If given, a gain
+        may be -inf if another column is worth more at any price to come.
+    worth : float64 (1,)
+        The largest worth of a split at present prices so far, 0 at first; written if there are prices.
     gain, best : float64 (d,), int64 (d, 4 or 8)
         Written at `columns`, as in `Room`; the gain is -inf if no split is possible or has worth.
     """
-    with_hessians, last = histogram.shape[2] == 2, histogram.shape[1] - 1
-    running, nothing, missing = np.zeros((2, 256), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
-    cells, scores, sums = np.empty(256, np.int64), np.empty((2, 256)), np.empty((2, 256))
-    bits = scores.view(np.int64)
-    g_all = (total[0] >> count_bits) * units[0]
-    n_all = total[0] & ((1 << count_bits) - 1)
-    h_all = total[1] * units[1] if with_hessians else np.float64(n_all)
-    weight = h_all + limits[0]
-    bounded = signs.shape[0] > 0
-    parent = g_all * g_all / weight if weight > 0 else 0.0  # without weight, no child meets the limits either
-    if bounded and weight > 0:
-        parent = score_leaf(g_all, weight, bounds)
+    lanes, n_words, last = histogram.shape[2], histogram.shape[3], histogram.shape[1] - 1
+    running, scores, ends = np.empty((2, LINE * 256), np.int64), np.empty((2, LINE * 256)), np.empty((2, 2), np.int64)
+    listed, cells, sums = np.zeros((2, 256), np.int64), np.empty(256, np.int64), np.zeros((2, 2), np.int64)
+    bounded, pruned, scored = signs.shape[0] > 0, prices.shape[1] > 0, False
+    h_all = total[1] * units[1] if n_words == 2 else np.float64(total[0] & ((1 << count_bits) - 1))
+    weight = h_all + limits[0]  # without any, no child meets the limits either
+    parent = score_leaf((total[0] >> count_bits) * units[0], weight, bounds) if weight > 0 else 0.0
     for k in range(columns.shape[0]):
-        column = columns[k]
+        column, group, lane = columns[k], k // lanes, k % lanes
         named = categorical.shape[0] > 0 and categorical[column]
-        n_cells, listed = n_bins[k], named or (not bounded and 2 * n_all < n_bins[k])
-        if listed:
-            if named:
-                n_cells = sort_categories(histogram, k, n_bins[k], count_bits, units, cells)
-            else:
-                n_cells = _list_filled(histogram, k, n_bins[k], cells)
-            _add_up_listed(histogram, k, cells, n_cells, count_bits, units, running, sums)
-        else:
-            _add_up(histogram, k, n_bins[k], count_bits, units, running, sums)
-        some_missing = histogram[k, last, 0] != 0
-        if some_missing:
-            for word in range(histogram.shape[2]):
-                missing[word] = histogram[k, last, word]
-        ways = 2 if some_missing else 1
-        if bounded:
+        listing = named or bounded
+        if lane == 0 and not bounded:
+            least = _least_score(prices, worth[0], k, lanes, parent)
+            scored = _score_group(
+                histogram[group].ravel(), used_cells(n_bins, group, lanes), total, count_bits, units, limits,
+                n_words == 2, least, running, scores, ends,
+            )  # fmt: skip
+        if not (scored or listing):
+            gain[column] = -np.inf
+            continue
+        for word in range(n_words):
+            sums[1, word] = histogram[group, last, lane, word]
+        ways = 2 if sums[1, 0] != 0 else 1  # sums of words are not zero, as they count rows
+        if listing:
+            n_cells = _list_cells(histogram[group, :, lane], n_bins[k], named, count_bits, units, cells, listed)
             score, at, way = find_best_bounded(
-                running, n_cells, missing, ways, total, count_bits, units, limits,
-                int(signs[column]), bounds, with_hessians, parent,
+                listed, n_cells, sums[1], ways, total, count_bits, units, limits,
+                int(signs[column]) if bounded else 0, bounds, n_words == 2, parent,
             )  # fmt: skip
         else:
-            score_bins(running, sums, n_cells, nothing, total, count_bits, units, limits, with_hessians, 0, scores)
-            if some_missing:
-                score_bins(running, sums, n_cells, missing, total, count_bits, units, limits, with_hessians, 1, scores)
-            score, at, way = find_best(scores, bits, n_cells, ways, parent)
+            score, at, way = _best_of_lane(scores, ends, lanes, lane, ways, parent)
         better = 0.5 * (score - parent)
         if at < 0 or not better > _ROUNDING * abs(parent):
             gain[column] = -np.inf
             continue
         gain[column] = better
-        best[column, BIN] = cells[at] if listed else at
-        for word in range(2):
-            best[column, LEFT + word] = running[word, at] + way * missing[word]
-        n_left = best[column, LEFT] & ((1 << count_bits) - 1)
-        h_left = best[column, LEFT + 1] * units[1] if with_hessians else np.float64(n_left)
-        missing_left = bool(way == 1 if some_missing else h_left >= h_all - h_left)
+        if pruned:
+            worth[0] = max(worth[0], better - prices[1, k])
+        for word in range(n_words):
+            left = listed[word, at] if listing else running[0, LINE * at + n_words * lane + word]
+            sums[0, word] = left + way * sums[1, word]
+        best[column, BIN], best[column, LEFT], best[column, LEFT + 1] = at, sums[0, 0], sums[0, 1]
+        h_left = sums[0, 1] * units[1] if n_words == 2 else np.float64(sums[0, 0] & ((1 << count_bits) - 1))
+        missing_left = bool(way == 1 if ways == 2 else h_left >= h_all - h_left)
         best[column, MISSING_LEFT] = missing_left
         if named:
+            best[column, BIN] = cells[at]
             mark_left(cells, at + 1, n_cells, missing_left, best[column, BEST_SET:])
