@@ -16,6 +16,8 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
 from costframe.core.stages.stages import Answer
+from costframe.training.data import Rows
+from costframe.trees.growing.prices import once_prices
 
 MB = 2**20
 seeds = st.integers(0, 2**32 - 1)
@@ -267,3 +269,15 @@ def test_no_layout_is_larger_than_the_checks_suppose(seed):
             patch.setattr(tree_checks, limit, held)
             with pytest.raises(BankError, match="expected fewer than"):
                 table.restrict(np.arange(len(table)))
+
+
+def test_prices_of_trees_take_memory_by_what_features_need():
+    d = 20_000
+    features = tuple(FeaturePrice(f"f{i}", 1.0, (f"r{i}",)) for i in range(d))
+    prices = CostModel(features, tuple(ResourcePrice(f"r{i}", 1.0) for i in range(d))).select(
+        [f"f{i}" for i in range(d)]
+    )
+    rows = Rows(np.zeros((2, 1)), np.zeros(2), np.ones(2))
+    state, most = peak(lambda: once_prices(prices, rows).state())
+    assert state.items.tolist() == list(range(d))
+    assert most < 20 * MB  # a byte for each feature and resource are 380

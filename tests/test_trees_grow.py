@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from costframe.core.errors import BankError, DataError
 from costframe.core.learners.tree_table import TreeTable
+from costframe.core.prices.needs import Needs
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.growing.prices import NoPrices, OncePrices
@@ -36,20 +37,19 @@ def draw_prices(rng, n, d):
     eighths = lambda size, high: rng.integers(0, high, size) / 8  # noqa: E731 - a name for a formula
     n_resources = rng.integers(0, 3)
     feature, resource = eighths(d, 24), eighths(n_resources, 32)
-    needs = rng.random((d, n_resources)) < 0.5
+    needed = [set(np.flatnonzero(row).tolist()) for row in rng.random((d, n_resources)) < 0.5]
     split = eighths(d, 2) / 4 if rng.random() < 0.5 else np.zeros(d)
     root, reuse = (eighths((), 8) if rng.random() < 0.5 else 0.0 for _ in range(2))
     weight = rng.integers(0, 5, n) / 2 if rng.random() < 0.5 else None
     fast = OncePrices(
         feature,
         resource_price=resource,
-        needs=needs,
+        needed=Needs.of(needed, [[]] * n_resources).listed(),
         split_price=split,
         root_price=root,
         reuse_price=reuse,
         row_weight=weight,
     )
-    needed = [set(np.flatnonzero(row).tolist()) for row in needs]
     weights = np.ones(n) if weight is None else weight
     slow = naive.Prices(feature.tolist(), resource.tolist(), needed, split.tolist(), root, reuse, weights.tolist())
     return fast, slow
@@ -201,7 +201,7 @@ def test_prices_of_zero_change_nothing_and_high_ones_forbid():
     data = BinMapper.fit(X).transform(X)
     for growth in ("breadth", "best"):
         free = grow_tree(data, -y, growth=growth, max_leaves=12)
-        zero = OncePrices(np.zeros(11), resource_price=[0.0], needs=np.ones((11, 1)))
+        zero = OncePrices(np.zeros(11), resource_price=[0.0], needed=Needs.of([[0]] * 11, [[]]).listed())
         priced = grow_tree(data, -y, growth=growth, max_leaves=12, prices=zero)
         assert free.table.feature.tolist() == priced.table.feature.tolist()
         assert free.outputs.tolist() == priced.outputs.tolist()
@@ -214,11 +214,11 @@ def test_a_payment_reorders_leaves_that_are_already_open():
     X = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0)])
     y = (8 * X[:, 0] + np.where(X[:, 0] == 0, 4 * X[:, 1], 3.5 * X[:, 2])).astype(np.float32)
     data = BinMapper.fit(X).transform(X)
-    prices = OncePrices(np.zeros(3), resource_price=[7.0], needs=[[False], [True], [True]])
+    prices = OncePrices(np.zeros(3), resource_price=[7.0], needed=Needs.of([[], [0], [0]], [[]]).listed())
     tree = grow_tree(data, -y, prices=prices)
     assert tree.feature.tolist() == [0, 1, 2, -1, -1, -1, -1]
     assert prices.resource_paid.all()
-    dear = OncePrices(np.zeros(3), resource_price=[8.0], needs=[[False], [True], [True]])
+    dear = OncePrices(np.zeros(3), resource_price=[8.0], needed=Needs.of([[], [0], [0]], [[]]).listed())
     assert grow_tree(data, -y, prices=dear).n_leaves == 2  # neither gain alone repays it
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from costframe.core.prices.needs import Needs
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
 from costframe.trees.growing.prices import OncePrices
@@ -31,7 +32,9 @@ class Tree:
 
 
 def test_features_and_resources_are_paid_once():
-    prices = OncePrices([1.0, 2.0, 4.0], resource_price=[8.0, 16.0], needs=[[1, 0], [1, 1], [0, 0]])
+    prices = OncePrices(
+        [1.0, 2.0, 4.0], resource_price=[8.0, 16.0], needed=Needs.of([[0], [1], []], [[], [0]]).listed()
+    )
     tree = Tree(prices)
     assert tree.prices() == [9, 26, 4]
     assert tree.pay(0)

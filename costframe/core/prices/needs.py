@@ -86,6 +86,11 @@ class Needs(NamedTuple):
                 waiting += self.further[self.further_first[r] : self.further_first[r + 1]].tolist()
         return found
 
+    def listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List all resources that each feature needs: the first place of each list, int64 (d + 1,), and all entries."""
+        every = range(len(self.first) - 1)
+        return _join([sorted(self.unpaid(f)) for f in every] if len(self.need) else [() for _ in every])
+
     def needing(self, resources: Iterable[int]) -> NDArray[np.int64]:
         """Return the features that need any of these resources: int64 (any,), ascending."""
         reached = np.zeros(len(self.further_first) - 1, np.bool_)

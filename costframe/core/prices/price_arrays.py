@@ -84,6 +84,11 @@ class PriceArrays:
         return found
 
     @cached_property
+    def needed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All resources that each feature needs: the first place of each list, int64 (d + 1,), and all entries."""
+        return self.direct_needs.listed()
+
+    @cached_property
     def alone(self) -> NDArray[np.float64]:
         """Price of each feature with all resources that it needs: float64 (d,)."""
         step = max(1, _BLOCK // max(1, len(self.resource_cost)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel
 
-__all__ = ["mark_left", "sort_categories"]
+__all__ = ["list_categories", "sort_categories"]
 
 SMOOTHING = 10.0  # hessian added to each category in the order, as in scikit-learn and LightGBM
 
@@ -55,7 +55,7 @@ def sort_categories(
 
 
 @kernel
-def mark_left(
+def list_categories(
     cells: NDArray[np.int64], length: int, n_cells: int, missing_left: bool, left_bins: NDArray[np.int64]
 ) -> None:
     """Write the bins that go left, int64 (4,): the first listed ones, or all but the others if missing goes left."""

@@ -60,8 +60,8 @@ class LazyPrices:
         self._seen = self._cost  # prices of splits: less than rows pay for features marked as paid
         self._true_once, self._split = prices.once.copy(), prices.split.copy()  # kernels need writable arrays
         self._once = self._true_once  # of splits, like `_seen`
-        features, resources = prices.needs.nonzero()
-        of = np.concatenate([features, np.arange(self._d)])
+        first, resources = prices.needed
+        of = np.concatenate([np.repeat(np.arange(self._d), np.diff(first)), np.arange(self._d)])
         self._items = np.concatenate([resources + self._d, np.arange(self._d)])[np.argsort(of, kind="stable")]
         self._begin = np.cumsum(np.bincount(of + 1, minlength=self._d + 1))  # resources come before the feature
         self._once_paid = np.zeros(self._d, np.bool_)

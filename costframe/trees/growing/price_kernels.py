@@ -126,8 +126,8 @@ def begin_prices(p: PriceState) -> None:
         total = p.feature_price[f]
         if p.feature_paid[f]:
             total = 0.0 if p.used[f] else p.reuse
-        for r in range(p.resource_price.shape[0]):
-            if p.needs[f, r] and not p.resource_paid[r]:
+        for r in p.items[p.begin[f] : p.begin[f + 1]]:
+            if not p.resource_paid[r]:
                 total += p.resource_price[r]
         p.once[f] = total
 
@@ -188,8 +188,8 @@ def pay(p: PriceState, room: Room, slot: int, f: int) -> tuple[bool, bool]:
             return False, False
         changed = not p.feature_paid[f] or p.reuse != 0.0
         p.used[f], p.feature_paid[f] = True, True
-        for r in range(p.resource_price.shape[0]):
-            p.resource_paid[r] |= p.needs[f, r]
+        for r in p.items[p.begin[f] : p.begin[f + 1]]:
+            p.resource_paid[r] = True
         begin_prices(p)
         return changed, False
     weight, paid, owed, uncharged = room.numbers[slot, WEIGHT], room.paid[slot], False, 0.0

@@ -41,10 +41,12 @@ class PriceState(NamedTuple):
         Empty for ones.
     split, once, once_paid : float64 (d,), float64 (d,), bool (d,)
         Price of a comparison, once-price of a feature, and whether that is paid.
-    feature_price, feature_paid, resource_price, resource_paid, needs, used
+    begin, items : int64 (d + 1,), int64 (any,)
+        Items that a feature needs: resources of `OncePrices`; resources, d + r, and the feature of `LazyPrices`.
+    feature_price, feature_paid, resource_price, resource_paid, used
         Of `OncePrices`.
-    totals, marks, seen, uncharged, begin, items, paid_by_all, true_once, n_items, all_known
-        Of `LazyPrices`: sums of payments; marks of rows; items of features; prices of items for splits and beyond.
+    totals, marks, seen, uncharged, paid_by_all, true_once, n_items, all_known
+        Of `LazyPrices`: sums of payments; marks of rows; prices of items for splits and beyond.
     """
 
     kind: int
@@ -55,18 +57,17 @@ class PriceState(NamedTuple):
     split: NDArray[np.float64]
     once: NDArray[np.float64]
     once_paid: NDArray[np.bool_]
+    begin: NDArray[np.int64] = np.zeros(0, np.int64)
+    items: NDArray[np.int64] = np.zeros(0, np.int64)
     feature_price: NDArray[np.float64] = np.zeros(0)
     feature_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
     resource_price: NDArray[np.float64] = np.zeros(0)
     resource_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
-    needs: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
     used: NDArray[np.bool_] = np.zeros(0, np.bool_)
     totals: NDArray[np.float64] = np.zeros(2)
     marks: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
     seen: NDArray[np.float64] = np.zeros(0)
     uncharged: NDArray[np.float64] = np.zeros(0)
-    begin: NDArray[np.int64] = np.zeros(0, np.int64)
-    items: NDArray[np.int64] = np.zeros(0, np.int64)
     paid_by_all: NDArray[np.float64] = np.zeros(0)
     true_once: NDArray[np.float64] = np.zeros(0)
     n_items: int = 0
@@ -134,8 +135,8 @@ class OncePrices:
         Paid at the first split on the feature in any tree.
     resource_price : float64 (R,), optional
         Paid at the first split on a feature that needs the resource.
-    needs : bool (d, R), optional
-        The resources that each feature needs, directly or through others.
+    needed : int64 (d + 1,) and int64 (any,), optional
+        The resources that each feature needs, as `Needs.listed` lists them; none by default.
     split_price : float64 (d,) or float
         Paid at every split, per unit of weight of the leaf's rows.
     root_price : float
@@ -153,7 +154,7 @@ class OncePrices:
         feature_price: ArrayLike,
         *,
         resource_price: ArrayLike = (),
-        needs: ArrayLike | None = None,
+        needed: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
         split_price: ArrayLike = 0.0,
         root_price: float = 0.0,
         reuse_price: float = 0.0,
@@ -163,12 +164,12 @@ class OncePrices:
         self.tradeoff = tradeoff
         self.feature_price = np.array(feature_price, np.float64)
         self.resource_price = np.array(resource_price, np.float64)
-        shape = len(self.feature_price), len(self.resource_price)
-        self.needs = np.zeros(shape, np.bool_) if needs is None else np.array(needs, np.bool_)
-        self.split_price = np.array(np.broadcast_to(split_price, shape[:1]), np.float64)
+        d = len(self.feature_price)
+        self.needed = needed or (np.zeros(d + 1, np.int64), np.empty(0, np.int64))
+        self.split_price = np.array(np.broadcast_to(split_price, d), np.float64)
         self.root_price, self.reuse_price = float(root_price), float(reuse_price)
         self.row_weight = np.zeros(0) if row_weight is None else np.array(row_weight, np.float64)
-        self.feature_paid, self.resource_paid = np.zeros(shape[0], np.bool_), np.zeros(shape[1], np.bool_)
+        self.feature_paid, self.resource_paid = (np.zeros(n, np.bool_) for n in (d, len(self.resource_price)))
 
     def fork(self) -> OncePrices:
         """Return an independent copy, between trees."""
@@ -193,11 +194,11 @@ class OncePrices:
             self.split_price,
             np.empty(d),
             np.zeros(d, np.bool_),
+            *self.needed,
             feature_price=self.feature_price,
             feature_paid=self.feature_paid,
             resource_price=self.resource_price,
             resource_paid=self.resource_paid,
-            needs=self.needs,
             used=np.zeros(d, np.bool_),
         )
 
@@ -223,7 +224,7 @@ def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share
     return OncePrices(
         in_loss(n, prices.cost) + prices.once,
         resource_price=in_loss(n, prices.resource_cost),
-        needs=prices.needs,
+        needed=prices.needed,
         split_price=in_loss(1 / share, prices.split),
         root_price=float(in_loss(n / share, prices.learner)),
         reuse_price=float(in_loss(n / share, prices.reuse)),

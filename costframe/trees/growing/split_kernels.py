@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from costframe.core.jit import kernel, kernel_using
 from costframe.trees.growing import category_kernels, histogram_kernels, score_kernels
-from costframe.trees.growing.category_kernels import mark_left, sort_categories
+from costframe.trees.growing.category_kernels import list_categories, sort_categories
 from costframe.trees.growing.histogram_kernels import add_up, used_cells
 from costframe.trees.growing.room import BEST_SET, BIN, LEFT, LINE, MISSING_LEFT
 from costframe.trees.growing.score_kernels import (
@@ -206,4 +206,4 @@ def find_splits(
         best[column, MISSING_LEFT] = missing_left
         if named:
             best[column, BIN] = cells[at]
-            mark_left(cells, at + 1, n_cells, missing_left, best[column, BEST_SET:])
+            list_categories(cells, at + 1, n_cells, missing_left, best[column, BEST_SET:])
