@@ -51,7 +51,7 @@ def test_a_cache_that_works_says_nothing_and_is_used(run, tmp_path):
 
 @pytest.mark.parametrize("step", ["_save_index", "_save_data"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
-def test_a_cache_that_cannot_be_written_is_told_once_and_leaves_nothing(run, tmp_path, monkeypatch, step, number):
+def test_a_cache_that_cannot_be_written_is_told_once_and_leaves_no_index(run, tmp_path, monkeypatch, step, number):
     def fail(*_):
         raise OSError(number, os.strerror(number))
 
@@ -60,8 +60,22 @@ def test_a_cache_that_cannot_be_written_is_told_once_and_leaves_nothing(run, tmp
         (told,) = run()
     assert told.startswith(f"kernels compile in memory, for their cache in {tmp_path}")
     assert f"fails: {os.strerror(number)}; set NUMBA_CACHE_DIR" in told
-    assert not files(tmp_path, "*.nb*")  # an index alone may name data of older code
+    assert not files(tmp_path, "*.nbi")
     assert run() == []
+    assert len(files(tmp_path, "*.nbi")) == len(files(tmp_path, "*.nbc")) == 2
+
+
+@pytest.mark.parametrize("step", ["_save_index", "_save_data"])
+def test_a_process_killed_while_it_writes_leaves_no_index_of_older_code(tmp_path, step):
+    kill = f"from numba.core import caching; caching.IndexDataCacheFile.{step} = lambda *_: __import__('os')._exit(9); "
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    for factor, first, code, output in ((2, "", 0, "2\n"), (30, kill, 9, ""), (None, "", 0, "30\n")):
+        if factor:
+            text = f"from costframe.core.jit import kernel\n@kernel\ndef times(x):\n    return {factor} * x\n"
+            (tmp_path / "factor.py").write_text(text)
+        command = [sys.executable, "-c", f"{first}import factor; print(factor.times(1))"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)  # noqa: S603
+        assert (done.returncode, done.stdout) == (code, output), done.stderr
 
 
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])

@@ -57,6 +57,19 @@ def test_copies_of_columns_change_nothing(priced, with_hessians):
     assert digests[:3] == digests[3:]
 
 
+@pytest.mark.parametrize("with_hessians", [False, True])
+def test_products_of_weights_that_overflow_leave_out_no_column(with_hessians):
+    X, y = draw_table(200, 512)
+    hessians, digests = np.abs(y) if with_hessians else None, []
+    for table in (X, np.hstack([X, X])):
+        data, names = BinMapper.fit(table).transform(table), [f"x{f}" for f in range(table.shape[1])]
+        paid = LazyPrices(cf.CostModel.uniform(names, 0.0).select(names), 1.0, len(X))
+        tree = grow_tree(data, -y, hessians, prices=paid, max_leaves=4, min_samples_leaf=5, l2=1e200)
+        digests.append([getattr(tree, name).tolist() for name in FIELDS])
+        assert tree.n_leaves == 4
+    assert digests[0] == digests[1]
+
+
 def test_kept_histograms_are_bounded_by_the_table():
     n, d = 2000, 10_000
     shape = np.broadcast_to(np.uint8(0), (n, d))

@@ -8,6 +8,8 @@ memory, and one warning says so.
 
 import contextlib
 import functools
+import glob
+import uuid
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -74,10 +76,29 @@ def _cache_class() -> Any:
 
     It loads without all that compiles, whose import takes longer than the other steps of a first prediction.
     """
-    from numba.core.caching import FunctionCache
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
     from numba.core.runtime.nrt import rtsys
 
+    class CacheFile(IndexDataCacheFile):
+        def save(self, key: Any, data: Any) -> None:
+            """Write data to a file of its own before the index: numba's would name older data until they are written.
+
+            So neither a process that is killed nor one beside it makes an index of code from elsewhere.
+            """
+            overloads = self._load_index()  # type: ignore[no-untyped-call]
+            if not overloads:  # no data are in use
+                for old in Path(self._cache_path).glob(f"{glob.escape(self._index_name.removesuffix('.nbi'))}.*.nbc"):
+                    old.unlink(missing_ok=True)
+            overloads[key] = self._data_name(uuid.uuid4().int >> 64)  # type: ignore[no-untyped-call]
+            self._save_data(overloads[key], data)  # type: ignore[no-untyped-call]
+            self._save_index(overloads)  # type: ignore[no-untyped-call]
+
     class KernelCache(FunctionCache):
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)  # type: ignore[no-untyped-call]
+            numbas = self._cache_file
+            self._cache_file = CacheFile(self.cache_path, self._impl.filename_base, numbas._source_stamp)  # type: ignore[no-untyped-call]  # noqa: SLF001
+
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             with self._told(), self._guard_against_spurious_io_errors():
                 rtsys.initialize(target_context)  # numba refreshes the whole context here, and before it compiles
@@ -93,7 +114,7 @@ def _cache_class() -> Any:
             try:
                 yield
             except Exception as error:  # noqa: BLE001 - a damaged file makes pickle raise anything
-                with contextlib.suppress(OSError):  # an index whose data were not saved may name those of older code
+                with contextlib.suppress(OSError):  # damaged files are not read again
                     Path(self._cache_file._index_path).unlink()  # noqa: SLF001
                 _warn_once(self.cache_path, getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")
 

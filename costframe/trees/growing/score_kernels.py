@@ -26,6 +26,7 @@ __all__ = [
 _MARGIN = 1e-12  # far above the rounding of a score, far below a difference that matters for speed
 _NEAR = 8  # bins: looking for their ends more closely takes longer than scoring them
 _TINY = 1e-280  # far above the rounding of subnormal numbers
+_LARGE = 1e300  # a larger product may have overflown
 
 
 @kernel
@@ -122,14 +123,16 @@ def may_exceed(
             n_left, g_left = running[at << one] & mask, (running[at << one] >> count_bits) * gradient_unit
             h_left = running[(at << one) + one] * hessian_unit
             g_right, a, b = g_all - g_left, h_left + l2, (h_all - h_left) + l2
-            less = g_left * g_left * b + g_right * g_right * a + _TINY < score * (a * b)
+            least = score * (a * b)
+            less = (g_left * g_left * b + g_right * g_right * a + _TINY < least) & (least <= _LARGE)
             many |= np.int64((n_left >= min_rows) & (n_left <= most_rows) & (not less))
     else:
         h_all = np.float64(total[0] & mask)
         for at in range(np.uint64(LINE * begin), np.uint64(LINE * end)):
             n_left, g_left = running[at] & mask, (running[at] >> count_bits) * gradient_unit
             g_right, a, b = g_all - g_left, np.float64(n_left) + l2, (h_all - np.float64(n_left)) + l2
-            less = g_left * g_left * b + g_right * g_right * a + _TINY < score * (a * b)
+            least = score * (a * b)
+            less = (g_left * g_left * b + g_right * g_right * a + _TINY < least) & (least <= _LARGE)
             many |= np.int64((n_left >= min_rows) & (n_left <= most_rows) & (not less))
     return bool(many != 0)
 
