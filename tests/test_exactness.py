@@ -15,6 +15,8 @@ from costframe.core.stages.stages import log_odds
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
+pytestmark = pytest.mark.kernels
+
 MORE = settings(max_examples=max(100, settings().max_examples))  # than of other properties, as this is the central law
 
 

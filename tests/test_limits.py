@@ -21,6 +21,8 @@ from costframe.core.prices.price_arrays import Limits
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
+pytestmark = pytest.mark.kernels
+
 CAPS = (None, 0.0, 0.1, 1.0, 2.5, 3.6, 6.0, 1e6, 3e6)
 MORE = settings(max_examples=max(100, settings().max_examples))  # than of others: caps are kept to the cent
 QUIET = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")

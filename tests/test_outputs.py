@@ -12,6 +12,8 @@ from costframe.core.learners import outputs as module
 from costframe.core.learners.outputs import BankOutputs
 from costframe.testing import strategies as kit
 
+pytestmark = pytest.mark.kernels
+
 NAMES = ("a", "b", "c")
 
 

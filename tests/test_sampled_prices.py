@@ -14,7 +14,10 @@ from costframe.core.errors import BankError
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.testing.strategies import banks, cost_models, feature_names, rows
 
-pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+pytestmark = [
+    pytest.mark.kernels,
+    pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning"),
+]
 
 
 @st.composite

@@ -8,6 +8,8 @@ import costframe as cf
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 
+pytestmark = pytest.mark.kernels
+
 
 def drawn_tree(rng, n_features, depth):
     """A drawn tree in preorder, whose tests repeat features on a way."""

@@ -17,6 +17,8 @@ from costframe.trees.growing.histogram_kernels import fill_histogram
 from costframe.trees.growing.prices import OncePrices
 from costframe.trees.growing.split_kernels import find_splits
 
+pytestmark = pytest.mark.kernels
+
 seeds = st.integers(0, 2**32 - 1)
 UNLIMITED = 10**9
 

@@ -16,6 +16,8 @@ from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
 from costframe.trees.growing.row_kernels import divide_rows, join_rows, list_bins, mark_left, route_rows, sum_leaves
 from costframe.trees.growing.split_kernels import find_splits
 
+pytestmark = pytest.mark.kernels
+
 CELLS = [0, 1, 2, 5, 254, 255]
 rng_seeds = st.integers(0, 2**32 - 1)
 

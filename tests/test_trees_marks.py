@@ -1,10 +1,13 @@
 """The kernels of marks, against sets and sums."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.trees.growing.price_kernels import charge, price_marks, sum_marks, weigh_rows
+
+pytestmark = pytest.mark.kernels
 
 seeds = st.integers(0, 2**32 - 1)
 

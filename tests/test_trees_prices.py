@@ -1,12 +1,15 @@
 """Prices paid once by a model, leaf by leaf."""
 
 import numpy as np
+import pytest
 
 from costframe.core.prices.needs import Needs
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
 from costframe.trees.growing.prices import OncePrices
 from costframe.trees.growing.room import new_room
+
+pytestmark = pytest.mark.kernels
 
 ROWS = np.arange(3, dtype=np.int32)
 

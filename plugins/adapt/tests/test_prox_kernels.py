@@ -2,12 +2,15 @@
 
 import naive_adapt_linear as naive
 import numpy as np
+import pytest
 from adapt_groups import priced, some_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe.proximal.newton import GroupNorms
 from costframe.proximal.proximal_kernels import PASSES, minimize_quadratic, shrink
+
+pytestmark = pytest.mark.kernels
 
 SEEDS = st.integers(0, 2**32 - 1)
 
