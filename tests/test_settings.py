@@ -1,11 +1,13 @@
 """A search over every parameter of every algorithm with values that hardly any expects."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from costframe.core.errors import printable, shown
+import costframe as cf
+from costframe.core.errors import CostframeError, printable, shown
 from costframe.core.plugins.registry import algorithms
 from costframe.testing.case import cases
 from costframe.testing.laws_of_settings import check_setting, settings_of
@@ -34,6 +36,30 @@ def test_any_setting_trains_or_is_refused_by_name(name, recipe, data):
     parameter, label = data.draw(st.sampled_from(list(settings_of(case))))
     chosen = QUICK | (PAPER if recipe == "paper" else {})
     check_setting(case, parameter, label, **{key: value for key, value in chosen.items() if key in case.parameters})
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [[[10**400]], np.array(2), [["a"]], np.ones((2, 2)), {}, np.ones(1) * 1j, np.ma.ones((1, 1)) * 1j,
+     np.ma.array([[10**400]], dtype=object), np.zeros(1, "M8[s]")],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["X", "sample_weight", "fit", "known", "unavailable", "name", "task"])
+def test_arguments_of_any_value_are_refused(place, hostile):
+    model = cf.StageTree(cf.WeakLearnerBank.columns(("a",)), (cf.Answer([0], [1.0], 0.0),))
+    calls = {
+        "X": lambda: model.predict(hostile),
+        "sample_weight": lambda: model.cost(np.ones((1, 1)), sample_weight=hostile),
+        "fit": lambda: cf.estimator("cegb", "regression").fit(hostile, [1.0]),
+        "known": lambda: model.inquire(known=hostile),
+        "unavailable": lambda: model.predict(np.ones((1, 1)), unavailable=hostile),
+        "name": lambda: cf.estimator(hostile),
+        "task": lambda: cf.estimator("cegb", hostile),
+    }
+    takes = {"known": dict, "unavailable": dict}  # an empty one has no names
+    if type(hostile) is not takes.get(place) and not (place == "sample_weight" and np.shape(hostile) == ()):
+        with pytest.raises(CostframeError):
+            calls[place]()
 
 
 class Unprintable:

@@ -88,7 +88,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=reset))
         except TypeError as error:
             raise DataTypeError(f"{name}: {error}") from error
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise DataError(f"{name}: {error}") from error
         if reset:
             self._columns.check(rows, name)

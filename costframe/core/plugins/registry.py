@@ -145,6 +145,8 @@ class Registry:
         self.broken[name] = f"{self.broken[name]}; {reason}" if name in self.broken else reason
 
     def _find(self, table: Mapping[str, Entry], name: str, what: str) -> Entry:
+        if not isinstance(name, str):
+            raise PluginError(f"{what}: expected a name, got {shown(name)}")
         if name in table:
             return table[name]
         if name in self.broken:
@@ -182,7 +184,7 @@ def estimator(name: str, task: str = "classification", **parameters: Any) -> Any
         If the algorithm does not exist, or lacks the task or the parameter.
     """
     algorithm = registry().algorithm(name)
-    if task not in TASKS:
+    if not isinstance(task, str) or task not in TASKS:
         raise PluginError(f"task: expected one of {', '.join(TASKS)}, got {shown(task)}")
     kind = getattr(algorithm, TASKS[task])
     if kind is None:

@@ -145,7 +145,7 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
     """Return prices, a ledger for one row, and known values by column."""
     model = predictor.costs if costs is None else costs
     prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
-    if not isinstance(known, Iterable):
+    if not isinstance(known, Iterable) or not getattr(known, "ndim", 1):
         raise InquiryError(f"known: expected names, or names with values, got {shown(known)}")
     names = list(known)
     known_values: dict[int, float] = {}

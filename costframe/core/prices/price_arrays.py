@@ -110,6 +110,8 @@ class PriceArrays:
         column = {name: f for f, name in enumerate(self.names)} if wanted else {}
         place = {name: r for r, name in enumerate(self.resource_names)} if wanted else {}
         for name in wanted:
+            if not isinstance(name, str):  # perhaps not hashable
+                raise InquiryError(f"{what}: expected names of features and resources, got {shown(name)}")
             if name in column:
                 features.add(column[name])
             elif name in place:
@@ -125,7 +127,7 @@ ROUNDING = 1e-9  # a sum above the cap by at most this fraction of it differs by
 
 def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
     """Return names of features and resources as a tuple; one text is one name."""
-    if not isinstance(unavailable, Iterable):
+    if not isinstance(unavailable, Iterable) or not getattr(unavailable, "ndim", 1):
         raise InquiryError(f"unavailable: expected names of features and resources, got {shown(unavailable)}")
     return (unavailable,) if isinstance(unavailable, str) else tuple(unavailable)
 

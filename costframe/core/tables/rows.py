@@ -88,18 +88,16 @@ def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None 
 def _numbers(X: Any) -> NDArray[np.float64]:
     if type(X) is np.ndarray and X.dtype == np.float64:
         return X
-    if isinstance(X, np.ma.MaskedArray):
-        return np.asarray(np.ma.filled(X.astype(np.float64), np.nan))
     if hasattr(X, "toarray"):
         raise DataError("expected a dense table, got a sparse matrix; use X.toarray()")
     try:
         if is_pandas(X):
             return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))  # pandas' own missing values too
-        array = np.asarray(X)
+        array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if array.dtype.kind in "cMmSU":
             raise DataError(f"expected numbers, got values of type {array.dtype}")
-        return np.asarray(array, np.float64)
-    except (TypeError, ValueError) as error:
+        return np.asarray(np.ma.filled(array.astype(np.float64, copy=False), np.nan))
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"expected numbers in every cell, got some that are none: {error}") from None
@@ -110,8 +108,11 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> ND
     if sample_weight is None:
         return np.ones(n_rows)
     try:
-        weight = np.asarray(sample_weight, np.float64)
-    except (TypeError, ValueError):
+        weight = np.asarray(sample_weight)
+        if weight.dtype.kind in "cMm":
+            raise TypeError  # noqa: TRY301 - NumPy would take a part of complex numbers, and times as numbers
+        weight = np.asarray(weight, np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{name}: expected numbers, got {shown(sample_weight)}") from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
