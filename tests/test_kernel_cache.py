@@ -78,6 +78,28 @@ def test_a_process_killed_while_it_writes_leaves_no_index_of_older_code(tmp_path
         assert (done.returncode, done.stdout) == (code, output), done.stderr
 
 
+def test_kernels_compile_again_if_what_they_import_changes(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    (tmp_path / "scale").mkdir()
+    texts = {
+        "layout": "FACTOR = {}\nOTHER = 0\n",
+        "sum_kernels": "from costframe.core.jit import kernel\n@kernel\ndef plus(x):\n    return x + {}\n",
+        "times": (
+            "from costframe.core.jit import kernel\nfrom scale import layout\n"
+            "from scale.layout import (\n    FACTOR,  # of x\n    OTHER,\n)\nfrom scale.sum_kernels import plus\n"
+            "@kernel\ndef times(x):\n    return plus(FACTOR * x) + OTHER * layout.FACTOR\n"
+        ),
+    }
+    for number, (factor, added) in enumerate([(2, 0), (30, 0), (30, 400)]):
+        for name, text in texts.items():
+            file = tmp_path / "scale" / f"{name}.py"
+            if not number or name != "times":
+                file.write_text(text.format({"layout": factor, "sum_kernels": added}.get(name)))
+        command = [sys.executable, "-c", "from scale.times import times; print(times(1))"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)  # noqa: S603
+        assert (done.stdout, done.stderr) == (f"{factor + added}\n", "")
+
+
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
 @pytest.mark.parametrize("content", [b"", b"\x80\x04garbage", None], ids=["empty", "garbage", "cut"])
 def test_damaged_files_are_told_once_and_replaced(run, tmp_path, pattern, content):

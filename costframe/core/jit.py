@@ -9,11 +9,12 @@ memory, and one warning says so.
 import contextlib
 import functools
 import glob
+import re
+import sys
 import uuid
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ Codes = NDArray[np.unsignedinteger]
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_used: dict[str, tuple[ModuleType, ...]] = {}  # modules that kernels of a module call, by its name
+_IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.+)$", re.MULTILINE)  # imports of types are indented
 _warned: list[str] = []  # folders of the one warning
 
 
@@ -49,25 +50,29 @@ def kernel(function: F) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
-def kernel_using(*modules: ModuleType) -> Callable[[F], F]:
-    """Return the decorator of kernels that call kernels of other modules, and compile again if these modules change.
+@functools.cache
+def _stamp(module: str) -> tuple[tuple[float, int], ...]:
+    """Return times and sizes of the files whose code and constants are compiled into a module's kernels."""
+    stats = [file.stat() for file in sorted(_files_of(module))]
+    return tuple((stat.st_mtime, stat.st_size) for stat in stats)
 
-    So they do if modules change that these use in the same way. Numba's cache looks at the kernel's own file only,
-    although it compiles the others into the kernel.
-    """
-    every = {module.__name__: module for used in modules for module in (used, *_used.get(used.__name__, ()))}
-    files = [Path(str(every[name].__file__)).stat() for name in sorted(every)]
-    stamps = tuple((file.st_mtime, file.st_size) for file in files)
 
-    def compile_(function: F) -> F:
-        _used[function.__module__] = tuple(every.values())
-        compiled = kernel(function)
-        cached = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-        if cached is not None:
-            cached._source_stamp = (cached._source_stamp, stamps)  # noqa: SLF001 - numba has no public access
-        return compiled
-
-    return compile_
+@functools.cache
+def _files_of(module: str) -> frozenset[Path]:
+    """Return a module's file and those that it imports from; modules of kernels are followed further."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        return frozenset()
+    files, roots = {Path(file)}, {module.partition(".")[0], "costframe"}
+    for name, imported in _IMPORT.findall(Path(file).read_text("utf-8")):
+        if name.partition(".")[0] in roots:
+            modules = [f"{name}.{each}" for each in re.findall(r"\w+", imported)]
+            for used in [each for each in modules if each in sys.modules] or [name]:
+                if used.endswith("_kernels"):
+                    files |= _files_of(used)
+                elif used in sys.modules:
+                    files.add(Path(str(sys.modules[used].__file__)))
+    return frozenset(files)
 
 
 @functools.cache
@@ -96,8 +101,8 @@ def _cache_class() -> Any:
     class KernelCache(FunctionCache):
         def __init__(self, function: Any) -> None:
             super().__init__(function)  # type: ignore[no-untyped-call]
-            numbas = self._cache_file
-            self._cache_file = CacheFile(self.cache_path, self._impl.filename_base, numbas._source_stamp)  # type: ignore[no-untyped-call]  # noqa: SLF001
+            stamp = self._cache_file._source_stamp, _stamp(function.__module__)  # noqa: SLF001 - numba's: of its own file
+            self._cache_file = CacheFile(self.cache_path, self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             with self._told(), self._guard_against_spurious_io_errors():

@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from costframe.core.jit import B1, F8, I8, U1, U8, Codes, kernel, kernel_using
-from costframe.core.learners import row_kernels
+from costframe.core.jit import B1, F8, I8, U1, U8, Codes, kernel
 from costframe.core.learners.kernels import COLUMN, TREE
 from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS
 from costframe.core.learners.row_kernels import goes_right
-from costframe.core.prices import needs_kernels
 from costframe.core.prices.needs_kernels import ascend, change_needed
 
 if TYPE_CHECKING:
     from costframe.core.caps.capped import CappedRows
     from costframe.core.prices.needs import Needs
     from costframe.core.stages.layout import StageLayout
-
-_using = kernel_using(row_kernels, needs_kernels)
 
 NEW, FINISHED, GIVEN_UP = 0, 1, 2  # states of a learner
 # states of a resource; a pending one is in a sum that may stay unpaid
@@ -69,7 +65,7 @@ class Row(NamedTuple):
     account: F8  # see SPENT
 
 
-@_using
+@kernel
 def _price_of(u: int, bill: Bill, row: Row) -> float:
     """Return the price of a feature not yet bought, with the resources that it needs first."""
     due = float(bill.cost[u])
@@ -82,7 +78,7 @@ def _price_of(u: int, bill: Bill, row: Row) -> float:
     return due
 
 
-@_using
+@kernel
 def _set_resources(u: int, bill: Bill, row: Row, before: int, after: int) -> None:
     """Change the state of a feature's resources from `before` to `after`."""
     change_needed(u, bill.needs, row.paid, before, after, row.found, 0)
@@ -123,7 +119,7 @@ def _buy_all(use: int, own: float, bill: Bill, row: Row) -> bool:
     return possible
 
 
-@_using
+@kernel
 def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
     begin: int, end: int, model: Model, bill: Bill, row: Row, by_path: bool
 ) -> None:
@@ -216,7 +212,7 @@ def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expec
     return finished
 
 
-@_using
+@kernel
 def walk_capped(
     X: F8,
     codes: Codes,

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import B1, F8, I4, I8, U1, U8, kernel, kernel_using
-from costframe.core.prices import needs_kernels
+from costframe.core.jit import B1, F8, I4, I8, U1, U8, kernel
 from costframe.core.prices.needs_kernels import ascend, bit_number, change_needed
 
 if TYPE_CHECKING:
     from costframe.core.prices.needs import Needs
-
-_using = kernel_using(needs_kernels)
 
 BYTE = np.uint64(255)
 _ROWS = 256  # whose words and totals the nearest cache holds
@@ -47,7 +44,7 @@ def _price_word(word: U8, columns: I8, cost: F8, weight: F8, acquired: B1, total
                 flags[columns[u]] = own & bits[u] != 0
 
 
-@_using
+@kernel
 def price_rows(
     masks: U8, columns: I8, cost: F8, needs: Needs, resource_cost: F8, weight: F8,
     acquired: B1, per_row: F8, features: F8, resources: F8,
@@ -88,7 +85,7 @@ def price_rows(
             per_row[i] += totals[i - start]
 
 
-@_using
+@kernel
 def _price_row(mask: U8, cost: F8, needs: Needs, resource_cost: F8, paid: U1, found: I8) -> float:
     """Return the price of a row's features and of their resources; `paid` (zeros) and `found` are room for these."""
     total, count = 0.0, 0
@@ -103,7 +100,7 @@ def _price_row(mask: U8, cost: F8, needs: Needs, resource_cost: F8, paid: U1, fo
     return total
 
 
-@_using
+@kernel
 def pay_tree(
     X: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8,
     split: F8, learner: float, reuse: float, cost: F8, needs: Needs, resource_cost: F8,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import F8, I4, I8, U4, U8, Codes, kernel, kernel_using
-from costframe.core.learners import leaf_kernels
+from costframe.core.jit import F8, I4, I8, U4, U8, Codes, kernel
 from costframe.core.learners.code_kernels import BLOCK
 from costframe.core.learners.leaf_kernels import GateRoom, pass_gates, walk
 
@@ -129,7 +128,7 @@ def _note_spending(spent: F8, block: I8, node_spent: F8, at: U4, uses: float, by
         spent[block[i], 1] += node_spent[at[i], 1] if by_leaf else uses
 
 
-@kernel_using(leaf_kernels)
+@kernel
 def score_rows(
     X: F8,
     codes: Codes,

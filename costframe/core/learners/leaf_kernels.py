@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from costframe.core.jit import I4, U1, U4, U8, Codes, kernel_using
-from costframe.core.learners import code_kernels, gate_layout, node_layout
+from costframe.core.jit import I4, U1, U4, U8, Codes, kernel
+from costframe.core.learners import gate_layout
 from costframe.core.learners.code_kernels import BLOCK
 from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, NAMED_AT, RANK_BITS, STEPS_AT, STEPS_BITS
 
 if TYPE_CHECKING:
     from costframe.core.learners.gate_layout import GateLayout
     from costframe.core.learners.node_layout import NodeLayout
-
-_using = kernel_using(code_kernels, gate_layout, node_layout)
 
 STEADY = 5  # levels to walk before testing whether every row is at a leaf
 ALL, ONE, WORD, PLACE_AT = np.uint8(255), np.uint64(1), np.uint64(0xFFFFFFFF), np.uint64(27)
@@ -34,7 +32,7 @@ class GateRoom(NamedTuple):
     word: U4
 
 
-@_using
+@kernel
 def pass_gates(at: U4, room: GateRoom, codes: Codes, start: int, count: int, gates: GateLayout, tree: int) -> None:
     """Set at[i] to the leaf of row start + i in a tree that has gates."""
     n_words = gates.n_words[tree]
@@ -68,7 +66,7 @@ def pass_gates(at: U4, room: GateRoom, codes: Codes, start: int, count: int, gat
                 at[i] = leaf[((lowest * PLACES) & WORD) >> PLACE_AT]
 
 
-@_using
+@kernel
 def _walk_tree(at: U4, flat: Codes, stride: int, start: int, count: int, root: int, depth: int, word: U8) -> None:
     """Walk a block's rows from the root to a leaf, level by level; at a leaf they stay.
 
@@ -92,7 +90,7 @@ def _walk_tree(at: U4, flat: Codes, stride: int, start: int, count: int, root: i
             break
 
 
-@_using
+@kernel
 def _walk_tree_by_category(
     at: U4, flat: Codes, stride: int, start: int, count: int, root: int, depth: int, word: U8, sets: U8
 ) -> None:
@@ -117,7 +115,7 @@ def _walk_tree_by_category(
             break
 
 
-@_using
+@kernel
 def walk(at: U4, codes: Codes, start: int, count: int, nodes: NodeLayout, tree: int) -> None:
     """Set at[i] to the leaf of row start + i in a tree without gates."""
     root, depth, flat = nodes.root[tree], nodes.depth[tree], codes.reshape(-1)
@@ -127,7 +125,7 @@ def walk(at: U4, codes: Codes, start: int, count: int, nodes: NodeLayout, tree: 
         _walk_tree(at, flat, codes.shape[1], start, count, root, depth, nodes.word)
 
 
-@_using
+@kernel
 def walk_leaves(codes: Codes, nodes: NodeLayout, leaves: I4) -> None:
     """Set leaves[i, t] to the node at which row i ends in tree t."""
     at, room = np.empty(BLOCK, np.uint32), GateRoom(np.empty((8, BLOCK), np.uint8), np.empty(BLOCK, np.uint32))

@@ -5,16 +5,15 @@ Kernels for single rows take plain arrays, for a tuple of arrays costs time at t
 
 import numpy as np
 
-from costframe.core.jit import F8, I8, U8, kernel_using
-from costframe.core.learners import node_layout, row_nodes
+from costframe.core.jit import F8, I8, U8, kernel
+from costframe.core.learners import row_nodes
 from costframe.core.learners.node_layout import NAMED_AT, RANK_BITS
 from costframe.core.learners.row_nodes import FEATURE, MISSING_LEFT_AT, STEPS_AT
 
 _NAMED_AT = row_nodes.NAMED_AT
-_using = kernel_using(node_layout, row_nodes)
 
 
-@_using
+@kernel
 def goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
     """Return 1 if a code goes right at a node, else 0."""
     rank = test & RANK_BITS
@@ -23,7 +22,7 @@ def goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
     return np.uint64(code > rank)
 
 
-@_using
+@kernel
 def child(v: int, test: int, value: float, threshold: F8, span: I8, category: F8) -> int:
     """Return the child of an inner node, whose word is `test`, that a value goes to; see `RowLayout`."""
     missing_left = test >> MISSING_LEFT_AT & 1 != 0
@@ -42,7 +41,7 @@ def child(v: int, test: int, value: float, threshold: F8, span: I8, category: F8
     return int(v + (test >> STEPS_AT) + np.int64(right))
 
 
-@_using
+@kernel
 def walk_row(
     X: F8, word: I8, threshold: F8, span: I8, category: F8, uses: I8, fill: F8, target: I8, payload: F8, stages: I8,
     stage_value: F8, scores: F8,

@@ -5,12 +5,10 @@ Calls in loops pass few arrays: one with a whole layout would take as long as th
 
 import numpy as np
 
-from costframe.core.jit import F8, I8, U1, U8, kernel_using
-from costframe.core.learners import row_kernels, row_nodes
+from costframe.core.jit import F8, I8, U1, U8, kernel
 from costframe.core.learners.row_kernels import child
 from costframe.core.learners.row_nodes import FEATURE, FRESH_AT, NEARER_AT, STEPS_AT
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.stages import step_layout
 from costframe.core.stages.step_layout import (
     KIND,
     KNOWN,
@@ -24,10 +22,8 @@ from costframe.core.stages.step_layout import (
     WIDTH,
 )
 
-_using = kernel_using(row_kernels, row_nodes, step_layout)
 
-
-@_using
+@kernel
 def look_below(counts: I8, word: I8, reads: I8) -> None:
     """Set the bits for look-ahead and `StepLayout.reads` from the number of features tested on the way to each node."""
     shortest = np.zeros(word.shape[0], np.int64)
@@ -40,7 +36,7 @@ def look_below(counts: I8, word: I8, reads: I8) -> None:
             word[v] |= (counts[left] - counts[v]) << FRESH_AT | nearer << NEARER_AT
 
 
-@_using
+@kernel
 def _walk_on(v: int, x: F8, marks: U1, word: I8, threshold: F8, span: I8, category: F8) -> int:
     """Return the leaf, or the first node with an unknown feature, from a node on."""
     test = word[v]
@@ -50,7 +46,7 @@ def _walk_on(v: int, x: F8, marks: U1, word: I8, threshold: F8, span: I8, catego
     return v
 
 
-@_using
+@kernel
 def _is_any(numbers: U8) -> bool:
     """Return whether a set has members."""
     for word in numbers:  # noqa: SIM110 - a kernel has no generators, and np.any needs modules that take long to import
@@ -59,7 +55,7 @@ def _is_any(numbers: U8) -> bool:
     return False
 
 
-@_using
+@kernel
 def _find_certain(
     v: int, want: int, only: int, x: F8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
     stack: I8,
@@ -85,12 +81,12 @@ def _find_certain(
     return want
 
 
-@_using
+@kernel
 def _has(numbers: U8, u: int) -> bool:
     return bool(numbers[u >> 6] >> np.uint64(u & 63) & np.uint64(1) != 0)
 
 
-@_using
+@kernel
 def _add_tested(
     v: int, certain: int, found: U8, x: F8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
     stack: I8,
@@ -107,7 +103,7 @@ def _add_tested(
         below = _walk_on(nearer, x, marks, word, threshold, span, category)
 
 
-@_using
+@kernel
 def _bits_left(found: U8, marks: U1) -> np.int64:
     """Return the bits of features neither known nor found, all bits if some features share one."""
     left = ~np.int64(0)
@@ -118,7 +114,7 @@ def _bits_left(found: U8, marks: U1) -> np.int64:
     return left
 
 
-@_using
+@kernel
 def _add_needs(
     begin: int, end: int, found: U8, x: F8, at: I8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8,
     category: F8, uses: I8, read: I8, by_path: bool, stack: I8,
@@ -144,7 +140,7 @@ def _add_needs(
                     rest &= ~(np.int64(1) << u) if alone else rest
 
 
-@_using
+@kernel
 def add_outputs(
     begin: int, end: int, at: I8, x: F8, opaque: F8, uses: I8, use_value: F8, read: I8, target: I8, payload: F8,
     scores: F8,
@@ -176,7 +172,7 @@ def add_outputs(
             scores[target[start + j]] += total
 
 
-@_using
+@kernel
 def _finish(
     begin: int, end: int, at: I8, x: F8, marks: U1, word: I8, threshold: F8, span: I8, category: F8, uses: I8, read: I8,
     ends: I8,
@@ -197,7 +193,7 @@ def _finish(
     return True
 
 
-@_using
+@kernel
 def find_needs(
     first: int, needed: I8, x: F8, opaque: F8, at: I8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8,
     category: F8, uses: I8, use_value: F8, read: I8, target: I8, payload: F8, stages: I8, stage_value: F8, depth: int,

@@ -1,11 +1,9 @@
 """Compiled steps of one row through a stage tree, as far as its values are known."""
 
-from costframe.core.jit import F8, I8, U1, kernel_using
-from costframe.core.learners import row_kernels, row_nodes
+from costframe.core.jit import F8, I8, U1, kernel
 from costframe.core.learners.row_kernels import child
 from costframe.core.learners.row_nodes import FEATURE, FRESH_AT, STEPS_AT
 from costframe.core.learners.tree_table import OPAQUE, TREE
-from costframe.core.stages import ahead_kernels, step_layout
 from costframe.core.stages.ahead_kernels import add_outputs, find_needs
 from costframe.core.stages.step_layout import (
     CALLED,
@@ -22,10 +20,8 @@ from costframe.core.stages.step_layout import (
     WEIGHT,
 )
 
-_using = kernel_using(ahead_kernels, row_kernels, row_nodes, step_layout)
 
-
-@_using
+@kernel
 def _knows_all(begin: int, end: int, marks: U1, read: I8) -> bool:
     """Return whether all features that a learner reads have values."""
     for u in read[begin:end]:  # noqa: SIM110 - a kernel has no generators
@@ -34,7 +30,7 @@ def _knows_all(begin: int, end: int, marks: U1, read: I8) -> bool:
     return True
 
 
-@_using
+@kernel
 def _use_all(begin: int, end: int, account: F8, marks: U1, read: I8) -> None:
     """Record that a learner reads all its features."""
     for u in read[begin:end]:
@@ -43,7 +39,7 @@ def _use_all(begin: int, end: int, account: F8, marks: U1, read: I8) -> None:
     account[USES] += end - begin
 
 
-@_using
+@kernel
 def _run_stage(  # noqa: C901 - one loop: a call with this many arrays would take as long as the work
     first: int, last: int, x: F8, account: F8, at: I8, marks: U1, word: I8, threshold: F8, span: I8, category: F8,
     uses: I8, use_value: F8, read: I8, split: F8, by_path: bool, spends: bool,
@@ -88,7 +84,7 @@ def _run_stage(  # noqa: C901 - one loop: a call with this many arrays would tak
     return waiting
 
 
-@_using
+@kernel
 def step_row(
     supplied: F8, numbers: F8, places: I8, marks: U1, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
     uses: I8, use_value: F8, read: I8, target: I8, payload: F8, stages: I8, stage_value: F8, n_learners: int,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel, kernel_using
-from costframe.core.learners import code_kernels
+from costframe.core.jit import kernel
 from costframe.core.learners.code_kernels import count_below
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _EMPTY = 255
 _MISSING = 255
 
 
-@kernel_using(code_kernels)
+@kernel
 def bin_rows(
     X: NDArray[np.float64],
     cuts: Cuts,

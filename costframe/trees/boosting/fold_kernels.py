@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel, kernel_using
+from costframe.core.jit import kernel
 from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS
-from costframe.trees.boosting import loss_kernels
 from costframe.trees.boosting.loss_kernels import derive, sum_losses
-from costframe.trees.growing import grow_kernels
 from costframe.trees.growing.grow_kernels import grow
 from costframe.trees.growing.room import BEGIN, COUNT, LEAVES, NODE
 from costframe.trees.growing.row_kernels import leaf_of, pack_rows, scale_for
@@ -24,10 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_rounds", "boost_many"]
 
-_using = kernel_using(loss_kernels, grow_kernels)
 
-
-@_using
+@kernel
 def _grow_on(
     task: Task,
     room: Room,
@@ -71,7 +67,7 @@ def _note_gains(nodes: NDArray[np.int64], gains: NDArray[np.float64], count: int
             above = parent[above]
 
 
-@_using
+@kernel
 def add_rounds(
     task: Task,
     room: Room,
@@ -173,7 +169,7 @@ def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDA
         mixed[row] = -weight[row] * np.float32(total)  # for exact sums
 
 
-@_using
+@kernel
 def boost_many(
     task: Task,
     room: Room,

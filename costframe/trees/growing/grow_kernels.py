@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import price_kernels, row_kernels, score_kernels, search_kernels
+from costframe.core.jit import kernel
 from costframe.trees.growing import room as at
 from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
 from costframe.trees.growing.prices import FREE
@@ -28,7 +27,6 @@ __all__ = ["DONE", "MORE_LEAVES", "PAUSE", "grow"]
 
 DONE, MORE_LEAVES, PAUSE = range(3)
 _PAUSE_AFTER = 10**9  # cells: a second or so
-_using = kernel_using(price_kernels, row_kernels, score_kernels, search_kernels)
 
 
 @kernel
@@ -58,7 +56,7 @@ def _may_split(place: NDArray[np.int64], count_bits: int, limits: NDArray[np.flo
     return int(rows >= 2 * np.int64(limits[1]) and place[at.DEPTH] < max_depth)
 
 
-@_using
+@kernel
 def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bool:
     """Begin with the root; return whether to search it."""
     state, place = room.state, room.place[0]
@@ -84,7 +82,7 @@ def _compare_gains(gain: NDArray[np.float64], place: NDArray[np.int64], numbers:
     numbers[at.VALUE] = gain[place[at.FEATURE]]
 
 
-@_using
+@kernel
 def _compare(task: Task, room: Room, p: PriceState, slot: int) -> None:
     """Find a leaf's best feature at current prices, the lowest of several."""
     if p.kind == FREE:
@@ -100,7 +98,7 @@ def _compare(task: Task, room: Room, p: PriceState, slot: int) -> None:
     room.place[slot, at.FEATURE], room.numbers[slot, at.VALUE] = best, value
 
 
-@_using
+@kernel
 def _compare_waiting(task: Task, room: Room, p: PriceState) -> None:
     """Find the best features of the leaves just searched."""
     for slot in (room.state[at.SMALL], room.state[at.LARGE]):
@@ -119,7 +117,7 @@ def _best_leaf(place: NDArray[np.int64], numbers: NDArray[np.float64], n_leaves:
     return best if numbers[best, at.VALUE] > 0 else -1
 
 
-@_using
+@kernel
 def _first_leaf(task: Task, room: Room, p: PriceState) -> int:
     """Return the slot of the first leaf with a split of worth, by level and from left to right; -1 if there is none."""
     state = room.state
@@ -134,7 +132,7 @@ def _first_leaf(task: Task, room: Room, p: PriceState) -> int:
     return -1
 
 
-@_using
+@kernel
 def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> None:
     """Bound outputs on both sides of a constrained feature by the middle between their values."""
     if bin_ == task.n_bins[np.searchsorted(task.columns, f)] - 1:
@@ -151,7 +149,7 @@ def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> 
     room.numbers[upper, at.LOW] = middle
 
 
-@_using
+@kernel
 def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int, owed: bool) -> int:
     """Split a leaf in two: the larger one takes its slot, the smaller one the next.
 
@@ -194,7 +192,7 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot:
     return int(place[fresh, at.OPEN] + place[slot, at.OPEN] > 0)
 
 
-@_using
+@kernel
 def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int) -> int:
     """Pay for a split, make it, and update the payments of other leaves; return as `_split` does."""
     place = room.place
@@ -207,7 +205,7 @@ def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceSt
     return searched
 
 
-@_using
+@kernel
 def grow(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> int:
     """Grow a tree to its end, or until the caller must act.
 

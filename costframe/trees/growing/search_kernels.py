@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import histogram_kernels, price_kernels, row_kernels, share_kernels, split_kernels
+from costframe.core.jit import kernel
 from costframe.trees.growing import room as at
 from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
 from costframe.trees.growing.price_kernels import mark_rows, range_prices, split_account
@@ -40,10 +39,9 @@ _MANY_COLUMNS = 1024  # with at least so many, it looks for those that may be th
 _BLOCKS_PER_THREAD = 8  # fewer blocks may end unevenly, more repeat the reading of rows
 _DIVIDE, _FILL, _SEARCH = range(3)  # jobs
 _SLOT, _OWED, _ACCOUNTS, _BLOCKS, _FILLED = range(FIRST_PARAMETER, FIRST_PARAMETER + 5)  # their parameters
-_using = kernel_using(histogram_kernels, price_kernels, row_kernels, share_kernels, split_kernels)
 
 
-@_using
+@kernel
 def _range_prices(task: Task, room: Room, p: PriceState, first: int, last: int) -> NDArray[np.float64]:
     """Return prices of columns from `first` to `last` for the waiting leaves, or none if there are few columns."""
     prices = np.empty((2, 2, last - first if task.columns.shape[0] >= _MANY_COLUMNS else 0))
@@ -53,7 +51,7 @@ def _range_prices(task: Task, room: Room, p: PriceState, first: int, last: int) 
     return prices
 
 
-@_using
+@kernel
 def _search_columns(
     task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, first: int, last: int, filled: bool
 ) -> None:
@@ -101,7 +99,7 @@ def _edge(n_columns: int, n_blocks: int, block: int) -> int:
     return n_columns if block == n_blocks else 8 * ((n_columns + 7) // 8 * block // n_blocks)
 
 
-@_using
+@kernel
 def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, part: int) -> None:
     """Do one part of the job on the board."""
     board, n_columns = room.board, task.columns.shape[0]
@@ -130,7 +128,7 @@ def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, par
             board[COUNTS + part] = divide_rows(column, room.goes_left, mine, room.rows[first:last])
 
 
-@_using
+@kernel
 def assist(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> None:
     """Do parts of the jobs of a thread that grows a tree, until it stops."""
     spins = 0
@@ -144,7 +142,7 @@ def assist(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> No
             spins = 0
 
 
-@_using
+@kernel
 def _share(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, job: int, parts: int) -> bool:
     """Do a job with any helpers; return False if one of them failed."""
     post(room.board, job, parts)
@@ -156,7 +154,7 @@ def _share(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, job: 
     return wait_for_parts(room.board, parts)
 
 
-@_using
+@kernel
 def search_leaves(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, accounts: bool) -> bool:
     """Search the waiting leaves on all columns, and open their accounts if asked; return False if a helper failed."""
     small, large, n_columns, board = room.state[at.SMALL], room.state[at.LARGE], task.columns.shape[0], room.board
@@ -183,7 +181,7 @@ def search_leaves(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
     return _share(task, room, rows, p, _SEARCH, board[_BLOCKS] + int(accounts))
 
 
-@_using
+@kernel
 def divide_leaf(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int, owed: bool) -> int:
     """Order a leaf's rows by their side, and mark them if they owe for the feature; return how many go left, or -1.
 

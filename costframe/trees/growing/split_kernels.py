@@ -8,8 +8,7 @@ then splits them like numbers.
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel, kernel_using
-from costframe.trees.growing import category_kernels, histogram_kernels, score_kernels
+from costframe.core.jit import kernel
 from costframe.trees.growing.category_kernels import list_categories, sort_categories
 from costframe.trees.growing.histogram_kernels import add_up, used_cells
 from costframe.trees.growing.room import BEST_SET, BIN, LEFT, LINE, MISSING_LEFT
@@ -27,10 +26,9 @@ from costframe.trees.growing.score_kernels import (
 __all__ = ["find_splits"]
 
 _ROUNDING = 1e-12  # a gain below this share of the parent's score is rounding
-_using = kernel_using(category_kernels, histogram_kernels, score_kernels)
 
 
-@_using
+@kernel
 def _list_cells(
     sums: NDArray[np.int64], n_bins: int, named: bool, count_bits: int, units: NDArray[np.float64],
     cells: NDArray[np.int64], running: NDArray[np.int64],
@@ -63,7 +61,7 @@ def _least_score(prices: NDArray[np.float64], worth: float, first: int, lanes: i
     return float(parent + 2 * (worth + lowest))
 
 
-@_using
+@kernel
 def _score_group(
     cells: NDArray[np.int64], n_cells: int, total: NDArray[np.int64], count_bits: int, units: NDArray[np.float64],
     limits: NDArray[np.float64], with_hessians: bool, least: float, running: NDArray[np.int64],
@@ -107,7 +105,7 @@ def _best_of_lane(
     return best, at, best_way
 
 
-@_using
+@kernel
 def find_splits(
     histogram: NDArray[np.int64],
     n_bins: NDArray[np.int64],
