@@ -254,6 +254,7 @@ def test_select_names_what_has_no_price():
     assert message(model.select, ["blood"]).startswith("features: no price for 'blood'")
     assert message(model.select, ["age", "age"]) == "names: expected different names, got 'age' twice"
     assert message(model.select, "age") == "names: expected a list of names, got 'age'"
+    assert message(model.select, np.array(3)) == "names: expected a list of names, got 3"
     assert message(model.select, [3]) == "names: expected a name, a text that is not empty, got 3"
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import CostModelError, StorageError, printable
+from costframe.core.errors import CostframeError, CostModelError, StorageError, printable
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
@@ -263,6 +263,10 @@ def test_what_may_hold_code_is_not_saved(tmp_path):
             save(thing, tmp_path / "m")
     with pytest.raises(StorageError, match="got dict"):
         save({}, tmp_path / "m")
+    for path in (None, 5.5, b"m", ["m"]):
+        for call in (lambda path: save(small(opaque=False), path), load, CostModel.load, CostModel.uniform(["a"]).save):
+            with pytest.raises(CostframeError, match=r"^path: expected a text or path, got "):
+                call(path)
     save(SimpleNamespace(predictor_=small(opaque=False)), tmp_path / "m")
     assert load(tmp_path / "m").costs == COSTS
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +46,13 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name}: expected True or False, got {shown(value)}")
     return bool(value)
+
+
+def as_path(path: Any, name: str = "path") -> Path:
+    """Return the path of a file, given as a text or path, or refuse it by name."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise ParameterError(f"{name}: expected a text or path, got {shown(path)}")
+    return Path(path)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
 
+from costframe.core.checks import as_path
 from costframe.core.errors import CostModelError, DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
@@ -28,6 +28,7 @@ from costframe.datasets.splits import obey_split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -77,7 +78,7 @@ def read_table(
     CostModelError
         If a feature has no price, or a priced feature is not in the file; the text names both files.
     """
-    file = Path(path)
+    file = as_path(path)
     prices = CostModel.load(costs) if isinstance(costs, str | os.PathLike) else costs
     how = _Reading(file.name, target, task, tuple(ignore), tuple(categorical), seed)
     table = read_columns(file)
@@ -103,7 +104,7 @@ def read_rows(
 
     Labels in `categories` become their positions.
     """
-    file = Path(path)
+    file = as_path(path)
     table = read_columns(file)
     missing = [name for name in feature_names if name not in table]
     if missing:

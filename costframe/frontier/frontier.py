@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
+from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, ParameterError, printable
 from costframe.core.files import write_together
 from costframe.core.threads import thread_count
@@ -231,7 +231,7 @@ class Frontier:
         """Return the points as CSV, floats to the last bit; if `path` is given, also write it, whole or not at all."""
         text = points_csv(self)
         if path is not None:
-            write_together({Path(path): text.encode()})
+            write_together({as_path(path): text.encode()})
         return text
 
     def plot(
@@ -260,6 +260,6 @@ class Frontier:
         from costframe.frontier.display import plot_frontier  # which loads matplotlib
 
         pictures = plot_frontier(self, chosen=chosen, title=title)
-        wanted = ((path_png, pictures["png"]), (path_svg, pictures["svg"]))
-        write_together({Path(path): picture for path, picture in wanted if path is not None})
+        wanted = {"path_png": (path_png, pictures["png"]), "path_svg": (path_svg, pictures["svg"])}
+        write_together({as_path(path, name): data for name, (path, data) in wanted.items() if path is not None})
         return pictures

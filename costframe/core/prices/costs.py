@@ -7,12 +7,12 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
+from costframe.core.checks import as_path
 from costframe.core.errors import CostModelError, shown
 from costframe.core.prices import costs_io, entry_checks
 from costframe.core.prices.needs import Needs
@@ -136,7 +136,7 @@ class CostModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CostModel:
         """Read a ``.toml`` or ``.json`` file; a `CostModelError` names the file and the entry that is wrong."""
-        file = Path(path)
+        file = as_path(path)
         table = costs_io.read_table(file)
         try:
             return cls.from_dict(table)
@@ -205,7 +205,7 @@ class CostModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a ``.toml`` or ``.json`` file, whole or not at all; a `CostModelError` names a file it cannot write."""
-        costs_io.write_table(Path(path), self.to_dict())
+        costs_io.write_table(as_path(path), self.to_dict())
 
     def select(self, names: Iterable[str]) -> PriceArrays:
         """Return the prices of the features `names`, in that order, and of all resources.

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -89,9 +89,13 @@ def as_name(value: object, *where: str) -> str:
 
 def as_names(values: object, *where: str) -> tuple[str, ...]:
     """Return a list of different names as a tuple; refuse a single text in place of a list."""
-    if isinstance(values, str | bytes | Mapping | set | frozenset) or not isinstance(values, Iterable):
+    try:
+        given = None if isinstance(values, str | bytes | Mapping | set | frozenset) else tuple(cast("Any", values))
+    except TypeError:  # also of an array without a dimension, which looks iterable
+        given = None
+    if given is None:
         raise entry_error(where, "a list of names", values)
-    names = tuple(as_name(value, *where) for value in values)
+    names = tuple(as_name(value, *where) for value in given)
     check_different(names, *where)
     return names
 

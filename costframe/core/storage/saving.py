@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from costframe.core.caps.fallbacks import Fallbacks
+from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
 from costframe.core.predictors.planned import PlannedPredictor
@@ -31,6 +31,7 @@ from costframe.core.storage.stored_parts import (
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.stages.stages import Stage
@@ -64,7 +65,7 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     CostModelError
         If `costs` does not price every feature of the predictor.
     """
-    file, arrays = Path(path), dict[str, Any]()
+    file, arrays = as_path(path), dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
     if not isinstance(model, StageTree | PlannedPredictor):
         known = "StageTree or a PlannedPredictor"
@@ -96,7 +97,7 @@ def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) ->
         If the file cannot be read, is not a saved predictor, is truncated, altered, newer than this version, or
         describes an invalid model; or if `opaque` does not hold exactly the functions of its opaque learners.
     """
-    file = Path(path)
+    file = as_path(path)
     try:
         model, arrays = unpack(_read(file))
         return _build(model, StoredArrays(arrays), {} if opaque is None else opaque)
