@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.learners.node_layout import code_values
 from costframe.core.prices.costs import CostModel
-from costframe.core.stages.run_stages import StageRunner, marks_for
+from costframe.core.stages.run_stages import StageRunner
 from harness.fit_phases import seconds_of_this_thread, stream_speed
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def time_predict_phases(title: str, predictor: StageTree, X: np.ndarray) -> None
     """
     layout, costs = predictor.layout, CostModel.uniform(predictor.feature_names)
     stream, cache = stream_speed(), _cache_speed()
-    marks = marks_for(predictor.bank, layout, costs.select(predictor.feature_names), "path")
+    marks = predictor.marks(costs.select(predictor.feature_names), "path")
     chunks = [X[begin : begin + CHUNK] for begin in range(0, len(X), CHUNK)]
     whole = _best(lambda: predictor.predict(X, n_jobs=1))
     report = _best(lambda: ExpectedCost(costs).evaluate(predictor, X, n_jobs=1))

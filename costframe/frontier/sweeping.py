@@ -99,16 +99,16 @@ def _side_by_side(
 ) -> Iterator[tuple[str, list[Fitted] | CostframeError]]:
     # New processes rather than forks: threads and locks of this one would be missing or held there.
     context = multiprocessing.get_context("spawn")
-    told, before = context.SimpleQueue(), set(multiprocessing.active_children())
-    with ProcessPoolExecutor(n_processes, context, _begin, (sweep, told)) as pool:
+    events, before = context.SimpleQueue(), set(multiprocessing.active_children())
+    with ProcessPoolExecutor(n_processes, context, _begin, (sweep, events)) as pool:
         try:
             with _without_interrupts():
                 fits = {pool.submit(_fit, name): name for name in names}
             waiting = set(fits)
             while waiting:
                 ended, waiting = wait(waiting, _PATIENCE, FIRST_COMPLETED)
-                while not told.empty():
-                    name, event = told.get()
+                while not events.empty():
+                    name, event = events.get()
                     total.of(name)(*event)
                 for fit in ended:
                     try:
@@ -141,14 +141,16 @@ def _without_interrupts() -> Iterator[None]:
 _here: dict[str, Any] = {}  # of a process that fits for another one
 
 
-def _begin(sweep: Sweep, told: SimpleQueue[Any]) -> None:
-    _here.update(sweep=sweep, told=told, make_trial=trial_maker(sweep.data, sweep.score, sweep.folds, sweep.parameters))
+def _begin(sweep: Sweep, events: SimpleQueue[Any]) -> None:
+    _here.update(
+        sweep=sweep, events=events, make_trial=trial_maker(sweep.data, sweep.score, sweep.folds, sweep.parameters)
+    )
 
 
 def _fit(name: str) -> list[Fitted]:
     sweep: Sweep = _here["sweep"]
 
     def report(*event: Any) -> None:
-        _here["told"].put((name, event))
+        _here["events"].put((name, event))
 
     return fit_all(_here["make_trial"](name), sweep.tradeoffs, sweep.points, sweep.budget, report)

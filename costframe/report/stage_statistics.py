@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.learners.bits import bits_of, members
-from costframe.core.stages.run_stages import StageRunner, marks_for
+from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Answer, Route
 from costframe.core.threads import over_chunks
 
@@ -71,7 +71,7 @@ def see_stages(
     tree: StageTree, prices: PriceArrays, X: NDArray[np.float64], acquisition: str = "path", n_jobs: int | None = None
 ) -> list[StageSeen]:
     """Send rows, float64 (n, d) with n > 0, through the stages, and return the statistics of each stage."""
-    marks, layout = marks_for(tree.bank, tree.layout, prices, acquisition), tree.layout
+    marks, layout = tree.marks(prices, acquisition), tree.layout
     used, needs = layout.used, prices.direct_needs.restrict(layout.used)
     d, n_items = len(prices.cost), prices.n_items
 

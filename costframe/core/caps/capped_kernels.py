@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from costframe.core.jit import B1, F8, I8, U1, U8, Codes, kernel
-from costframe.core.learners.kernels import COLUMN, TREE
-from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, STEPS_AT, STEPS_BITS
-from costframe.core.learners.row_kernels import goes_right
+from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, NAMED_AT, RANK_BITS, STEPS_AT, STEPS_BITS
+from costframe.core.learners.row_kernels import weigh_outputs
+from costframe.core.learners.tree_table import COLUMN, TREE
 from costframe.core.prices.needs_kernels import ascend, change_needed
 
 if TYPE_CHECKING:
@@ -63,6 +63,15 @@ class Row(NamedTuple):
     state: U1  # of each learner
     left: I8  # the node at which each tree was given up
     account: F8  # see SPENT
+
+
+@kernel
+def _goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
+    """Return 1 if a code goes right at a node, else 0."""
+    rank = test & RANK_BITS
+    if test >> NAMED_AT != 0:
+        return np.uint64((sets[rank + (code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1))
+    return np.uint64(code > rank)
 
 
 @kernel
@@ -158,7 +167,7 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
                 account[SPENT] += split[u]
                 account[COMPARISONS] += split[u]
                 account[USES] += 1.0 if fresh else 0.0
-                right = goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
+                right = _goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
                 node += np.int64(((test >> STEPS_AT) & STEPS_BITS) + right)
                 test = word[node]
         row.left[slot], row.state[slot] = node, FINISHED if done else GIVEN_UP
@@ -171,15 +180,9 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
 def _add_opaque(use: int, layout: StageLayout, outputs: F8, scores: F8) -> None:
     """Add the weighted outputs of an opaque learner, summed by target before they are added."""
     targets = layout.target[layout.target_first[use] : layout.target_first[use + 1]]
+    first, begin, width = layout.payload_first[use], layout.place[use], layout.width[use]
     for j in range(targets.shape[0]):
-        total, begun = 0.0, False
-        for o in range(layout.width[use]):
-            weight = layout.payload[layout.payload_first[use] + o * targets.shape[0] + j]
-            if weight != 0.0:
-                term = weight * outputs[layout.place[use] + o]
-                total = total + term if begun else term
-                begun = True
-        scores[targets[j]] += total
+        scores[targets[j]] += weigh_outputs(layout.payload, first + j, targets.shape[0], outputs, begin, width)
 
 
 @kernel

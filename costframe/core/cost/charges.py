@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
-from costframe.core.stages.run_stages import StageRunner, marks_for
+from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Route
 from costframe.core.threads import CHUNK, over_chunks
 
@@ -202,7 +202,7 @@ def stage_costs(
     X : float64 (n, d)
     acquisition : {"path", "learner"}
     """
-    marks, learners = marks_for(tree.bank, tree.layout, prices, acquisition), learners_at(tree, prices)
+    marks, learners = tree.marks(prices, acquisition), learners_at(tree, prices)
     used = tree.layout.used
     costs = np.empty((len(X), len(tree.stages)))
 
@@ -244,16 +244,8 @@ def charge_tree(
         whole = np.flatnonzero(~rows.cut)
         plain = charge_tree(tree, prices, X[whole], weight[whole], how, None, n_jobs)
         return _with_plain(_charge_capped(tree, prices, rows, weight), plain, whole)
-    marks = tree.free_marks.get(how.acquisition) if not prices.spends else None
-    if marks is None:
-        marks = marks_for(tree.bank, tree.layout, prices, how.acquisition)
-        if not prices.spends:
-            tree.free_marks[how.acquisition] = marks
-    learners, needs, soft = (
-        learners_at(tree, prices),
-        prices.direct_needs.restrict(tree.layout.used),
-        how.routing == "soft",
-    )
+    marks, learners = tree.marks(prices, how.acquisition), learners_at(tree, prices)
+    needs, soft = prices.direct_needs.restrict(tree.layout.used), how.routing == "soft"
     acquired = None if soft else np.zeros(X.shape, np.bool_)
 
     def chunk(part: slice) -> Charges:

@@ -9,13 +9,13 @@ import numpy as np
 from costframe.core.jit import F8, I4, I8, U4, U8, Codes, kernel
 from costframe.core.learners.code_kernels import BLOCK
 from costframe.core.learners.leaf_kernels import GateRoom, pass_gates, walk
+from costframe.core.learners.row_kernels import weigh_outputs
+from costframe.core.learners.tree_table import COLUMN, TREE
 
 if TYPE_CHECKING:
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.run_stages import ReadingMarks
 
-
-TREE, COLUMN = 0, 1
 SCORES, READS, SPENDING = 0, 1, 2  # records of score_rows: scores only; features read too; comparisons and uses too
 
 
@@ -64,14 +64,7 @@ def _add_opaque(sums: F8, targets: I8, payload: F8, first: int, opaque: F8, bloc
     """Add the weighted outputs of an opaque learner, summed by target before they are added."""
     for i in range(sums.shape[0]):
         for j in range(targets.shape[0]):
-            total, begun = 0.0, False
-            for o in range(width):
-                weight = payload[first + o * targets.shape[0] + j]
-                if weight != 0.0:
-                    term = weight * opaque[block[i], column + o]
-                    total = total + term if begun else term
-                    begun = True
-            sums[i, targets[j]] += total
+            sums[i, targets[j]] += weigh_outputs(payload, first + j, targets.shape[0], opaque[block[i]], column, width)
 
 
 @kernel

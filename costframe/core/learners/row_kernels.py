@@ -5,28 +5,15 @@ Kernels for single rows take plain arrays, for a tuple of arrays costs time at t
 
 import numpy as np
 
-from costframe.core.jit import F8, I8, U8, kernel
-from costframe.core.learners import row_nodes
-from costframe.core.learners.node_layout import NAMED_AT, RANK_BITS
-from costframe.core.learners.row_nodes import FEATURE, MISSING_LEFT_AT, STEPS_AT
-
-_NAMED_AT = row_nodes.NAMED_AT
-
-
-@kernel
-def goes_right(test: np.uint64, code: np.uint64, sets: U8) -> np.uint64:
-    """Return 1 if a code goes right at a node, else 0."""
-    rank = test & RANK_BITS
-    if test >> NAMED_AT != 0:
-        return np.uint64((sets[rank + (code >> np.uint64(6))] >> (code & np.uint64(63))) & np.uint64(1))
-    return np.uint64(code > rank)
+from costframe.core.jit import F8, I8, kernel
+from costframe.core.learners.row_nodes import FEATURE, MISSING_LEFT_AT, NAMED_AT, STEPS_AT
 
 
 @kernel
 def child(v: int, test: int, value: float, threshold: F8, span: I8, category: F8) -> int:
     """Return the child of an inner node, whose word is `test`, that a value goes to; see `RowLayout`."""
     missing_left = test >> MISSING_LEFT_AT & 1 != 0
-    if test >> _NAMED_AT & 1 != 0:
+    if test >> NAMED_AT & 1 != 0:
         rank, end = span[v, 0], span[v, 1]
         while rank < end:  # np.searchsorted would need a module that takes longer to import than all of costframe
             middle = (rank + end) >> 1
@@ -39,6 +26,22 @@ def child(v: int, test: int, value: float, threshold: F8, span: I8, category: F8
         missing = np.isnan(value)
         right = (missing & (not missing_left)) | ((not missing) & (not value <= threshold[v]))  # no branch
     return int(v + (test >> STEPS_AT) + np.int64(right))
+
+
+@kernel
+def weigh_outputs(payload: F8, first: int, step: int, outputs: F8, begin: int, width: int) -> float:
+    """Return the sum of an opaque learner's weighted outputs for a target, in their order.
+
+    Outputs are neighbors from `begin` on, and their weights `step` apart from `first` on.
+    """
+    total, begun = 0.0, False
+    for o in range(width):
+        weight = payload[first + o * step]
+        if weight != 0.0:
+            term = weight * outputs[begin + o]
+            total = total + term if begun else term
+            begun = True
+    return float(total)
 
 
 @kernel

@@ -19,7 +19,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, names_of
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.plan import cannot_bind, plan_stages, sum_evaluations
-from costframe.core.stages.run_stages import check_acquisition, predict_rows
+from costframe.core.stages.run_stages import check_acquisition, marks_for, predict_rows
 from costframe.core.stages.stages import Answer, Route, Stage, apply_link, check_stages, log_odds, squeeze
 from costframe.core.stages.step import StageStepper
 from costframe.core.stages.step_layout import lay_out_steps
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from costframe.core.caps.capped_kernels import Model
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
+    from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
     from costframe.core.stages.run_stages import ReadingMarks
@@ -119,9 +120,18 @@ class StageTree(Predictor):
         return {}
 
     @cached_property
-    def free_marks(self) -> dict[str, ReadingMarks]:
+    def _free_marks(self) -> dict[str, ReadingMarks]:
         """Reading marks where comparisons and reuse cost nothing, by acquisition."""
         return {}
+
+    def marks(self, prices: PriceArrays, acquisition: str) -> ReadingMarks:
+        """Return what rows read at these prices, kept where that does not depend on them; see `marks_for`."""
+        if prices.spends:
+            return marks_for(self.bank, self.layout, prices, acquisition)
+        check_acquisition(acquisition)
+        if acquisition not in self._free_marks:
+            self._free_marks[acquisition] = marks_for(self.bank, self.layout, prices, acquisition)
+        return self._free_marks[acquisition]
 
     @cached_property
     def plan(self) -> StagePlan:

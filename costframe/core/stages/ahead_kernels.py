@@ -6,7 +6,7 @@ Calls in loops pass few arrays: one with a whole layout would take as long as th
 import numpy as np
 
 from costframe.core.jit import F8, I8, U1, U8, kernel
-from costframe.core.learners.row_kernels import child
+from costframe.core.learners.row_kernels import child, weigh_outputs
 from costframe.core.learners.row_nodes import FEATURE, FRESH_AT, NEARER_AT, STEPS_AT
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.step_layout import (
@@ -159,16 +159,10 @@ def add_outputs(
             if np.isnan(value):
                 value = use_value[use, 1]
         for j in range(n_targets):
-            if kind != OPAQUE:
-                scores[target[start + j]] += payload[first + j] * value
-                continue
-            total, begun = 0.0, False
-            for o in range(uses[use, WIDTH]):
-                weight = payload[first + o * n_targets + j]
-                if weight != 0.0:
-                    term = weight * opaque[place + o]
-                    total = total + term if begun else term
-                    begun = True
+            if kind == OPAQUE:
+                total = weigh_outputs(payload, first + j, n_targets, opaque, place, uses[use, WIDTH])
+            else:
+                total = payload[first + j] * value
             scores[target[start + j]] += total
 
 

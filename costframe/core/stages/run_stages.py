@@ -138,9 +138,8 @@ def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, a
     nodes, by_path, n_used = layout.nodes, acquisition == "path", len(layout.used)
     first, read = learner_reads(bank, layout)
     counts, is_tree = np.diff(first), layout.kind == TREE
-    spending = prices.reuse > 0 or bool((prices.split > 0).any())
     node_spent = np.zeros((len(nodes.parent), 2))
-    if spending:
+    if prices.spends:
         node_spent[:, 0] = path_prices(nodes.parent, nodes.feature, prices.split[layout.used])
         if by_path:
             node_spent[:, 1] = path_counts(nodes.parent, nodes.feature, n_used)
@@ -151,7 +150,7 @@ def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, a
     if by_path:  # trees are noted leaf by leaf
         read, first = read[np.repeat(~is_tree, counts)], np.cumsum([0, *np.where(is_tree, 0, counts)])
     return ReadingMarks(
-        SPENDING if spending else READS,
+        SPENDING if prices.spends else READS,
         by_path,
         path_masks(nodes.parent, nodes.feature, n_used) if by_path else NO_MARKS.node_mask,
         first,

@@ -106,14 +106,18 @@ def find_ends(
 
 
 @kernel
+def _falls_short(g_left: float, g_right: float, a: float, b: float, score: float) -> bool:
+    """Return whether G_l^2/a + G_r^2/b is certainly less than a score, without a division, which takes longest."""
+    least = score * (a * b)
+    return (g_left * g_left * b + g_right * g_right * a + _TINY < least) & (least <= _LARGE)
+
+
+@kernel
 def may_exceed(
     running: NDArray[np.int64], begin: int, end: int, total: NDArray[np.int64], count_bits: int,
     units: NDArray[np.float64], limits: NDArray[np.float64], with_hessians: bool, score: float,
 ) -> bool:  # fmt: skip
-    """Return whether a group's scores from `begin` to `end` may reach a score; False is certain, in spite of rounding.
-
-    It needs no division, which takes most of the time of `score_bins`.
-    """
+    """Return whether a group's scores from `begin` to `end` may reach a score; False is certain."""
     mask, min_rows, l2, many = (1 << count_bits) - 1, int(limits[1]), limits[0], np.int64(0)
     most_rows, gradient_unit, hessian_unit = (total[0] & mask) - min_rows, units[0], units[1]
     g_all, score = (total[0] >> count_bits) * gradient_unit, score * (1 - _MARGIN)
@@ -122,17 +126,14 @@ def may_exceed(
         for at in range(np.uint64(lanes * begin), np.uint64(lanes * end)):
             n_left, g_left = running[at << one] & mask, (running[at << one] >> count_bits) * gradient_unit
             h_left = running[(at << one) + one] * hessian_unit
-            g_right, a, b = g_all - g_left, h_left + l2, (h_all - h_left) + l2
-            least = score * (a * b)
-            less = (g_left * g_left * b + g_right * g_right * a + _TINY < least) & (least <= _LARGE)
+            less = _falls_short(g_left, g_all - g_left, h_left + l2, (h_all - h_left) + l2, score)
             many |= np.int64((n_left >= min_rows) & (n_left <= most_rows) & (not less))
     else:
         h_all = np.float64(total[0] & mask)
         for at in range(np.uint64(LINE * begin), np.uint64(LINE * end)):
             n_left, g_left = running[at] & mask, (running[at] >> count_bits) * gradient_unit
-            g_right, a, b = g_all - g_left, np.float64(n_left) + l2, (h_all - np.float64(n_left)) + l2
-            least = score * (a * b)
-            less = (g_left * g_left * b + g_right * g_right * a + _TINY < least) & (least <= _LARGE)
+            h_left = np.float64(n_left)
+            less = _falls_short(g_left, g_all - g_left, h_left + l2, (h_all - h_left) + l2, score)
             many |= np.int64((n_left >= min_rows) & (n_left <= most_rows) & (not less))
     return bool(many != 0)
 
