@@ -41,7 +41,8 @@ def import_lazily(module: str, names: Iterable[str]) -> Callable[[str], object]:
 class Algorithm:
     """An algorithm: its name, summary, reference, and estimator classes.
 
-    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`.
+    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`. A `baseline` is there
+    to be compared with: sweeps fit it only if it is named.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Algorithm:
     classifier: type | None = None
     regressor: type | None = None
     ranker: type | None = None
+    baseline: bool = False
 
 
 @hookspec

@@ -94,7 +94,7 @@ def _is_number(value: Any) -> bool:
 
 
 def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0) -> list[str]:
-    """Return the algorithms to fit, by default all of the task; refuse unknown ones and those of other tasks.
+    """Return the algorithms to fit, by default all of the task but baselines; refuse unknown ones and other tasks'.
 
     `n_classes` is 0 if it is unknown, or the task has no classes.
     """
@@ -102,7 +102,7 @@ def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0
         wanted = [wanted]
     if wanted is None:
         unfit = skipped_algorithms(task, n_classes)
-        names = [name for name in _with_task(task) if name not in unfit]
+        names = [name for name in _with_task(task) if name not in unfit and not usable_algorithms()[name].baseline]
         if not names and unfit:
             raise PluginError(f"no installed algorithm takes {n_classes} classes")
         if not names:
