@@ -41,8 +41,8 @@ def import_lazily(module: str, names: Iterable[str]) -> Callable[[str], object]:
 class Algorithm:
     """An algorithm: its name, summary, reference, and estimator classes.
 
-    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`. A `baseline` is there
-    to be compared with: sweeps fit it only if it is named.
+    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`. Sweeps fit a
+    `baseline`, which is there to be compared with, only if it is named.
     """
 
     name: str

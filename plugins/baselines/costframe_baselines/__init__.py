@@ -1,4 +1,4 @@
-"""Baselines: what the papers compare with, costed as all else: boosting, early exit, gates after l1, cascades by price."""
+"""Baselines that the papers compare with: boosting, early exit, a gate after l1, cascades by price."""
 
 from __future__ import annotations
 
