@@ -1,11 +1,13 @@
-"""Needs ../shared: the comparisons of the CEGB paper (NIPS 2017) on other tables: pictures, and which claims hold.
+"""Needs ../shared, but for scales: the figures and claims of the CEGB paper (NIPS 2017) on public tables.
 
-    python benchmarks/cegb_paper.py --quick            # two small tables, about a minute
-    python benchmarks/cegb_paper.py --output figures   # all tables, about half an hour on two cores
+    python benchmarks/cegb_paper.py --quick            # three small tables
+    python benchmarks/cegb_paper.py --output figures   # all tables, five re-splits each
 
-Every fit gives models of more and more of its trees. At each budget, the script scores the best affordable model on
-valid on test. Curves and verdicts are means over several splits: whether the first scores higher than the second at low
-budgets and at high ones, and by how many points (hundredths).
+Trees pay in five ways: for features and comparisons ("both", where four comparisons cost as much as the cheapest
+feature), for features alone, for comparisons alone (each costs 1), for features at equal prices in training and at
+true ones afterwards, and for comparisons whose prices differ by scale (table "scales", drawn frames). Fits are at a row
+of tradeoffs, and the first trees of each fit are models too. At each budget the best model on valid is scored on test.
+"Plain boosting" is tradeoff 0. Low budgets are 1 to 10 % of its cost, high ones 20 to 100 %.
 """
 
 from __future__ import annotations
@@ -17,26 +19,30 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
-from costframe.core.prices.costs import FeaturePrice
+from costframe.core.prices.costs import CostModel, FeaturePrice
+from harness.experiment import Claim, better, measure_all, paper_options, report_claims
+from harness.images import draw_scales
 from harness.pictures import Panel, draw
-from harness.points import NEAR, by_split, cheapest, gains, markdown, measure, prefix, verdict
-from harness.tables import OUTPUT, SCORES, STORED, fitting_rows, load, options, single_prices
+from harness.points import NEAR, cheapest, gains, measure, prefix
+from harness.tables import SCORES, fewer_rows, fitting_rows, load, single_prices
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Callable
 
     from costframe.datasets import Dataset
     from harness.points import Point
 
-SPLITS = {"heart": 5, "sat12": 5, "thyroid": 3}  # 2 of the others
-QUICK = ("heart", "thyroid")
+TABLES = ("mslr", "nhanes", "cover", "thyroid", "heart", "letter", "scales")
+QUICK = ("heart", "thyroid", "scales")
+KNOWN = {**SCORES, "mslr": "average_precision@5", "scales": "average_precision"}
+ROWS, QUICK_ROWS = 12_000, 2_000  # most training rows
 PREFIXES = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)  # trees, in per cent
-BUDGETS = {"low": (0.01, 0.02, 0.05, 0.1), "high": (0.2, 0.5, 1.0)}  # shares of the cost of all features
-COMPARISON = 1 / 4000  # of the cost of all features: a tree's four comparisons cost a thousandth of it
+LOW, HIGH = (0.01, 0.02, 0.05, 0.1), (0.2, 0.5, 1.0)  # shares of the cost of plain boosting
+SHALLOW, PLAIN = "depth 4", "plain boosting"
 
 
 @frozen
-class Variant:
+class Way:
     """A way to train.
 
     Attributes
@@ -44,175 +50,213 @@ class Variant:
     name : str
     settings : dict
     algorithm : str
-    prices : {"true", "comparisons", "equal", "none"}
-        In training; "equal" and "none" pay the true ones in prediction, "comparisons" are true ones and a price of
-        each comparison.
+    only_prices : float or None
+        The one tradeoff, where there is one.
+    path : bool
+        Whether the models are those of `fit_path`.
     """
 
     name: str
-    settings: dict[str, int | str]
+    settings: dict[str, Any]
     algorithm: str = "cegb"
-    prices: str = "true"
+    tradeoff: float | None = None
+    path: bool = False
 
 
-CEGB = Variant("CEGB", {"max_leaves": 16})
-COMPARISONS = {
-    "depth": (
-        "Shallow or deep trees; four comparisons cost 0.1 % of all features",
-        (
-            Variant("Greedy Miser", {"max_depth": 4}, "miser", "comparisons"),
-            Variant("depth 4", {"max_leaves": 16, "max_depth": 4}, prices="comparisons"),
-            Variant("16 leaves", {"max_leaves": 16}, prices="comparisons"),
-            Variant("64 leaves", {"max_leaves": 64}, prices="comparisons"),
-        ),
-    ),
-    "growth": (
-        "Best-first growth (CEGB) or breadth-first",
-        (CEGB, Variant("breadth first", {"max_leaves": 16, "growth": "breadth"})),
-    ),
-    "prices": (
-        "True prices (CEGB) or equal ones in training",
-        (
-            CEGB,
-            Variant("equal prices", {"max_leaves": 16}, prices="equal"),
-            Variant("no prices", {"max_leaves": 16}, prices="none"),
-        ),
-    ),
+USUAL = {"learning_rate": 0.1}
+CEGB = Way("CEGB", {"max_leaves": 16, **USUAL})
+NO_PRICES = Way(PLAIN, {"max_leaves": 16, **USUAL}, tradeoff=0.0)
+PRINTED = Way("CEGB, as printed", {"max_leaves": 16, "recipe": "paper"})
+PATH = Way("CEGB's path (default)", {}, path=True)
+MISER = Way("Greedy Miser", {"max_depth": 4, **USUAL}, "miser")
+PRUNED = Way("BudgetPrune", {}, "budgetprune", path=True)
+DEEP = Way("64 leaves", {"max_leaves": 64, **USUAL})
+BOUNDED = Way(SHALLOW, {"max_leaves": 16, "max_depth": 4, **USUAL})
+BREADTH = Way("breadth first", {"max_leaves": 16, "growth": "breadth", **USUAL})
+SETTINGS: dict[str, tuple[Way, ...]] = {
+    "both": (CEGB, NO_PRICES, MISER, BOUNDED, DEEP),
+    "features": (CEGB, NO_PRICES, PRINTED, PATH, MISER, PRUNED, BREADTH),
+    "comparisons": (CEGB, NO_PRICES, PATH, MISER),
+    "equal": (CEGB,),
+    "scales": (CEGB, NO_PRICES, PATH, MISER),
 }
-VARIANTS = list({one.name: one for _, several in COMPARISONS.values() for one in several}.values())
-CLAIMS = (
-    ("shallow trees (depth 4, 16 leaves) beat Greedy Miser (depth 4)", "depth 4", "Greedy Miser"),
-    ("any depth beats depth 4, at 16 leaves", "16 leaves", "depth 4"),
-    ("any depth beats depth 4, at 64 leaves", "64 leaves", "depth 4"),
-    ("best-first beats breadth-first, at equal leaves", "CEGB", "breadth first"),
-    ("true prices beat equal ones", "CEGB", "equal prices"),
-    ("equal prices beat none", "equal prices", "no prices"),
-)
-
-
-@frozen(eq=False)
-class Measured:
-    """All points of one table, by way and split."""
-
-    data: Dataset
-    ways: dict[str, list[list[Point]]]
-
-    def panel(self, ways: dict[str, list[list[Point]]]) -> Panel:
-        """Put ways in a panel."""
-        return Panel(self.data.name, SCORES[self.data.name], self.data.costs.unit, self.data.full_cost, ways)
+FIGURES = {  # the paper's: title, setting, ways
+    "2a": ("Features and comparisons cost", "both", (MISER.name, SHALLOW, CEGB.name, DEEP.name)),
+    "2bcd": ("Features cost", "features", (MISER.name, PRUNED.name, PRINTED.name, CEGB.name, PATH.name)),
+    "3b": ("Best-first growth (CEGB) or breadth-first", "features", (CEGB.name, BREADTH.name)),
+    "prices": ("True, equal and no prices of features in training", "features", (CEGB.name, "equal prices", PLAIN)),
+    "comparisons": ("Comparisons cost", "comparisons", (MISER.name, PLAIN, CEGB.name, PATH.name)),
+    "4b": ("Scales at different prices of a comparison", "scales", (MISER.name, PLAIN, CEGB.name, PATH.name)),
+}
 
 
 def main() -> None:
-    asked = _options()
-    found: list[Measured] = []
-    for name in asked.tables:
-        splits = 2 if asked.quick else SPLITS.get(name, 2)
-        found.append(Measured(load(name, 0), by_split(measure_split, name, splits, asked.quick)))
-        for figure, (title, variants) in COMPARISONS.items():
-            names = [one.name for one in variants]
-            panels = [one.panel({way: one.ways[way] for way in names}) for one in found if set(names) <= {*one.ways}]
-            if panels:
-                draw(asked.output / f"cegb_{figure}", title, panels)
-        panels = [one.panel({f"λ = {at:.1g}": [points] for at, points in by_tradeoff(one).items()}) for one in found]
-        draw(asked.output / "cegb_tradeoff", "The influence of the tradeoff λ, first split", panels, shades=True)
-    print_claims(found)
-    print(f"\npictures in {asked.output}")
+    asked = paper_options(__doc__, TABLES, quick=QUICK, known=KNOWN, free=("scales",))
+    found = measure_all(measure_split, asked, asked.quick)
+    for figure, (title, setting, names) in FIGURES.items():
+        panels = [_panel(table, ways, setting, names) for table, ways in found.items() if (setting, CEGB.name) in ways]
+        if panels:
+            draw(asked.output / f"cegb_{figure}", title, panels)
+    panels = [_by_tradeoff(table, ways) for table, ways in found.items() if ("features", CEGB.name) in ways]
+    if panels:
+        draw(asked.output / "cegb_3a", "The influence of the tradeoff λ, first split", panels, shades=True)
+    report_claims("cegb", claims(found), asked)
 
 
-def _options() -> argparse.Namespace:
-    quick = {"action": "store_true", "help": "few trees and tradeoffs, on two small tables by default"}
-    asked = options(__doc__, STORED, quick=quick, output=OUTPUT)
-    if asked.quick and asked.tables == list(STORED):
-        asked.tables = list(QUICK)
-    return asked
+def measure_split(table: str, split: int, quick: bool) -> dict[tuple[str, str], list[Point]]:
+    """Fit each way in each setting that the table has; return points by setting and way."""
+    data = draw_scales(split) if table == "scales" else fewer_rows(load(table, split), QUICK_ROWS if quick else ROWS)
+    found: dict[tuple[str, str], list[Point]] = {}
+    for setting, ways in SETTINGS.items():
+        if (setting == "scales") != (table == "scales") or (setting == "equal" and not _informative(data)):
+            continue
+        paid = attrs.evolve(data, costs=paid_prices(data.costs, setting))
+        trained = paid.costs if setting != "equal" else equal_prices(data.costs)
+        plain = fit(paid, NO_PRICES, 0.0, trained, quick)
+        for way in ways:
+            if way.algorithm == "budgetprune" and len(data.classes) != 2:
+                continue
+            grid = [way.tradeoff] if way.tradeoff is not None else tradeoffs(data, plain[-1], 3 if quick else 6)
+            points = [point for at in ([0.0] if way.path else grid) for point in fit(paid, way, at, trained, quick)]
+            key = ("features", "equal prices") if setting == "equal" else (setting, way.name)
+            found[key] = plain[:1] + points
+    return found
 
 
-def measure_split(name: str, split: int, quick: bool) -> dict[str, list[Point]]:
-    """Fit each variant at each tradeoff; return the points of the models that the first trees of each make."""
-    data = load(name, split)
-    informative = data.costs.resources or len({feature.cost for feature in data.costs.features}) > 1
-    variants = [one for one in VARIANTS if informative or one.prices not in ("equal", "none")]
-    grid = tradeoffs(data, 4 if quick else 6)
-    return {
-        one.name: [
-            point
-            for tradeoff in ([0.0] if one.prices == "none" else grid)
-            for point in fit(data, one, tradeoff, 40 if quick else 100)
-        ]
-        for one in variants
-    }
+def _informative(data: Dataset) -> bool:
+    return bool(data.costs.resources) or len({feature.cost for feature in data.costs.features}) > 1
 
 
-def fit(data: Dataset, variant: Variant, tradeoff: float, rounds: int) -> list[Point]:
-    """Fit once, and measure the models of more and more trees, the constant first."""
-    least_leaf = int(np.clip(len(data.part("train")) // 200, 5, 20))
-    settings: dict[str, Any] = {"n_estimators": rounds, "learning_rate": 0.1, "min_samples_leaf": least_leaf}
-    settings |= {"n_jobs": 1, **variant.settings}
-    costs = trained_at(data, variant.prices)
-    model = cf.estimator(variant.algorithm, data.task, costs=costs, tradeoff=tradeoff, **settings)
-    rows = fitting_rows(data)
-    model.fit(**{key: rows[key] for key in ("X", "y", "qid") if key in rows})
-    paid = attrs.evolve(data, costs=costs) if variant.prices == "comparisons" else data
-    whole = model.predictor_
-    counts = dict.fromkeys(len(whole.bank) * share // 100 for share in PREFIXES)
-    noted = [{"tradeoff": tradeoff, "trees": count} for count in counts]
-    return [measure(paid, prefix(whole, each["trees"]), SCORES[data.name], **each) for each in noted]
+def paid_prices(costs: CostModel, setting: str) -> CostModel:
+    """Return the prices of predictions in a setting."""
+    if setting == "both":
+        each = single_prices(costs)
+        return attrs.evolve(costs, split=float(each[each > 0].min()) / 4)
+    if setting == "comparisons":
+        return CostModel(tuple(map(FeaturePrice, costs.names)), split=1.0, unit="comparisons")
+    return costs
 
 
-def trained_at(data: Dataset, prices: str) -> cf.CostModel:
-    """Return the prices to train at."""
-    if prices == "equal":
-        mean = data.full_cost / len(data.feature_names)
-        return cf.CostModel(tuple(FeaturePrice(name, mean) for name in data.feature_names), unit=data.costs.unit)
-    if prices == "comparisons":
-        return attrs.evolve(data.costs, split=COMPARISON * data.full_cost)
-    return data.costs
+def equal_prices(costs: CostModel) -> CostModel:
+    """Return a price of each feature that is the mean of all."""
+    mean = costs.full_cost() / len(costs.names)
+    return CostModel(tuple(FeaturePrice(name, mean) for name in costs.names), unit=costs.unit)
 
 
-def tradeoffs(data: Dataset, count: int) -> list[float]:
+def tradeoffs(data: Dataset, plain: Point, count: int) -> list[float]:
     """Return 0 and a geometric row, from where prices hardly count to where little is bought."""
-    loss = np.log(2)
+    labels = data.part("train").y
+    loss = float(np.var(labels) / 2)
     if data.classes:
-        share = np.unique(data.part("train").y, return_counts=True)[1] / len(data.part("train"))
-        loss = -(share @ np.log(share))
-    each = single_prices(data.costs)
-    most = np.clip(0.3 * data.full_cost / each[each > 0].min(), 1.0, 30.0)
-    return [0.0, *(np.geomspace(1e-3, most, count) * loss / data.full_cost).tolist()]
+        share = np.unique(labels, return_counts=True)[1] / len(labels)
+        loss = float(-(share @ np.log(share)))
+    return [0.0, *(np.geomspace(3e-3, 10.0, count) * loss / plain["val_cost"]).tolist()]
 
 
-def by_tradeoff(found: Measured) -> dict[float, list[Point]]:
-    """Return the points of CEGB on the first split that buy something, by tradeoff."""
-    points = [point for point in found.ways[CEGB.name][0] if point["val_cost"] > 0]
-    return {at: [point for point in points if point["tradeoff"] == at] for at in {p["tradeoff"]: 0 for p in points}}
+def fit(paid: Dataset, way: Way, tradeoff: float, trained: CostModel, quick: bool) -> list[Point]:
+    """Fit once; measure the models of more and more trees, the constant first, or those of the path."""
+    rows, score, task = fitting_rows(paid), KNOWN[paid.name], paid.task
+    rounds, settings = 40 if quick else 100, dict(way.settings)
+    if way.path:
+        model: Any = cf.estimator(way.algorithm, task, costs=trained, tradeoff=0.0, n_jobs=1, **settings)
+        path = model.fit_path(**rows, scoring=score)
+        return [measure(paid, path.predictor(point), score) for point in path.frontier()]
+    if "recipe" not in settings:
+        settings["min_samples_leaf"] = int(np.clip(len(rows["X"]) // 200, 5, 20))
+        if task == "ranking" and way.algorithm == "cegb":
+            settings["objective"] = "squared"  # as in the paper
+    costs = {"costs": trained, "tradeoff": tradeoff, "n_estimators": rounds, "n_jobs": 1}
+    model = cf.estimator(way.algorithm, task, **costs, **settings)
+    whole = model.fit(**{key: rows[key] for key in ("X", "y", "qid") if key in rows}).predictor_
+    counts = dict.fromkeys(len(whole.bank) * share // 100 for share in PREFIXES)
+    return [measure(paid, prefix(whole, count), score, tradeoff=tradeoff) for count in counts]
 
 
-def print_claims(found: list[Measured]) -> None:
-    """Print each claim on each table, with mean differences of scores at low and high budgets."""
-    rows = []
-    for text, first, second in CLAIMS:
-        cells = []
-        for one in found:
-            pair = [one.ways.get(name) for name in (second, first)]
-            lows = [np.array(shares) * one.data.full_cost for shares in BUDGETS.values()]
-            cells.append("; ".join(verdict(gains(*pair, budgets)) for budgets in lows) if all(pair) else "-")
-        rows.append([text, *cells])
-    ends = [{at: points[-1] for at, points in by_tradeoff(one).items()} for one in found]
-    rows.append(["some tradeoff ends within 1 % of none at half of its cost", *map(_within_one_percent, ends)])
-    rows.append(["the largest tradeoff ends more than 1 % lower", *map(_largest_is_worse, ends)])
-    print(f"\n{markdown(['claim: at low budgets; at high budgets', *(one.data.name for one in found)], rows)}")
+def _panel(table: str, ways: dict[tuple[str, str], Any], setting: str, names: tuple[str, ...]) -> Panel:
+    chosen = {name: ways[setting, name] for name in names if (setting, name) in ways}
+    unit = {"scales": "comparisons a pixel", "comparisons": "comparisons"}.get(setting)
+    return Panel(table, KNOWN[table], unit or load(table, 0).costs.unit, _plain_cost(ways, setting), chosen)
 
 
-def _within_one_percent(ends: dict[float, Point]) -> str:
-    plain = ends[0.0]
-    near = cheapest(ends.values(), NEAR * plain["val"])
-    share = near["test_cost"] / plain["test_cost"]
-    said = f"{near['test']:.4f} at {share:.0%} of the cost of {plain['test']:.4f}"
-    return f"{'yes' if share <= 0.5 else 'no'}: {said}"
+def _plain_cost(ways: dict[tuple[str, str], Any], setting: str) -> float:
+    """Return the mean cost of plain boosting."""
+    return float(np.mean([points[-1]["val_cost"] for points in ways[setting, PLAIN]]))
 
 
-def _largest_is_worse(ends: dict[float, Point]) -> str:
-    last, plain = ends[max(ends)]["test"], ends[0.0]["test"]
-    return f"{'yes' if last < NEAR * plain else 'no'}: {last:.4f} against {plain:.4f}"
+def _by_tradeoff(table: str, ways: dict[tuple[str, str], Any]) -> Panel:
+    """Put CEGB's models on the first split in a panel, a line for each tradeoff that buys something."""
+    points = [point for point in ways["features", CEGB.name][0] if point["val_cost"] > 0]
+    lines = {
+        at: [point for point in points if point["tradeoff"] == at] for at in {one["tradeoff"]: 0 for one in points}
+    }
+    return attrs.evolve(
+        _panel(table, ways, "features", (CEGB.name,)), ways={f"λ = {at:.1g}": [one] for at, one in lines.items()}
+    )
+
+
+def claims(found: dict[str, Any]) -> list[Claim]:
+    """Return what the paper says, in its order."""
+    several: list[Claim] = []
+    for setting, text, first, second in (
+        ("both", "2a: with depth 4 and 16 leaves, CEGB beats Greedy Miser", MISER.name, SHALLOW),
+        ("both", "2a: deeper trees of 16 leaves beat depth 4", SHALLOW, CEGB.name),
+        ("both", "2a: trees of 64 leaves beat depth 4", SHALLOW, DEEP.name),
+        ("features", "2b-d: CEGB beats Greedy Miser", MISER.name, CEGB.name),
+        ("features", "2b-d: CEGB as printed beats Greedy Miser", MISER.name, PRINTED.name),
+        ("features", "2b-d: CEGB's path beats Greedy Miser", MISER.name, PATH.name),
+        ("features", "2b-d: CEGB beats BudgetPrune", PRUNED.name, CEGB.name),
+        ("features", "2b-d: CEGB's path beats BudgetPrune", PRUNED.name, PATH.name),
+        ("features", "3b: best-first growth beats breadth-first", BREADTH.name, CEGB.name),
+        ("features", "true prices in training beat equal ones", "equal prices", CEGB.name),
+    ):
+        several += _at_budgets(text, found, (setting, first), (setting, second))
+    one, other = ("features", PLAIN), ("features", "equal prices")
+    several.append(better("equal prices in training are as good as none", found, one, other, equal=True))
+    shares = {"features": 50, "comparisons": 50, "scales": 50}
+    for setting, most in shares.items():
+        text = f"{setting}: some tradeoff is within 1 % of plain boosting at {most} % of its cost"
+        several.append(_over_tables(text, found, setting, _saved_beyond_half, "% of the cost saved beyond half"))
+    text = "3a: the largest tradeoff ends more than 1 % below none"
+    several.append(_over_tables(text, found, "features", _largest_is_worse, "points"))
+    for setting in ("comparisons", "scales"):
+        text = f"{setting}: CEGB beats Greedy Miser"
+        several += _at_budgets(text, found, (setting, MISER.name), (setting, CEGB.name))
+    return [one for one in several if one.margins]
+
+
+def _at_budgets(text: str, found: dict[str, Any], first: Any, second: Any) -> list[Claim]:
+    """Compare two ways at low and at high budgets."""
+    margins: dict[str, dict[str, np.ndarray]] = {"low": {}, "high": {}}
+    for table, ways in found.items():
+        if first in ways and second in ways:
+            for name, shares in (("low", LOW), ("high", HIGH)):
+                budgets = np.array(shares) * _plain_cost(ways, first[0])
+                margins[name][table] = gains(ways[first], ways[second], budgets)
+    return [Claim(f"{text}, at {name} budgets", each) for name, each in margins.items()]
+
+
+def _over_tables(
+    text: str, found: dict[str, Any], setting: str, measured: Callable[[list[Point], Point], float], unit: str
+) -> Claim:
+    key, plain = (setting, CEGB.name), (setting, PLAIN)
+    margins = {
+        table: np.array([measured(points, best[-1]) for points, best in zip(ways[key], ways[plain], strict=True)])
+        for table, ways in found.items()
+        if key in ways
+    }
+    return Claim(text, margins, unit)
+
+
+def _saved_beyond_half(points: list[Point], plain: Point) -> float:
+    near = cheapest([plain, *points], NEAR * plain["val"])
+    reaches = near["test"] >= NEAR * plain["test"] - 0.01  # on test too, but for noise
+    return 100 * (0.5 - near["test_cost"] / plain["test_cost"]) if reaches else -50.0
+
+
+def _largest_is_worse(points: list[Point], plain: Point) -> float:
+    last = max(point["tradeoff"] for point in points if "tradeoff" in point)
+    end = [point for point in points if point.get("tradeoff") == last][-1]
+    return float(100 * (NEAR * plain["test"] - end["test"]))
 
 
 if __name__ == "__main__":

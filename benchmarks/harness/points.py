@@ -6,11 +6,6 @@ report "test". Several splits are a list of lists of points. `figures` needs ../
 
 from __future__ import annotations
 
-import itertools
-import multiprocessing
-import os
-import time
-from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +17,7 @@ from costframe.training.scoring import score_named
 from harness.tables import shared_module, single_prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from costframe.datasets import Dataset
 
@@ -66,18 +61,6 @@ def prefix(model: cf.StageTree, count: int) -> cf.StageTree:
     return cf.StageTree(model.bank.restrict(trees), (first,))
 
 
-def by_split(
-    measure_split: Callable[..., dict[Any, list[Point]]], name: str, n_splits: int, *given: Any
-) -> dict[Any, list[list[Point]]]:
-    """Measure splits, two at a time in processes of their own; return the points of each way that all splits have."""
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    begun = time.perf_counter()
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        splits = list(pool.map(measure_split, [name] * n_splits, range(n_splits), *map(itertools.repeat, given)))
-    print(f"{name}: {n_splits} splits in {time.perf_counter() - begun:.0f} s", flush=True)
-    return {way: [one[way] for one in splits] for way in splits[0] if all(way in one for one in splits)}
-
-
 def at_budgets(points: Iterable[Point], budgets: Iterable[float]) -> np.ndarray:
     """Return the test score of the best model on valid within each budget on valid, NaN where there is none."""
     ranked = sorted(points, key=lambda point: (-point["val"], point["val_cost"]))
@@ -96,40 +79,27 @@ def gains(first: Sequence[list[Point]], second: Sequence[list[Point]], budgets: 
     return np.array([100 * (at_budgets(two, budgets) - at_budgets(one, budgets)).mean() for one, two in pairs])
 
 
-def verdict(gain: np.ndarray) -> str:
-    """Say whether gains of several splits are above zero: yes, no, "=" if surely small, else "?"; mean and error."""
-    mean, error = float(gain.mean()), float(standard_error(gain))
-    if np.isnan(error):
-        word = "one split:"
-    elif abs(mean) > max(SIGNIFICANT * error, NEGLIGIBLE):
-        word = "yes" if mean > 0 else "no"
-    else:
-        word = "=" if abs(mean) + SIGNIFICANT * error < CLOSE else "?"
-    return f"{word} {with_errors([mean], [error], '+.2f')[0]}"
+def compare(first: Sequence[list[Point]], second: Sequence[list[Point]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the second's gain at equal budgets, in points, and its log ratio of costs at equal score: two (splits,).
+
+    NaN where a split has constants only, or no score in common.
+    """
+    pairs = np.array([_compare(*pair) for pair in zip(first, second, strict=True)]).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
 
 
-def compare(first: Sequence[list[Point]], second: Sequence[list[Point]]) -> str:
-    """Say whether the second scores higher at equal budgets, and how many times as much it costs at equal scores."""
-    found = [_compare(*pair) for pair in zip(first, second, strict=True)]
-    gain, ratio = np.array([pair for pair in found if pair is not None]).reshape(-1, 2).T
-    if not len(gain):
-        return "constants only"
-    cost = with_errors([np.exp(ratio.mean())], [np.exp(ratio.mean()) * np.expm1(standard_error(ratio))], ".2f")[0]
-    return f"{verdict(gain)} points at equal budgets; {cost} times the cost at equal score"
-
-
-def _compare(first: list[Point], second: list[Point]) -> tuple[float, float] | None:
+def _compare(first: list[Point], second: list[Point]) -> tuple[float, float]:
     """Return the mean gain of one split in points, and the mean logarithm of the ratio of costs on test."""
     costs = [[point["val_cost"] for point in points if point["val_cost"] > 0] for points in (first, second)]
     if not all(costs):
-        return None
+        return np.nan, np.nan
     budgets = np.geomspace(max(map(min, costs)), max(map(max, costs)), COMPARED) * (1 + 1e-9)
     scores = [[point["val"] for point in points] for points in (first, second)]
     top, low = min(map(max, scores)), max(map(min, scores))
     levels = np.linspace(low + TRADED * (top - low), top, LEVELS)
     pairs = [[cheapest(points, level)["test_cost"] for points in (first, second)] for level in levels]
     ratios = [np.log(two / one) for one, two in pairs if one and two]
-    return float(gains([first], [second], budgets)[0]), float(np.mean(ratios)) if ratios else 0.0
+    return float(gains([first], [second], budgets)[0]), float(np.mean(ratios)) if ratios else np.nan
 
 
 def figures(points: list[Point], full_cost: float) -> dict[str, Any]:

@@ -122,6 +122,16 @@ def fitting_rows(data: Dataset) -> dict[str, Any]:
     return rows if train.qid is None else rows | {"qid": train.qid, "qid_val": valid.qid}
 
 
+def fewer_rows(data: Dataset, most: int) -> Dataset:
+    """Keep the first training rows, or queries that they belong to, and all others."""
+    train = np.flatnonzero(data.split == "train")
+    if len(train) <= most:
+        return data
+    kept = np.sort(np.concatenate([train[:most], np.flatnonzero(data.split != "train")]))
+    qid = None if data.qid is None else data.qid[kept]
+    return attrs.evolve(data, X=data.X[kept], y=data.y[kept], split=data.split[kept], qid=qid)
+
+
 def single_prices(costs: cf.CostModel) -> np.ndarray:
     """Return the price of each feature alone, with the resources that it needs: float64 (d,)."""
     prices = costs.select(costs.names)

@@ -1,0 +1,184 @@
+"""Experiments of papers: options, splits measured two at a time with progress, and tables of claims.
+
+A script measures each split of each table by a function of its own, which returns points by way; see `harness.points`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from harness.points import CLOSE, NEGLIGIBLE, SIGNIFICANT, compare, markdown, standard_error, with_errors
+from harness.tables import OUTPUT, SCORES, options
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+SPLITS, FEW_SPLITS = 5, 2  # re-splits of each table, and with --quick
+WORKERS = 2
+
+
+def paper_options(
+    doc: str | None,
+    tables: Sequence[str],
+    *,
+    quick: Sequence[str],
+    known: Collection[str] = SCORES,
+    free: Collection[str] = (),
+    **flags: dict[str, Any],
+) -> argparse.Namespace:
+    """Parse the options of all papers' scripts: tables (fewer with --quick), --splits, --output, --keep, and `flags`.
+
+    `splits` are numbers of re-splits, from 1; 0 would be a table's own split.
+    """
+    asked = options(
+        doc,
+        tables,
+        known=known,
+        free=free,
+        quick={"action": "store_true", "help": f"{FEW_SPLITS} splits of {' '.join(quick)}, with smaller fits"},
+        splits={"type": int, "help": f"re-splits of each table, {SPLITS} by default"},
+        keep={"type": Path, "help": "folder to keep what was measured, and to read it from in later runs"},
+        output=OUTPUT,
+        **flags,
+    )
+    if asked.quick and asked.tables == list(tables):
+        asked.tables = list(quick)
+    count = asked.splits or (FEW_SPLITS if asked.quick else SPLITS)
+    asked.splits = range(1, count + 1)
+    if asked.keep is not None:
+        asked.keep.mkdir(parents=True, exist_ok=True)
+    return asked
+
+
+def measure_all(
+    measure_split: Callable[..., dict[Any, Any]], asked: argparse.Namespace, *given: Any
+) -> dict[str, dict[Any, list[Any]]]:
+    """Measure all splits of all tables in two processes; return, by table and way, what each split found.
+
+    `measure_split(table, split, *given)` returns something by way. Ways that a split lacks are left out. Each finished
+    split is reported on the standard error, with the time that the others may take.
+    """
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    tasks = [(table, split) for split in asked.splits for table in asked.tables]
+    name, begun = Path(sys.argv[0]).stem, time.perf_counter()
+    stored = None if asked.keep is None else asked.keep / f"{name}{'-quick' if asked.quick else ''}"
+    found: dict[tuple[str, int], dict[Any, Any]] = {}
+    with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = {pool.submit(_measure_or_read, stored, measure_split, task, given): task for task in tasks}
+        for done, future in enumerate(as_completed(waiting), start=1):
+            table, split = waiting[future]
+            found[table, split] = future.result()
+            spent = time.perf_counter() - begun
+            left = spent / done * (len(tasks) - done)
+            times = f"{_minutes(spent)}, some {_minutes(left)} left"
+            print(f"{name}: {done} of {len(tasks)} in {times} ({table}, split {split})", file=sys.stderr, flush=True)
+    return {
+        table: {
+            way: [found[table, split][way] for split in asked.splits]
+            for way in found[table, asked.splits[0]]
+            if all(way in found[table, split] for split in asked.splits)
+        }
+        for table in asked.tables
+    }
+
+
+def _measure_or_read(
+    stored: Path | None, measure_split: Callable[..., dict[Any, Any]], task: tuple[str, int], given: tuple[Any, ...]
+) -> dict[Any, Any]:
+    if stored is None:
+        return measure_split(*task, *given)
+    path = stored.with_name(f"{stored.name}-{task[0]}-{task[1]}.pickle")
+    if path.exists():
+        kept: dict[Any, Any] = pickle.loads(path.read_bytes())  # noqa: S301 - our own file
+        return kept
+    found = measure_split(*task, *given)
+    part = path.with_suffix(".part")
+    part.write_bytes(pickle.dumps(found))
+    part.replace(path)
+    return found
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+@frozen(eq=False)
+class Claim:
+    """A sentence of a paper, and by how much it holds on each table.
+
+    Attributes
+    ----------
+    text : str
+        The claim, in our words.
+    margins : mapping of str to float64 (splits,)
+        By table: above zero where the claim holds, in `unit`.
+    unit : str
+        Of the margins.
+    figures : mapping of str to str
+        Further numbers beside a table's margin.
+    equal : bool
+        Whether the claim is that there is no difference.
+    """
+
+    text: str
+    margins: Mapping[str, np.ndarray]
+    unit: str = "points"
+    figures: Mapping[str, str] = field(factory=dict)
+    equal: bool = False
+
+    def cells(self, table: str) -> list[str]:
+        """Return what a row of the table of claims says."""
+        margins = np.asarray(self.margins[table], np.float64)
+        known = margins[~np.isnan(margins)]
+        if not len(known):
+            return [self.text, table, "cannot be told", "-"]
+        mean, error = float(known.mean()), float(standard_error(known))
+        size = with_errors([mean], [error], "+.2f")[0]
+        note = f"; {self.figures[table]}" if table in self.figures else ""
+        return [self.text, table, self.word(mean, error), f"{size} {self.unit}{note}"]
+
+    def word(self, mean: float, error: float) -> str:
+        """Say what margins beyond two errors tell; a difference that is surely below one unit is none."""
+        if np.isnan(error):
+            return "one split only"
+        if abs(mean) + SIGNIFICANT * error < CLOSE and (
+            self.equal or abs(mean) <= max(SIGNIFICANT * error, NEGLIGIBLE)
+        ):
+            return "holds" if self.equal else "no difference"
+        if abs(mean) > max(SIGNIFICANT * error, NEGLIGIBLE):
+            return "holds" if mean > 0 and not self.equal else "does not hold"
+        return "undecided"
+
+
+def better(text: str, found: Mapping[str, Mapping[Any, Any]], first: Any, second: Any, *, equal: bool = False) -> Claim:
+    """Compare two ways on all tables that have both: the second should score higher at equal budgets."""
+    margins, figures = {}, {}
+    for table, ways in found.items():
+        if first not in ways or second not in ways:
+            continue
+        margins[table], ratios = compare(ways[first], ways[second])
+        if not np.isnan(ratios).all():
+            ratio = np.exp(np.nanmean(ratios))
+            cost = with_errors([ratio], [ratio * np.expm1(standard_error(ratios))], ".2f")[0]
+            figures[table] = f"{cost} times the cost at equal score"
+    return Claim(text, margins, figures=figures, equal=equal)
+
+
+def report_claims(paper: str, claims: Iterable[Claim], asked: argparse.Namespace) -> None:
+    """Print the table of claims, and write it to `paper`_claims.md in the output folder."""
+    rows = [claim.cells(table) for claim in claims for table in claim.margins]
+    head = ["claim", "table", f"over {len(asked.splits)} splits", "margin ± standard error"]
+    text = markdown(head, rows)
+    (asked.output / f"{paper}_claims.md").write_text(text + "\n", encoding="utf-8")
+    print(f"\n{text}\n\npictures and this table are in {asked.output}", flush=True)
