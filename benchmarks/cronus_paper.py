@@ -1,169 +1,117 @@
-"""Needs ../shared, but for synthetic: the findings of the Cronus paper (AISTATS 2012), and whether they hold elsewhere.
+"""Needs ../shared, but for synthetic: the figures and claims of the Cronus paper (AISTATS 2012) on public tables.
 
-    python benchmarks/cronus_paper.py --quick             # one split, smaller tables, few tradeoffs
-    python benchmarks/cronus_paper.py --splits 2          # also prints rows and features at each stage
-    python benchmarks/cronus_paper.py --over-cegb nhanes  # savings over a model trained with prices
+    python benchmarks/cronus_paper.py --quick            # one ranking and one table of two classes, smaller
+    python benchmarks/cronus_paper.py --output figures   # all tables, five re-splits each
 
-By default it compares five ways to use one bank of boosted trees, each at a row of tradeoffs: the trees in their order,
-the single stage, the cascade at its start, by the paper's recipe, and optimized. Half of the training rows train the
-bank, the other half the cascades. With --over-cegb, it compares models of CEGB on all training rows with cascades over
-some of them, on the same rows. At each budget, it scores the best affordable model on valid on test. Of many negatives,
-train and valid have a sample with larger weights.
+All ways use one bank of boosted trees, whose training rows are half of all: the trees in their order (GBRT), the
+single stage, the cascade at its start and optimized, all by default and as printed (`recipe="paper"`), early exit,
+Soft-Cascade and AND-OR. The other half trains weights and thresholds. At each budget the best model on valid is scored
+on test. Of many negatives, train and valid have a sample with larger weights.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import costframe as cf
+from costframe.report.pictures import COLORS
 from costframe.training.scoring import score_named
 from harness.cronus_tables import KINDS, load_parts
-from harness.pictures import Panel, draw
-from harness.points import (
-    NEAR,
-    PARTS,
-    by_split,
-    cheapest,
-    compare,
-    follow_rows,
-    levels_text,
-    markdown,
-    prefix,
-    standard_error,
-    with_errors,
-)
-from harness.tables import OUTPUT, options
+from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
+from harness.pictures import DASHES, Panel, draw, dress, sheet
+from harness.points import NEAR, PARTS, cheapest, follow_rows, prefix
+from harness.tables import single_prices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
 
     from harness.cronus_tables import Part, Table
     from harness.points import Point
 
-TABLES = ("synthetic", "mslr", "mslr-3", "nhanes", "cover")
-TABLES_OVER_CEGB = ("nhanes", "cover", "mslr", "thyroid", "heart")
-TREES, PREFIXES = 100, (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)
-LADDER: dict[str, tuple[str, dict[str, Any]]] = {
-    "single stage": ("reweighted", {}),
-    "initialized": ("cronus", {"optimize": False}),
-    "as printed": ("cronus", {"recipe": "paper"}),
-    "optimized": ("cronus", {}),
+TABLES = ("synthetic", "mslr", "nhanes", "cover")
+QUICK = ("synthetic", "nhanes")
+TREES, PREFIXES = 100, (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)
+GBRT, PRINTED = "GBRT", ", as printed"
+SINGLE, START, CRONUS = "single stage", "initialized", "Cronus"
+EXIT, SOFT, AND_OR = "early exit", "Soft-Cascade", "AND-OR"
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    SINGLE: ("reweighted", {}),
+    START: ("cronus", {"optimize": False}),
+    CRONUS: ("cronus", {}),
+    SINGLE + PRINTED: ("reweighted", {"recipe": "paper"}),
+    START + PRINTED: ("cronus", {"optimize": False, "recipe": "paper"}),
+    CRONUS + PRINTED: ("cronus", {"recipe": "paper"}),
+    SOFT: ("soft-cascade", {}),
+    AND_OR: ("and-or", {}),
 }
-CLAIMS = (
-    ("greedy", "single stage"),
-    ("single stage", "initialized"),
-    ("initialized", "as printed"),
-    ("initialized", "optimized"),
-    ("single stage", "optimized"),
-)
-MODELS = tuple(np.geomspace(0.02, 1.28, 7).tolist())  # tradeoffs of CEGB, in units of the constant's loss per cost
-UNDER, OVER = MODELS[1::2], (0.3, 1.0)  # models below cascades; tradeoffs of cascades in units of the model's
-BOTH, CLOSE = "CEGB and cascades", 0.002  # as good on valid: at most this much less
+LEFT = (GBRT, SINGLE, START, CRONUS)
+RIGHT = (GBRT, EXIT, SOFT, AND_OR, CRONUS, CRONUS + PRINTED)
+MOST, LEAST = 2.0, 0.02  # tradeoffs, in units of the constant's loss per cost of all features
+STAGES = 10
 
 
 def main() -> None:
-    asked = options(
-        __doc__,
-        TABLES,
-        known=KINDS,
-        free=("synthetic",),
-        over_cegb={"action": "store_true", "help": "cascades over CEGB in place of the ladder"},
-        quick={"action": "store_true", "help": "one split, a third of the training rows, few trees and tradeoffs"},
-        splits={"type": int, "default": 2},
-        output=OUTPUT,
-    )
-    if asked.over_cegb and asked.tables == list(TABLES):
-        asked.tables = list(TABLES_OVER_CEGB)
-    panels = []
-    for name in asked.tables:
-        found = by_split(measure_split, name, 1 if asked.quick else asked.splits, asked.over_cegb, asked.quick)
-        table = load_parts(name, 0, quick=asked.quick)
-        ways = {way: several for (score, way), several in found.items() if score == table.kind.scores[0]}
-        panels.append(Panel(name, table.kind.scores[0], table.costs.unit, table.costs.full_cost(), ways))
-        figure, title = ("over_cegb", "Cascades over CEGB") if asked.over_cegb else ("ladder", "Ways to use one bank")
-        draw(asked.output / f"cronus_{figure}", title, panels)
-        for score in table.kind.scores:
-            several = {way: points for (one, way), points in found.items() if one == score}
-            print_claims(f"{name}, {score}", several, over_cegb=asked.over_cegb)
-        for way in () if asked.over_cegb else list(LADDER)[1:]:
-            cascades = [point for point in ways[way][0] if "levels" in point]
-            shown = cheapest(cascades, NEAR * max(point["val"] for point in cascades))
-            print(f"\n{name}, {way}, within 1 % of the best\n\n{levels_text(shown['levels'], table.costs)}", flush=True)
-    print(f"\npictures in {asked.output}")
+    asked = paper_options(__doc__, TABLES, quick=QUICK, known=KINDS, free=("synthetic",))
+    found = measure_all(measure_split, asked, asked.quick)
+    printed = tuple(name + PRINTED for name in LEFT[1:])
+    for figure, title, names in (
+        ("2_left", "Ways to use one bank", LEFT),
+        ("2_left_printed", "Ways to use one bank, as printed", (GBRT, *printed)),
+        ("2_right", "Cronus and other ways to reject", RIGHT),
+    ):
+        draw(asked.output / f"cronus_{figure}", title, [_panel(table, ways, names) for table, ways in found.items()])
+    for figure, title, draw_one in (("3", STAYING, _draw_staying), ("4", EXTRACTED, _draw_extracted)):
+        with sheet(asked.output / f"cronus_{figure}", f"Stage by stage (figure {figure})", title, len(found)) as places:
+            for axes, (table, ways) in zip(places, found.items(), strict=True):
+                draw_one(axes, table, ways)
+    report_claims("cronus", claims(found), asked)
 
 
-def measure_split(name: str, split: int, over_cegb: bool, quick: bool) -> dict[tuple[str, str], list[Point]]:
-    """Fit all models of one split; return points by score and way, each way with the constant."""
+STAYING = "Share of test rows that reach each stage of the cheapest cascade within 1 % of the best, first split."
+EXTRACTED = "Share of the features of each price that any row has acquired up to a stage of the optimized cascade."
+
+
+def measure_split(name: str, split: int, quick: bool) -> dict[str, list[Point]]:
+    """Fit all ways over one bank; return points by way, each way with the constant."""
     table = load_parts(name, split, quick=quick)
     plain = boost(table, split, TREES // (3 if quick else 1))
-    found: dict[tuple[str, str], list[Point]] = defaultdict(list)
-    constant = measure(table, prefix(plain, 0))
-    for way, model, noted in (_over_cegb if over_cegb else _ladder)(table, plain, quick=quick):
-        for score, point in measure(table, model).items():
-            found[score, way] = found[score, way] or [constant[score]]
-            found[score, way].append(point | noted)
-    if over_cegb:
-        for score in table.kind.scores:
-            found[score, BOTH] = found[score, "CEGB"] + found[score, "cascade over CEGB"]
+    found: dict[str, list[Point]] = defaultdict(lambda: [measure(table, prefix(plain, 0))])
+    for share in PREFIXES:
+        found[GBRT].append(measure(table, prefix(plain, max(1, len(plain.bank) * share // 100))))
+    found[EXIT] += early_exits(table, plain)
+    row = np.geomspace(MOST, LEAST, 3 if quick else 4).tolist()
+    test = table.parts["test"]
+    for way, (algorithm, settings) in WAYS.items():
+        for tradeoff in row:
+            model = fit(table, algorithm, plain, tradeoff * table.price_of_loss(), settings)
+            levels = follow_rows(model, table.costs, test.X, test.positive) if algorithm == "cronus" else []
+            found[way].append(measure(table, model) | {"levels": levels})
     return dict(found)
 
 
 def boost(table: Table, seed: int, trees: int) -> cf.StageTree:
     """Boost trees without prices, of few columns each, and add them up."""
     rows = table.parts["bank"]
-    settings = {"engine": "cart", "n_estimators": trees, "min_samples_leaf": _least_leaf(rows), "ridge": 0.01}
+    least_leaf = int(np.clip(len(rows.X) // 400, 3, 20))
+    settings = {"engine": "cart", "n_estimators": trees, "min_samples_leaf": least_leaf, "ridge": 0.01}
     model = cf.estimator("reweighted", costs=table.costs, tradeoff=0.0, random_state=seed, n_jobs=1, **settings)
     bank = model.fit(rows.X, rows.positive, sample_weight=rows.weight).predictor_.bank
     constant = 2 * np.average(rows.positive, weights=rows.weight) - 1
     return cf.StageTree(bank, (cf.Answer(np.arange(len(bank)), np.ones(len(bank)), [constant], "identity"),))
 
 
-def _least_leaf(rows: Part) -> int:
-    return int(np.clip(len(rows.X) // 400, 3, 20))
-
-
-def _ladder(table: Table, plain: cf.StageTree, *, quick: bool) -> Iterator[tuple[str, cf.StageTree, Point]]:
-    for share in PREFIXES[1:]:
-        yield "greedy", prefix(plain, max(1, len(plain.bank) * share // 100)), {}
-    row = np.geomspace(2.0, 0.02, 3 if quick else 4).tolist()
-    test = table.parts["test"]
-    for way, (algorithm, settings) in LADDER.items():
-        for tradeoff in row[1::2] if way == "as printed" else row:
-            model = fit_over(table, "train", algorithm, plain, tradeoff * table.price_of_loss("square"), settings)
-            met = {} if algorithm == "reweighted" else follow_rows(model, table.costs, test.X, test.positive)
-            yield way, model, {"levels": met} if met else {}
-
-
-def _over_cegb(table: Table, plain: cf.StageTree, *, quick: bool) -> Iterator[tuple[str, cf.StageTree, Point]]:
-    rows, seen = table.parts["all"], table.parts["choice"]
-    settings = {"n_estimators": len(plain.bank), "learning_rate": 0.1, "min_samples_leaf": _least_leaf(rows)}
-    settings |= {"max_leaves": 16, "l2_regularization": 1.0, "n_jobs": 1}
-    weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
-    for tradeoff in np.geomspace(2.0, 0.02, 4).tolist():
-        price = tradeoff * table.price_of_loss("square")
-        yield "cascade over plain trees", fit_over(table, "train", "cronus", plain, price, {}), {}
-    for tradeoff in UNDER if quick else MODELS:
-        model = cf.estimator("cegb", costs=table.costs, tradeoff=tradeoff * table.price_of_loss("log"), **settings)
-        model.fit(rows.X, rows.positive, X_val=seen.X, y_val=seen.positive, **weights)
-        whole = model.predictor_
-        for count in dict.fromkeys(len(whole.bank) * share // 100 for share in PREFIXES):
-            yield "CEGB", prefix(whole, count), {"tradeoff": tradeoff, "whole": count == len(whole.bank)}
-        for times in OVER if tradeoff in UNDER and len(whole.bank) else ():
-            price = tradeoff * times * table.price_of_loss("square")
-            yield "cascade over CEGB", fit_over(table, "all", "cronus", whole, price, {}), {"tradeoff": tradeoff}
-
-
-def fit_over(
-    table: Table, part: str, algorithm: str, bank: cf.StageTree, tradeoff: float, settings: dict[str, Any]
-) -> cf.StageTree:
-    """Fit over a bank; the cascade of a ranking is a ranker, the single stage a classifier."""
-    rows, seen = table.parts[part], table.parts["choice"]
+def fit(table: Table, algorithm: str, bank: cf.StageTree, tradeoff: float, settings: dict[str, Any]) -> cf.StageTree:
+    """Fit over a bank; a cascade of a ranking is a ranker, the single stage a classifier."""
+    rows, seen = table.parts["train"], table.parts["choice"]
     weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
     given = {"costs": table.costs, "tradeoff": tradeoff, "bank": bank, "n_jobs": 1, **settings}
-    if table.kind.ranking and algorithm == "cronus":
+    if table.kind.ranking and algorithm != "reweighted":
         model = cf.estimator(algorithm, "ranking", relevant=table.kind.positive, **given)
         model.fit(rows.X, rows.grade, X_val=seen.X, y_val=seen.grade, qid=rows.qid, qid_val=seen.qid, **weights)
     else:
@@ -173,49 +121,111 @@ def fit_over(
     return fitted
 
 
-def measure(table: Table, model: cf.StageTree) -> dict[str, Point]:
-    """Return the model's point by each score of the table."""
-    found: dict[str, Point] = {name: {} for name in table.kind.scores}
+def measure(table: Table, model: cf.StageTree) -> Point:
+    """Return the model's score and exact mean cost on valid and test."""
+    point: Point = {}
     for part, key in PARTS:
         rows = table.parts[part]
         cost = cf.ExpectedCost(table.costs).evaluate(model, rows.X, sample_weight=rows.weight, n_jobs=1).mean
-        predictions = model.decision_function(rows.X, n_jobs=1)
-        for name, point in found.items():
-            point |= {key: _score(name, rows, predictions), f"{key}_cost": cost}
-    return found
+        point |= {key: score(table, rows, model.decision_function(rows.X, n_jobs=1)), f"{key}_cost": cost}
+    return point
 
 
-def _score(name: str, part: Part, predictions: np.ndarray) -> float:
-    if name != "precision@5":
-        return score_named(name)(part.grade if name == "ndcg@5" else part.positive, predictions, None, part.qid)
-    order = np.lexsort((-predictions, part.qid))  # a document takes as many places as it has weight
-    positive, weight, query = part.positive[order], part.weight[order], part.qid[order]
-    before = np.cumsum(weight) - weight
-    before -= before[np.searchsorted(query, query)]
-    hits = np.bincount(query, np.clip(5 - before, 0, weight) * positive) / 5
-    return float(hits[np.bincount(query, positive) > 0].mean())
+def score(table: Table, part: Part, predictions: np.ndarray) -> float:
+    """Return the score of the table's kind."""
+    return score_named(table.kind.score)(part.positive, predictions, part.weight, part.qid)
 
 
-def print_claims(title: str, ways: dict[str, list[list[Point]]], *, over_cegb: bool) -> None:
-    """Print whether one way is better than another, and what cascades save over models of CEGB."""
-    over = (("CEGB", BOTH), ("CEGB", "cascade over CEGB"), ("cascade over plain trees", "cascade over CEGB"))
-    claims = over if over_cegb else CLAIMS
-    rows = [[f"{second} beats {first}", compare(ways[first], ways[second])] for first, second in claims]
-    print(f"\n{markdown([title, 'verdict'], rows)}", flush=True)
-    for tradeoff in UNDER if over_cegb else ():
-        pairs = zip(ways["CEGB"], ways["cascade over CEGB"], strict=True)
-        saved = np.array([_saving(tradeoff, *pair) for pair in pairs])
-        ratio, kept = with_errors(saved.mean(axis=0), standard_error(saved), ".2f")
-        print(f"over CEGB at {tradeoff:.2g}: {ratio} times its cost, {kept} points of score")
+def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """Return what the paper says, in its order."""
+    several = []
+    for end in ("", PRINTED):
+        ladder = (GBRT, SINGLE + end, START + end, CRONUS + end)
+        pairs = [*pairwise(ladder), (SINGLE + end, CRONUS + end)]
+        pairs += [(one, CRONUS + end) for one in (EXIT, SOFT, AND_OR)]
+        several += [better(f"2: {second} beats {first}", found, first, second) for first, second in pairs]
+    for way in (CRONUS, CRONUS + PRINTED):
+        text = f"2: {way} is within 1 % of GBRT at a tenth of its cost"
+        several.append(by_split(text, found, (way, GBRT), _below_a_tenth, "% of the cost below that"))
+        text, begun = f"3: fewer rows reach the second stage of {way} than at its start", way.replace(CRONUS, START)
+        several.append(by_split(text, found, (way, begun), _fewer_left, "% of rows"))
+        text = f"3: {way} keeps fewer than {STAGES} stages"
+        several.append(by_split(text, found, (way,), _stages_gone, "stages gone"))
+        text = f"4: of cheap features {way} acquires a larger share in its first stage than of expensive ones"
+        several.append(by_split(text, found, (way,), _cheap_first, "% of those it acquires"))
+        text = f"4: {way} acquires some expensive feature in its first stage"
+        several.append(by_split(text, found, (way,), _dear_first, "% of them"))
+    return several
 
 
-def _saving(tradeoff: float, models: list[Point], cascades: list[Point]) -> tuple[float, float]:
-    """Return cost and gain on test of the cheapest cascade over a model that is as good on valid."""
-    model = next(point for point in models if point.get("tradeoff") == tradeoff and point["whole"])
-    over = [point for point in cascades if point.get("tradeoff") == tradeoff]
-    best = cheapest([model, *over], model["val"] - CLOSE)
-    ratio = best["test_cost"] / model["test_cost"] if model["test_cost"] else 1.0
-    return ratio, 100 * (best["test"] - model["test"])
+def shown(points: list[Point]) -> Point:
+    """Return the cheapest cascade within 1 % of the best cascade on valid."""
+    cascades = [point for point in points if point.get("levels")]
+    return cheapest(cascades, NEAR * max(point["val"] for point in cascades))
+
+
+def _below_a_tenth(_table: str, points: list[Point], plain: list[Point]) -> float:
+    return saved_beyond(0.1, points, plain)
+
+
+def _fewer_left(_table: str, optimized: list[Point], begun: list[Point]) -> float:
+    left = [
+        shown(points)["levels"][1].rows if len(shown(points)["levels"]) > 1 else 0.0 for points in (begun, optimized)
+    ]
+    return 100 * (left[0] - left[1])
+
+
+def _stages_gone(_table: str, points: list[Point]) -> float:
+    return float(STAGES - len(shown(points)["levels"]))
+
+
+def _cheap_first(table: str, points: list[Point]) -> float:
+    """Return how much of the final number of cheap features the first stage acquires, less that of expensive ones."""
+    levels, dear = shown(points)["levels"], _expensive(table)
+    first, last = (levels[at].acquired > 0 for at in (0, -1))
+    shares = [first[kind].sum() / last[kind].sum() if last[kind].any() else np.nan for kind in (~dear, dear)]
+    return float(100 * (shares[0] - shares[1]))
+
+
+def _dear_first(table: str, points: list[Point]) -> float:
+    return float(100 * (shown(points)["levels"][0].acquired[_expensive(table)] > 0).mean())
+
+
+def _expensive(table: str) -> np.ndarray:
+    """Tell which features cost at least half of the highest price: bool (d,)."""
+    prices = single_prices(load_parts(table, 1, quick=True).costs)
+    return np.asarray(prices >= prices.max() / 2)
+
+
+def _panel(name: str, ways: Mapping[str, Any], names: tuple[str, ...]) -> Panel:
+    table = load_parts(name, 1, quick=True)
+    chosen = {way: ways[way] for way in names if way in ways}
+    return Panel(name, table.kind.score, table.costs.unit, table.costs.full_cost(), chosen)
+
+
+def _draw_staying(axes: Axes, table: str, ways: Mapping[str, Any]) -> None:
+    """Draw the share of rows that reach each stage."""
+    for at, way in enumerate((START, CRONUS, START + PRINTED, CRONUS + PRINTED)):
+        rows = [level.rows for level in shown(ways[way][0])["levels"]]
+        axes.step(
+            range(1, len(rows) + 1), rows, where="mid", color=COLORS[at], ls=DASHES[at], marker="o", ms=3, label=way
+        )
+    axes.set_yscale("log")
+    axes.legend(fontsize=7, frameon=False)
+    dress(axes, table, "stage", "share of rows")
+
+
+def _draw_extracted(axes: Axes, table: str, ways: Mapping[str, Any]) -> None:
+    """Draw the share of features of each price that any row has acquired up to each stage."""
+    prices = single_prices(load_parts(table, 1, quick=True).costs)
+    levels = shown(ways[CRONUS][0])["levels"]
+    for at, price in enumerate(np.unique(prices)):
+        share = [(level.acquired[prices == price] > 0).mean() for level in levels]
+        label = f"price {price:g} ({int((prices == price).sum())})"
+        axes.plot(range(1, len(levels) + 1), share, color=COLORS[at % len(COLORS)], marker="o", ms=3, label=label)
+    axes.set_ylim(0, 1.03)
+    axes.legend(fontsize=7, frameon=False)
+    dress(axes, table, "stage", "share of the features acquired")
 
 
 if __name__ == "__main__":

@@ -13,16 +13,18 @@ valid is scored on test.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 import costframe as cf
 from costframe.report.pictures import COLORS
 from costframe.training.scoring import score_named
-from harness.experiment import Claim, better, measure_all, paper_options, report_claims
+from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
 from harness.pictures import Panel, draw, dress, sheet
-from harness.points import NEAR, PARTS, cheapest, measure, prefix
+from harness.points import NEAR, PARTS, measure, prefix
 from harness.scenes import draw_scenes
 from harness.tables import SCORES, fewer_rows, fitting_rows, load, single_prices
 
@@ -144,8 +146,6 @@ def _panel(table: str, ways: Mapping[str, Any]) -> Panel:
 
 def _curves(table: str, ways: Mapping[str, Any]) -> list[Panel]:
     """Put the traces of the first split in a panel, a line for each tradeoff."""
-    import attrs
-
     points = [point for point in ways[PRINTED][0] if point["val_cost"] > 0]
     lines = {
         at: [point for point in points if point["tradeoff"] == at] for at in {one["tradeoff"]: 0 for one in points}
@@ -184,33 +184,19 @@ def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     """Return what the paper says, in its order."""
     several = []
     for way, most in REACHED.items():
-        margins = {
-            table: np.array([_below(points, plain, most) for points, plain in zip(ways[way], ways[PLAIN], strict=True)])
-            for table, ways in found.items()
-            if way in ways
-        }
         text = f"1, 3: {way} is within 1 % of plain boosting at {most:.0%} of its cost"
-        several.append(Claim(text, margins, "% of the cost below that"))
+        several.append(by_split(text, found, (way, PLAIN), partial(_below, most), "% of the cost below that"))
     for way in (PRINTED, DEFAULT):
         several += [better(f"1, 3: {way} beats {one}", found, one, way) for one in (PLAIN, SUBSETS, EXIT, CRONUS)]
-    tables = found.items()
-    fewer = {table: np.array([_fewer_dear(table, points) for points in ways[PRINTED]]) for table, ways in tables}
-    several.append(Claim("2: with a larger λ it reads fewer expensive features", fewer, "% of them"))
-    early = {table: np.array([_early_dear(table, points) for points in ways[PRINTED]]) for table, ways in tables}
-    several.append(
-        Claim(
-            "2: some expensive feature is read from early trees on, at all λ within 1 %", early, "% of λ, beyond half"
-        )
-    )
-    return [one for one in several if one.margins]
+    text = "2: with a larger λ it reads fewer expensive features"
+    several.append(by_split(text, found, (PRINTED,), _fewer_dear, "% of them"))
+    text = "2: some expensive feature is read from early trees on, at all λ within 1 %"
+    several.append(by_split(text, found, (PRINTED,), _early_dear, "% of λ, beyond half"))
+    return several
 
 
-def _below(points: list[Point], plain: list[Point], most: float) -> float:
-    """Return how far below a share of plain boosting's cost, in per cent, the cheapest model is that is as good."""
-    best = max(plain, key=lambda point: point["val"])
-    good = [point for point in points if point["val"] >= NEAR * best["val"]]
-    share = cheapest(good, -np.inf)["test_cost"] / best["test_cost"] if good else 1.0
-    return 100 * (most - share)
+def _below(most: float, _table: str, points: list[Point], plain: list[Point]) -> float:
+    return saved_beyond(most, points, plain)
 
 
 def _fewer_dear(table: str, points: list[Point]) -> float:

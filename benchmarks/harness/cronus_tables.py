@@ -12,31 +12,25 @@ from harness.tables import draw_ranking, load
 
 if TYPE_CHECKING:
     import costframe as cf
-FEW_POSITIVE = ("average_precision", "roc_auc")
+
 MOST_NEGATIVES = 5000  # in a part to train on or to choose by
 
 
 @frozen
 class Kind:
-    """What is asked of a table: where its rows come from, its scores, the least label that is positive.
-
-    The label 0 makes all positive but the last class, the healthy of thyroid.
-    """
+    """What is asked of a table: where its rows come from, its score, the least label that is positive."""
 
     source: str
-    scores: tuple[str, ...]
+    score: str
     positive: int
     ranking: bool = False
 
 
 KINDS = {
-    "synthetic": Kind("synthetic", ("precision@5",), 3, ranking=True),
-    "mslr": Kind("mslr", ("ndcg@5",), 2, ranking=True),
-    "mslr-3": Kind("mslr", FEW_POSITIVE, 3),
-    "nhanes": Kind("nhanes", FEW_POSITIVE, 1),
-    "cover": Kind("cover", FEW_POSITIVE, 1),
-    "heart": Kind("heart", ("roc_auc",), 1),
-    "thyroid": Kind("thyroid", FEW_POSITIVE, 0),
+    "synthetic": Kind("synthetic", "precision@5", 3, ranking=True),
+    "mslr": Kind("mslr", "precision@5", 2, ranking=True),
+    "nhanes": Kind("nhanes", "average_precision", 1),
+    "cover": Kind("cover", "average_precision", 1),
 }
 
 
@@ -63,12 +57,11 @@ class Table:
     costs: cf.CostModel
     parts: dict[str, Part]
 
-    def price_of_loss(self, name: str) -> float:
-        """Return the best constant's loss per cost of all features, of labels -1 and 1, or cross-entropy ("log")."""
+    def price_of_loss(self) -> float:
+        """Return the best constant's squared loss of labels -1 and 1 per cost of all features."""
         train = self.parts["all"]
         share = float(np.average(train.positive, weights=train.weight))
-        loss = -share * np.log(share) - (1 - share) * np.log1p(-share) if name == "log" else 2 * share * (1 - share)
-        return float(loss / self.costs.full_cost())
+        return float(2 * share * (1 - share) / self.costs.full_cost())
 
 
 @functools.lru_cache(maxsize=1)
@@ -98,8 +91,8 @@ def _read(kind: Kind, split: int) -> tuple[cf.CostModel, dict[str, Part]]:
     for part in ("train", "valid", "test"):
         rows = data.part(part)
         qid = np.zeros(len(rows), np.int64) if rows.qid is None else rows.qid
-        positive = rows.y >= kind.positive if kind.positive else rows.y != rows.y.max()
-        parts[part] = Part(rows.X, positive.astype(np.int64), rows.y, np.ones(len(rows)), qid)
+        positive = (rows.y >= kind.positive).astype(np.int64)
+        parts[part] = Part(rows.X, positive, rows.y, np.ones(len(rows)), qid)
     return data.costs, parts
 
 

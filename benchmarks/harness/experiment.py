@@ -17,12 +17,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from harness.points import CLOSE, NEGLIGIBLE, SIGNIFICANT, compare, markdown, standard_error, with_errors
+from harness.points import (
+    CLOSE,
+    NEAR,
+    NEGLIGIBLE,
+    SIGNIFICANT,
+    cheapest,
+    compare,
+    markdown,
+    standard_error,
+    with_errors,
+)
 from harness.tables import OUTPUT, SCORES, options
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from harness.points import Point
 
 SPLITS, FEW_SPLITS = 5, 2  # re-splits of each table, and with --quick
 WORKERS = 2
@@ -78,7 +90,11 @@ def measure_all(
         waiting = {pool.submit(_measure_or_read, stored, measure_split, task, given): task for task in tasks}
         for done, future in enumerate(as_completed(waiting), start=1):
             table, split = waiting[future]
-            found[table, split] = future.result()
+            try:
+                found[table, split] = future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
             spent = time.perf_counter() - begun
             left = spent / done * (len(tasks) - done)
             times = f"{_minutes(spent)}, some {_minutes(left)} left"
@@ -137,21 +153,20 @@ class Claim:
     figures: Mapping[str, str] = field(factory=dict)
     equal: bool = False
 
-    def cells(self, table: str) -> list[str]:
-        """Return what a row of the table of claims says."""
-        margins = np.asarray(self.margins[table], np.float64)
+    def cell(self, table: str) -> str:
+        """Return what the table of claims says of a table."""
+        margins = np.asarray(self.margins.get(table, ()), np.float64)
         known = margins[~np.isnan(margins)]
         if not len(known):
-            return [self.text, table, "cannot be told", "-"]
+            return "-"
         mean, error = float(known.mean()), float(standard_error(known))
-        size = with_errors([mean], [error], "+.2f")[0]
         note = f"; {self.figures[table]}" if table in self.figures else ""
-        return [self.text, table, self.word(mean, error), f"{size} {self.unit}{note}"]
+        return f"{self.word(mean, error)}: {with_errors([mean], [error], '+.1f')[0]}{note}"
 
     def word(self, mean: float, error: float) -> str:
         """Say what margins beyond two errors tell; a difference that is surely below one unit is none."""
         if np.isnan(error):
-            return "one split only"
+            return "one split"
         if abs(mean) + SIGNIFICANT * error < CLOSE and (
             self.equal or abs(mean) <= max(SIGNIFICANT * error, NEGLIGIBLE)
         ):
@@ -171,14 +186,44 @@ def better(text: str, found: Mapping[str, Mapping[Any, Any]], first: Any, second
         if not np.isnan(ratios).all():
             ratio = np.exp(np.nanmean(ratios))
             cost = with_errors([ratio], [ratio * np.expm1(standard_error(ratios))], ".2f")[0]
-            figures[table] = f"{cost} times the cost at equal score"
+            figures[table] = f"{cost} of the cost"
     return Claim(text, margins, figures=figures, equal=equal)
+
+
+def by_split(
+    text: str,
+    found: Mapping[str, Mapping[Any, Any]],
+    ways: Sequence[Any],
+    measured: Callable[..., float],
+    unit: str,
+) -> Claim:
+    """Measure a margin on each split of all tables that have all ways, by `measured(table, points of each way)`."""
+    margins = {
+        table: np.array([measured(table, *each) for each in zip(*(several[way] for way in ways), strict=True)])
+        for table, several in found.items()
+        if set(ways) <= several.keys()
+    }
+    return Claim(text, margins, unit)
+
+
+def saved_beyond(share: float, points: Sequence[Point], plain: Sequence[Point]) -> float:
+    """Return by how many per cent of plain's cost the cheapest model as good as plain's best stays below a share of it.
+
+    As good is within 1 % on valid, and on test but for a point.
+    """
+    best = max(plain, key=lambda point: point["val"])
+    near = cheapest([best, *points], NEAR * best["val"])
+    kept = near["test"] >= NEAR * best["test"] - 0.01
+    return 100 * (share - (near["test_cost"] / best["test_cost"] if kept else 1.0))
 
 
 def report_claims(paper: str, claims: Iterable[Claim], asked: argparse.Namespace) -> None:
     """Print the table of claims, and write it to `paper`_claims.md in the output folder."""
-    rows = [claim.cells(table) for claim in claims for table in claim.margins]
-    head = ["claim", "table", f"over {len(asked.splits)} splits", "margin ± standard error"]
-    text = markdown(head, rows)
+    rows = [
+        [f"{claim.text} ({claim.unit})", *(claim.cell(table) for table in asked.tables)]
+        for claim in claims
+        if claim.margins
+    ]
+    text = markdown([f"claim (margin ± standard error of {len(asked.splits)} splits)", *asked.tables], rows)
     (asked.output / f"{paper}_claims.md").write_text(text + "\n", encoding="utf-8")
     print(f"\n{text}\n\npictures and this table are in {asked.output}", flush=True)
