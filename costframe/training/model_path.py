@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from attrs import define, field, frozen
 
@@ -111,15 +111,15 @@ class DeferredPath(MeasuredPath[Point]):
     points : tuple
         The first knows no prices.
     makers : tuple of callable
-        Of the model of each point.
+        Of the model of each point, which has a method `with_costs`.
     costs : CostModel
     """
 
     points: tuple[Point, ...]
-    makers: tuple[Callable[[], StageTree], ...]
+    makers: tuple[Callable[[], Any], ...]
     costs: CostModel
 
-    def predictor(self, point: Point) -> StageTree:
+    def predictor(self, point: Point) -> Any:
         """Return the model of a point."""
         return self.makers[self.points.index(point)]().with_costs(self.costs)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from attrs import define, field, fields_dict
 
 from costframe.core.checks import check_choice, check_flag
-from costframe.core.errors import ParameterError
-from costframe.training.estimator import CostAwareEstimator
+from costframe.core.errors import DataError, ParameterError
+from costframe.training.estimator import CostAwareEstimator, CostAwareRanker
 from costframe.training.shell import restore_on_error
 from costframe.trees.annealing.anneal import Annealer, check_limits
 from costframe.trees.annealing.annealed import Annealing
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor, scorer
+from costframe.trees.boosting.ranking import ranking_loss
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from costframe.training.data import TrainingData
-    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.training.data import Rows, TrainingData
+    from costframe.training.model_path import MeasuredPath
     from costframe.trees.boosting.losses import Loss
 
-__all__ = ["BoostedEstimator", "Paper"]
+__all__ = ["BoostedEstimator", "BoostedRanker", "Paper"]
 
 _PATH_ROUNDS = 1000
 _PATIENCE = 30
@@ -104,7 +106,7 @@ class BoostedEstimator(CostAwareEstimator):
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
-    def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
+    def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> MeasuredPath[Any]:
         """Anneal on checked data with validation rows."""
         raise NotImplementedError
 
@@ -143,15 +145,21 @@ class BoostedEstimator(CostAwareEstimator):
     def _loss(self, data: TrainingData) -> Loss:
         return loss_for(data.n_classes)
 
-    def _monitor(self, data: TrainingData, loss: Loss, settings: TreeSettings) -> Monitor | None:
-        """Return the monitor of the validation rows; without validation rows, refuse its settings."""
+    def _monitor(
+        self, data: TrainingData, loss: Loss, settings: TreeSettings, *, tradeoff: float | None = None
+    ) -> Monitor | None:
+        """Return the monitor of the validation rows; without validation rows, refuse its settings.
+
+        `tradeoff` is that of the validation value, the estimator's by default.
+        """
         if data.valid is None:
             for name in ("n_iter_no_change", "scoring"):
                 if getattr(self, name) is not None:
                     raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
             return None
         patience = _PATIENCE if settings.n_iter_no_change is None else settings.n_iter_no_change
-        return Monitor(data.valid, loss, data.prices, float(self.tradeoff), patience, self.scoring)
+        price = float(self.tradeoff) if tradeoff is None else tradeoff
+        return Monitor(data.valid, loss, data.prices, price, patience, self.scoring)
 
     @restore_on_error
     def fit_path(
@@ -169,7 +177,7 @@ class BoostedEstimator(CostAwareEstimator):
         scoring: Any = None,
         look_ahead: bool = True,
         progress: Callable[[float], None] | None = None,
-    ) -> AnnealedPath:
+    ) -> MeasuredPath[Any]:
         """Train with a falling tradeoff; return all models on the way with their exact validation cost.
 
         The estimator becomes the best model at its own `tradeoff`. `n_estimators` is the most rounds of a model, 1000
@@ -193,7 +201,8 @@ class BoostedEstimator(CostAwareEstimator):
 
         Returns
         -------
-        AnnealedPath
+        MeasuredPath
+            An `AnnealedPath`, unless the algorithm has a path of its own.
 
         Raises
         ------
@@ -217,3 +226,34 @@ class BoostedEstimator(CostAwareEstimator):
         self.n_iter_ = point.n_rounds
         self._keep(path.predictor(point), data.costs, data.train)
         return path
+
+
+@define(slots=False, eq=False, repr=False)
+class BoostedRanker(CostAwareRanker, BoostedEstimator):
+    """A ranker of boosted trees with a choice of losses.
+
+    Parameters are those of `BoostedEstimator`, and
+
+    Parameters
+    ----------
+    objective : {"lambdarank", "pairwise", "squared"}, optional
+        LambdaRank for NDCG (the default), with the tradeoff in NDCG at 30 per unit of cost per row; or logistic loss of
+        pairs, mean by query; or squared loss of grades, as with recipe="paper". See `costframe.trees.boosting.ranking`.
+        The validation objective is this loss (LambdaRank: 1 - NDCG at 30) + tradeoff * cost.
+    """
+
+    objective: str | None = field(default=None, kw_only=True)
+
+    def _loss(self, data: TrainingData) -> Loss:
+        for name, rows in (("qid", data.train), ("qid_val", data.valid)):
+            if rows is not None and rows.qid is None:
+                raise DataError(f"{name}: expected the query of each row, got None; rows are ranked within a query")
+        if data.valid is not None and not _has_order(data.valid):
+            raise DataError("y_val: expected a query with two different grades, else there is nothing to rank")
+        return ranking_loss("squared" if self.recipe == "paper" else self.objective)
+
+
+def _has_order(rows: Rows) -> bool:
+    """Whether some query has rows of different grades."""
+    graded = np.column_stack([rows.qid, rows.y])  # type: ignore[list-item] # rankings have queries
+    return len(np.unique(graded, axis=0)) > len(np.unique(rows.qid))  # type: ignore[arg-type]

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl, import_lazily
 
-__all__: list[str] = []
+__all__ = [
+    "AffordableClassifier",
+    "AffordableRanker",
+    "AffordableRegressor",
+    "BoostingClassifier",
+    "BoostingRanker",
+    "BoostingRegressor",
+    "EarlyExitClassifier",
+    "EarlyExitRanker",
+]
 
 __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 
@@ -12,4 +21,34 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return the algorithms of this plugin."""
-    return []
+    from costframe_baselines import estimators as found
+
+    return [
+        Algorithm(
+            name="boosting",
+            summary="Boosted trees without prices; the tradeoff chooses how many of them.",
+            reference="Friedman: Greedy function approximation: a gradient boosting machine, Annals of Statistics 2001",
+            classifier=found.BoostingClassifier,
+            regressor=found.BoostingRegressor,
+            ranker=found.BoostingRanker,
+            baseline=True,
+        ),
+        Algorithm(
+            name="affordable",
+            summary="Boosted trees on the features below a price; the tradeoff chooses the price and their number.",
+            reference="Xu, Weinberger, Chapelle: The Greedy Miser, ICML 2012 (its baseline with feature subsets)",
+            classifier=found.AffordableClassifier,
+            regressor=found.AffordableRegressor,
+            ranker=found.AffordableRanker,
+            baseline=True,
+        ),
+        Algorithm(
+            name="early-exit",
+            summary="Rows leave an additive model early: classes by confidence, rows of a query by their distance.",
+            reference="Cambazoglu et al.: Early exit optimizations for additive machine learned ranking systems, "
+            "WSDM 2010",
+            classifier=found.EarlyExitClassifier,
+            ranker=found.EarlyExitRanker,
+            baseline=True,
+        ),
+    ]

@@ -8,20 +8,18 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.checks import check_flag
-from costframe.core.errors import DataError, ParameterError
-from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.trees.boosting.ranking import ranking_loss
-from costframe.trees.estimator import BoostedEstimator, Paper
+from costframe.core.errors import ParameterError
+from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
+from costframe.trees.estimator import BoostedEstimator, BoostedRanker, Paper
 from costframe.trees.settings import TreeSettings, read_signs
 from costframe_cegb.cegb import anneal_cegb, train_cegb
 from costframe_cegb.state import State, WarmStart
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import Rows, TrainingData
+    from costframe.training.data import TrainingData
     from costframe.trees.annealing.annealed import Annealing
     from costframe.trees.annealing.path import AnnealedPath
-    from costframe.trees.boosting.losses import Loss
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 
@@ -135,31 +133,8 @@ class CEGBRegressor(CostAwareRegressor, _CEGB):
 
 
 @define(slots=False, eq=False, repr=False)
-class CEGBRanker(CostAwareRanker, _CEGB):
+class CEGBRanker(BoostedRanker, _CEGB):
     """CEGB for rankings within queries, the `qid` of `fit`.
 
-    Parameters are those of `CEGBClassifier` without `class_weight`, and
-
-    Parameters
-    ----------
-    objective : {"lambdarank", "pairwise", "squared"}, optional
-        LambdaRank for NDCG (the default), with the tradeoff in NDCG at 30 per unit of cost per row; or logistic loss of
-        pairs, mean by query; or squared loss of grades, as with recipe="paper". See `costframe.trees.boosting.ranking`.
-        The validation objective is this loss (LambdaRank: 1 - NDCG at 30) + tradeoff * cost.
+    Parameters are those of `CEGBClassifier` without `class_weight`, and the `objective` of `BoostedRanker`.
     """
-
-    objective: str | None = field(default=None, kw_only=True)
-
-    def _loss(self, data: TrainingData) -> Loss:
-        for name, rows in (("qid", data.train), ("qid_val", data.valid)):
-            if rows is not None and rows.qid is None:
-                raise DataError(f"{name}: expected the query of each row, got None; rows are ranked within a query")
-        if data.valid is not None and not _has_order(data.valid):
-            raise DataError("y_val: expected a query with two different grades, else there is nothing to rank")
-        return ranking_loss("squared" if self.recipe == "paper" else self.objective)
-
-
-def _has_order(rows: Rows) -> bool:
-    """Whether some query has rows of different grades."""
-    graded = np.column_stack([rows.qid, rows.y])  # type: ignore[list-item] # rankings have queries
-    return len(np.unique(graded, axis=0)) > len(np.unique(rows.qid))  # type: ignore[arg-type]

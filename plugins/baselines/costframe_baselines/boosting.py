@@ -1,0 +1,184 @@
+"""Plain boosting as trees are added, and boosting restricted to features below a price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from attrs import define, evolve, field
+
+from costframe.core.checks import check_choice, resolve
+from costframe.core.errors import ParameterError
+from costframe.stagewise.banks import dominated_duplicates
+from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
+from costframe.trees.annealing.path import AnnealedPath
+from costframe.trees.boosting.boost import boost_at_prices
+from costframe.trees.boosting.grower import bin_rows, tree_grower
+from costframe.trees.estimator import BoostedEstimator, BoostedRanker
+from costframe.trees.growing.prices import NoPrices
+from costframe.trees.settings import TreeSettings
+from costframe_baselines.prefixes import measure_prefixes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.training.data import TrainingData
+    from costframe.trees.annealing.annealed import Annealing
+    from costframe.trees.boosting.boost import Ensemble
+
+__all__ = [
+    "AffordableClassifier",
+    "AffordableRanker",
+    "AffordableRegressor",
+    "BoostingClassifier",
+    "BoostingRanker",
+    "BoostingRegressor",
+    "PlainBoosting",
+]
+
+_MOST_PRICES = 8  # to try
+
+
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+class PlainBoosting(BoostedEstimator):
+    """Boosting without prices; the tradeoff only chooses the number of trees.
+
+    `fit` keeps the first trees with the least loss + tradeoff * exact mean cost: on validation rows, else on the
+    training rows, where the loss of all trees is the least at tradeoff 0. Trees do not read copies of columns at higher
+    prices.
+    """
+
+    _usual: ClassVar = TreeSettings(max_leaves=31, min_samples_leaf=20, min_hessian_leaf=1e-3)
+
+    def _column_sets(self, data: TrainingData) -> list[list[int]]:
+        """Return the columns of each ensemble to grow, the last one without a limit of prices."""
+        return [_worth_reading(data).tolist()]
+
+    def _train(self, data: TrainingData) -> Predictor:
+        settings, tradeoff = self._settings(data), float(self.tradeoff)
+        judged = data.train if data.valid is None else data.valid
+        grown = [self._grow(data.reading_only(columns), settings) for columns in self._column_sets(data)]
+        points = [
+            point
+            for branch, ensemble in enumerate(grown)
+            for point in measure_prefixes(ensemble, judged, self._loss(data), data.prices, branch=branch)
+        ]
+        best = min(points, key=lambda point: (point.total(tradeoff), point.n_rounds))
+        self.n_iter_ = best.n_rounds
+        return grown[best.branch].finish(data.feature_names, best.n_rounds)
+
+    def _grow(self, data: TrainingData, settings: TreeSettings) -> Ensemble:
+        """Boost trees, with validation rows up to the best round by `scoring`, the loss by default."""
+        loss = self._loss(data)
+        monitor = self._monitor(data, loss, settings, tradeoff=0.0)
+        grow = tree_grower(data.train, bin_rows(data.train, settings, data.categorical), settings)
+        ensemble, best = boost_at_prices(data.train, loss, settings, grow, NoPrices(), monitor=monitor)
+        return ensemble.prefix(best)
+
+    def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> AnnealedPath:
+        """Make a point of every number of trees: nothing is annealed."""
+        for name, unused in (("tradeoffs", asked.limits is None), ("look_ahead", asked.look_ahead)):
+            if not unused:
+                raise ParameterError(f"{name}: has no effect on trees that are boosted without prices")
+        assert data.valid is not None  # noqa: S101 - `fit_path` has seen to it
+        settings, branches, points = evolve(settings, n_estimators=asked.annealer.most_rounds), [], []
+        chosen = self._column_sets(data)
+        for branch, columns in enumerate(chosen):
+            branches.append(self._grow(data.reading_only(columns), settings))
+            points += measure_prefixes(
+                branches[-1], data.valid, self._loss(data), data.prices, branch=branch, score=asked.annealer.score
+            )
+            if asked.progress is not None:
+                asked.progress((branch + 1) / len(chosen))
+        unpriced = frozenset({len(branches) - 1})
+        return AnnealedPath(tuple(points), tuple(branches), data.costs, data.feature_names, data.categories, unpriced)
+
+    def _settings(self, data: TrainingData) -> TreeSettings:
+        check_choice("recipe", self.recipe, (None,))
+        return super()._settings(data)
+
+
+@define(slots=False, eq=False, repr=False)
+class BoostingClassifier(CostAwareClassifier, PlainBoosting):
+    """Plain boosting for two classes (logistic loss) or more (softmax, one tree per class and round).
+
+    Parameters are those of `BoostedEstimator`, without a recipe. Defaults are those of CEGB: `n_estimators` 100,
+    `learning_rate` 0.1, `max_leaves` 31, `min_samples_leaf` 20. `scoring` is the value for early stopping on validation
+    rows, the loss by default. And
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+    n_iter_ : int
+        Rounds kept.
+    classes_ : ndarray (K,)
+    """
+
+    class_weight: Any = field(default=None, kw_only=True)
+
+
+class BoostingRegressor(CostAwareRegressor, PlainBoosting):
+    """Plain boosting for numbers: squared loss. Parameters are those of `BoostingClassifier` without `class_weight`."""
+
+
+@define(slots=False, eq=False, repr=False)
+class BoostingRanker(BoostedRanker, PlainBoosting):
+    """Plain boosting for rankings.
+
+    Parameters are those of `BoostingClassifier` without `class_weight`, and the `objective` of `BoostedRanker`.
+    """
+
+
+@define(slots=False, eq=False, repr=False)
+class _Affordable(PlainBoosting):
+    """Boosting on features of price at most c: own price, all resources that it needs, and its share of once-prices."""
+
+    max_price: float | None = field(default=None, kw_only=True)
+
+    def _column_sets(self, data: TrainingData) -> list[list[int]]:
+        columns = _worth_reading(data)
+        prices = data.prices.alone[columns] + data.prices.once[columns] / data.train.total_weight
+        if self.max_price is not None:
+            return [columns[prices <= resolve("max_price", self.max_price, None)].tolist()]
+        levels = np.unique(prices)
+        if not self.tradeoff:  # prices have no effect
+            levels = levels[-1:]
+        chosen = np.unique(np.linspace(0, len(levels) - 1, _MOST_PRICES).round().astype(np.int64))
+        return [columns[prices <= level].tolist() for level in levels[chosen]]
+
+
+@define(slots=False, eq=False, repr=False)
+class AffordableClassifier(CostAwareClassifier, _Affordable):
+    """Boosting on features of price at most c, for two classes or more.
+
+    The price of a feature includes all resources that it needs and an equal share of its once-price. Parameters are
+    those of `BoostingClassifier`, and
+
+    Parameters
+    ----------
+    max_price : float, optional
+        c. By default `fit` tries at most eight of the prices, evenly spaced by rank, and keeps the one, and its number
+        of trees, with the least loss + tradeoff * exact mean cost; at tradeoff 0 it reads all features.
+    """
+
+    class_weight: Any = field(default=None, kw_only=True)
+
+
+class AffordableRegressor(CostAwareRegressor, _Affordable):
+    """Boosting on features of price at most c, for numbers; see `AffordableClassifier`."""
+
+
+@define(slots=False, eq=False, repr=False)
+class AffordableRanker(BoostedRanker, _Affordable):
+    """Boosting on features of price at most c, for rankings; see `AffordableClassifier` and `BoostingRanker`."""
+
+
+def _worth_reading(data: TrainingData) -> NDArray[np.int64]:
+    """Return the columns without copies of others at higher prices."""
+    return np.flatnonzero(~dominated_duplicates(data.train.X, data.prices))

@@ -1,0 +1,24 @@
+"""All estimators of this plugin, by the files that hold them."""
+
+from __future__ import annotations
+
+from costframe_baselines.boosting import (
+    AffordableClassifier,
+    AffordableRanker,
+    AffordableRegressor,
+    BoostingClassifier,
+    BoostingRanker,
+    BoostingRegressor,
+)
+from costframe_baselines.early_exit import EarlyExitClassifier, EarlyExitRanker
+
+__all__ = [
+    "AffordableClassifier",
+    "AffordableRanker",
+    "AffordableRegressor",
+    "BoostingClassifier",
+    "BoostingRanker",
+    "BoostingRegressor",
+    "EarlyExitClassifier",
+    "EarlyExitRanker",
+]

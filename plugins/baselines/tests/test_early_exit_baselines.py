@@ -1,0 +1,222 @@
+"""Early exit: naive twins of both rules, given models, and the cost of trees that are really evaluated."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+import costframe as cf
+from costframe.core.errors import CostframeError, ParameterError
+from costframe.core.stages.stages import Answer
+from costframe.testing import CountingSource
+from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
+from costframe_baselines.exit_predictors import ConfidenceExits, ProximityExits
+
+COSTS = cf.CostModel.from_dict(
+    {
+        "features": {"a": 0.1, "b": {"cost": 1.0, "needs": ["lab"]}, "c": {"cost": 0.5, "needs": ["lab"]}, "d": 2.0},
+        "resources": {"lab": 3.0},
+    }
+)
+ALL = cf.CostModel.from_dict({**COSTS.to_dict(), "split": 0.01, "learner": 0.02, "reuse": 0.005})
+
+
+def table(seed, n=300, classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    X[rng.random((n, 4)) < 0.05] = np.nan
+    z = np.nan_to_num(X) @ [0.6, 1.2, 0.8, 1.5] + 0.5 * rng.standard_normal(n)
+    cuts = [0.0] if classes == 2 else [-1.0, 1.0]
+    return X, np.digitize(z, cuts), rng.integers(0, n // 15, n)
+
+
+def prefix(tree, count):
+    """Return the model of the first trees, of one output each."""
+    answer = tree.stages[0]
+    first = Answer(answer.learners[:count], answer.weights[:count], answer.intercept, answer.link)
+    return cf.StageTree(tree.bank, (first,))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("threshold", [0.0, 0.4, 1.5, 1e9])
+def test_rows_leave_at_the_first_exit_where_they_are_sure(classes, threshold):
+    X, y, _ = table(0, classes=classes)
+    fresh, *_ = table(1, classes=classes)
+    plain = BoostingClassifier(ALL, 0.0, n_estimators=12, max_leaves=4).fit(X, y)
+    model = EarlyExitClassifier(ALL, model=plain, threshold=threshold, n_trees_per_exit=3).fit(X, y)
+    assert isinstance(model.predictor_, cf.StageTree if classes == 2 else ConfidenceExits)
+    a_round = 1 if classes == 2 else 3
+    report, found, ends = model.cost(fresh, rounds=True), model.predict_proba(fresh), set()
+    for i, row in enumerate(fresh):
+        for rounds in (3, 6, 9, 12):
+            tree = prefix(plain.predictor_, rounds * a_round)
+            scores = np.sort(np.atleast_1d(tree.decision_function(row[None])[0]))
+            sure = abs(scores[0]) if classes == 2 else scores[-1] - scores[-2]
+            if sure > threshold:
+                break
+        ends.add(rounds)
+        wanted = tree.predict(row[None])[0]
+        assert (found[i, 1] if classes == 2 else found[i]) == pytest.approx(wanted, abs=1e-12)
+        assert report.per_row[i] == pytest.approx(tree.cost(row[None], ALL).mean, rel=1e-12)
+    assert len(ends) == (1 if threshold in (0.0, 1e9) else len(ends))
+    assert ends <= {3, 6, 9, 12}
+    if threshold == 0.4:
+        assert len(ends) > 2
+
+
+def drop_naively(tree, X, qid, s, every):
+    """Follow the paper's rule row by row; return each row's exit and score."""
+    count = len(tree.bank)
+    last = -(-count // every)
+    exit_of, score_of = np.full(len(X), last), tree.decision_function(X)
+    for query in np.unique(qid):
+        there = [i for i in range(len(X)) if qid[i] == query]
+        for number in range(1, last):
+            scores = {i: prefix(tree, number * every).decision_function(X[i : i + 1])[0] for i in there}
+            if len(there) < 5:
+                continue
+            fifth = sorted(scores.values(), reverse=True)[4]
+            for i in list(there):
+                if fifth - scores[i] > 0 and fifth - scores[i] >= (last - number) / (last - 1) * s:
+                    exit_of[i], score_of[i] = number, scores[i]
+                    there.remove(i)
+    return exit_of, score_of
+
+
+@pytest.mark.parametrize("s", [0.0, 0.3, 0.8, 5.0])
+def test_rows_of_a_query_leave_by_the_papers_rule_and_pay_for_the_trees_before(s):
+    X, y, qid = table(0, 120)
+    fresh, _, queries = table(1, 60)
+    plain = BoostingRanker(COSTS, 0.0, n_estimators=11, max_leaves=4, min_samples_leaf=5).fit(X, y, qid=qid)
+    model = EarlyExitRanker(COSTS, model=plain, threshold=s, n_trees_per_exit=2).fit(X, y, qid=qid)
+    exits, scores = drop_naively(plain.predictor_, fresh, queries, s, 2)
+    report, found = model.cost(fresh, qid=queries), model.predict(fresh, qid=queries)
+    assert report.by_stage == pytest.approx([np.mean(exits >= number) for number in range(1, 7)])
+    for i, row in enumerate(fresh):
+        assert report.per_row[i] == pytest.approx(charged_by_source(plain.predictor_, row, min(2 * exits[i], 11)))
+    np.testing.assert_array_equal(report.predictions, found)
+    for query in np.unique(queries):
+        rows = np.flatnonzero(queries == query)
+        wanted = rows[np.lexsort((scores[rows], exits[rows]))]
+        assert (np.diff(found[wanted]) >= 0).all()
+        assert (np.diff(found[wanted])[np.diff(exits[wanted]) > 0] > 0).all()
+    if s in (0.3, 0.8):
+        assert len(set(exits)) > 2
+    with_all = model.cost(fresh, ALL, qid=queries)
+    for i in range(0, 60, 7):
+        alone = prefix(plain.predictor_, min(2 * exits[i], 11)).cost(fresh[i : i + 1], ALL)
+        assert with_all.per_row[i] == pytest.approx(alone.mean)
+
+
+def charged_by_source(tree, row, count):
+    """Walk the first trees by hand, fetching from a counting source; return what it charges."""
+    source = CountingSource(dict(zip("abcd", row.tolist(), strict=True)), COSTS)
+    trees, values = tree.bank.trees, {}
+    roots = [trees.restrict([t]) for t in range(count)]
+    for one in roots:
+        node = 0
+        while one.left[node] >= 0:
+            name = "abcd"[one.feature[node]]
+            if name not in values:
+                values |= source([name])
+            value = values[name]
+            goes_left = one.missing_left[node] if np.isnan(value) else value <= one.threshold[node]
+            node = one.left[node] if goes_left else one.right[node]
+    return source.charged
+
+
+def test_without_queries_nobody_leaves():
+    X, y, qid = table(0)
+    fresh, *_ = table(1)
+    plain = BoostingRanker(COSTS, 0.0, n_estimators=12).fit(X, y, qid=qid)
+    model = EarlyExitRanker(COSTS, model=plain, threshold=0.2, n_trees_per_exit=3).fit(X, y, qid=qid)
+    np.testing.assert_array_equal(model.cost(fresh).per_row, plain.cost(fresh).per_row)
+    assert (np.argsort(model.predict(fresh)) == np.argsort(plain.predict(fresh))).all()
+    one_each = model.predict(fresh, qid=np.arange(len(fresh)))
+    np.testing.assert_array_equal(one_each, model.predict(fresh))
+    bound = model.predictor_.of_queries(qid)
+    np.testing.assert_array_equal(bound.predict(fresh), model.predict(fresh, qid=qid))
+    assert bound.cost(fresh).mean == model.cost(fresh, qid=qid).mean < model.cost(fresh).mean
+    with pytest.raises(ParameterError, match="max_cost"):
+        model.predict(fresh, qid=qid, max_cost=1.0)
+    with pytest.raises(ParameterError, match="qid"):
+        bound.inquire()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_threshold_has_the_least_loss_and_cost_of_those_tried(classes):
+    X, y, _ = table(0, classes=classes)
+    rows, labels, _ = table(1, classes=classes)
+    plain = BoostingClassifier(ALL, 0.0, n_estimators=12, max_leaves=4).fit(X, y)
+    model = EarlyExitClassifier(ALL, 0.01, model=plain, n_trees_per_exit=2).fit(X, y, X_val=rows, y_val=labels)
+
+    def total(one):
+        p = one.predict_proba(rows)[np.arange(len(rows)), labels]
+        return -np.log(p).mean() + 0.01 * one.cost(rows).mean
+
+    others = [
+        EarlyExitClassifier(ALL, 0.01, model=plain, n_trees_per_exit=2, threshold=t).fit(X, y)
+        for t in (0.0, 0.2, 0.5, 1.0, 2.0, 1e6)
+    ]
+    assert 0 < model.threshold_ < np.inf
+    assert model.predictor_.cost(rows).mean < plain.cost(rows).mean
+    assert total(model) <= min(map(total, others)) + 2e-3  # the thresholds tried are not these
+    path = EarlyExitClassifier(ALL, 0.01, n_estimators=12, n_trees_per_exit=2).fit_path(
+        X, y, X_val=rows, y_val=labels, scoring="accuracy"
+    )
+    for point in path.points[::7]:
+        found = path.predictor(point)
+        assert point.cost == pytest.approx(found.cost(rows).mean, rel=1e-12)
+        p = found.predict(rows)
+        assert point.score == np.mean((p > 0.5 if p.ndim == 1 else p.argmax(axis=1)) == labels)
+    assert path.plain().threshold == np.inf
+
+
+def test_rankings_choose_by_ndcg_and_cost_and_improve_on_the_whole_model():
+    X, y, qid = table(0, 600)
+    rows, labels, queries = table(1, 600)
+    plain = BoostingRanker(ALL, 0.0, n_estimators=30, max_leaves=4).fit(X, y, qid=qid)
+    model = EarlyExitRanker(ALL, 0.02, model=plain, n_trees_per_exit=5)
+    path = model.fit_path(X, y, qid=qid, X_val=rows, y_val=labels, qid_val=queries)
+    assert isinstance(model.predictor_, ProximityExits)
+    assert 0 < model.threshold_ < np.inf
+    best, whole = path.at(0.02), path.points[0]
+    assert whole.threshold == np.inf
+    assert best.cost < whole.cost
+    assert best.cost == pytest.approx(model.cost(rows, qid=queries).mean)
+    assert model.score(rows, labels, queries) > 0.9
+
+
+def test_a_given_xgboost_model_is_used_as_it_is():
+    xgboost = pytest.importorskip("xgboost")
+    X, y, _ = table(0)
+    for objective in ("binary:logistic", "multi:softprob"):
+        theirs = xgboost.XGBClassifier(n_estimators=20, max_depth=2, objective=objective, n_jobs=1)
+        adopted = cf.adopt(theirs.fit(X, y), feature_names=list("abcd"))
+        never = EarlyExitClassifier(COSTS, model=adopted, threshold=1e9, n_trees_per_exit=4).fit(X, y)
+        assert never.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-5)
+        some = EarlyExitClassifier(COSTS, 0.05, model=adopted, n_trees_per_exit=4).fit(X, y)
+        assert some.cost(X).mean < never.cost(X).mean
+
+
+def test_given_models_that_do_not_fit_are_refused():
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y, qid = table(0)
+    plain = BoostingClassifier(COSTS, n_estimators=5).fit(X, y)
+    forest = cf.adopt(RandomForestClassifier(5).fit(np.nan_to_num(X), y), feature_names=list("abcd"))
+    three = BoostingClassifier(COSTS, n_estimators=3).fit(*table(0, classes=3)[:2])
+    for given, text in (
+        ({"model": BoostingClassifier()}, "model"),
+        ({"model": forest}, "log|link"),
+        ({"model": three}, "model|class"),
+        ({"model": plain, "max_leaves": 4}, "max_leaves"),
+        ({"threshold": -1.0}, "threshold"),
+        ({"n_trees_per_exit": 0}, "n_trees_per_exit"),
+    ):
+        with pytest.raises(CostframeError, match=text):
+            EarlyExitClassifier(COSTS, **given).fit(X, y)
+    with pytest.raises(CostframeError, match="model"):
+        EarlyExitRanker(COSTS, model=plain).fit(X, y, qid=qid)
+    kept = clone(EarlyExitClassifier(COSTS, model=FrozenEstimator(plain), threshold=1e9)).fit(X, y)
+    np.testing.assert_array_equal(kept.predict_proba(X), plain.predict_proba(X))
