@@ -114,7 +114,7 @@ def learner_prices(pricing: Pricing) -> NDArray[np.float64]:
 
 
 def stage_bounds(prices: NDArray[np.float64], n_stages: int) -> tuple[float, ...]:
-    """Return at most `n_stages` of the distinct prices, float64 (T,), evenly by their ranks; the last is the highest."""
+    """Return at most `n_stages` of the distinct prices (T,), evenly by their ranks; the last is the highest."""
     distinct = np.unique(prices)
     ranks = -(-np.arange(1, n_stages + 1) * len(distinct) // n_stages) - 1
     return tuple(distinct[np.unique(ranks)].tolist())

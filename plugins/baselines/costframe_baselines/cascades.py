@@ -78,9 +78,10 @@ class _Ranker(CostAwareRanker, _PriceCascade):
 class SoftCascadeClassifier(_Classifier):
     """Soft-Cascade for two classes: a row is positive with the product of its stages' probabilities to accept it.
 
-    Stage k may use the learners whose features each cost at most the k-th bound, with the resources they need. All stages minimize the log loss plus
-    lambda times the expected cost together. Held-out rows, validation data or else a fifth of the rows, then place a
-    threshold at each stage, which answers the rows that it rejects, or choose a constant.
+    Stage k may use the learners whose features each cost at most the k-th bound, with the resources that they need. All
+    stages minimize the log loss plus lambda times the expected cost together. Then held-out rows (validation data, or
+    else a fifth of the rows) place a threshold at each stage, or choose a constant answer. A stage also answers the
+    rows that it rejects.
 
     Parameters
     ----------
