@@ -8,8 +8,9 @@ import numpy as np
 from attrs import evolve
 from scipy.special import expit, log_softmax, softmax
 
-from costframe.stagewise.rows import Squared
+from costframe.stagewise.rows import Logistic, Squared
 from costframe.stagewise.systems import minimize_smooth
+from costframe.stagewise.topology import Flow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     from costframe.stagewise.evaluation import Evaluation
     from costframe.stagewise.soft_tree import SoftTree
 
-__all__ = ["as_counts", "calibrate", "calibrate_exits", "calibrate_tree", "calibrate_two"]
+__all__ = [
+    "as_counts",
+    "calibrate",
+    "calibrate_at_exits",
+    "calibrate_exits",
+    "calibrate_tree",
+    "calibrate_two",
+    "place_thresholds",
+]
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss
@@ -86,6 +95,24 @@ def calibrate_exits(tree: SoftTree, held_out: Evaluation, among: NDArray[np.floa
     usual = calibrate_two(score.ravel(), np.repeat(codes, score.shape[1]), weight.ravel())
     links = [calibrate_two(s, codes, w, usual) for s, w in zip(score.T, weight.T, strict=True)]
     return evolve(tree, calibration=np.array(links))
+
+
+def calibrate_at_exits(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
+    """Calibrate the answers for classes on the rows that leave at each stage, by soft routing."""
+    return _calibrated(rows, tree, _soft_flow(rows, tree, steepness).exits)
+
+
+def place_thresholds(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
+    """Place thresholds, with answers for classes calibrated on the rows that reach each stage by soft routing."""
+    return rows.place_thresholds(_calibrated(rows, tree, _soft_flow(rows, tree, steepness).passes))
+
+
+def _calibrated(rows: Evaluation, tree: SoftTree, among: NDArray[np.float64]) -> SoftTree:
+    return calibrate_exits(tree, rows, among) if isinstance(rows.loss, Logistic) else tree
+
+
+def _soft_flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
+    return Flow.of(tree.topology, rows.routing(tree), tree.threshold, steepness)
 
 
 def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:

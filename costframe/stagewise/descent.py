@@ -10,7 +10,7 @@ it. Unlike a relaxed cost, this cost does not fall when weights only shrink.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from attrs import evolve, frozen
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from costframe.stagewise.rows import BankRows, Loss
     from costframe.stagewise.soft_tree import SoftTree
 
-__all__ = ["Step", "SupportObjective", "cycle", "descend", "minimize_node"]
+__all__ = ["SmoothObjective", "Step", "SupportObjective", "cycle", "descend", "minimize_node"]
 
 _TURNS = 5  # most alternations between auxiliaries and one node
 _STEPS = 20  # of the minimizer in each turn
@@ -201,24 +201,42 @@ class SupportObjective:
         return Outcome.of(tree, self.rows, self.loss, self.steepness)
 
 
+class SmoothObjective(Protocol):
+    """Mean loss + lambda * mean cost of a tree, with derivatives."""
+
+    @property
+    def rows(self) -> BankRows:
+        """The rows."""
+
+    @property
+    def tradeoff(self) -> float:
+        """The price of cost in units of loss, lambda."""
+
+    def total(self, tree: SoftTree) -> float:
+        """Return mean loss + lambda * mean cost."""
+
+    def gradient(self, tree: SoftTree) -> tuple[float, float, Slopes]:
+        """Return mean loss, mean cost, and the derivatives of loss + lambda * cost."""
+
+
 def descend(
-    objective: SupportObjective,
+    objective: SmoothObjective,
     start: SoftTree,
     free: NDArray[np.bool_],
     penalty: NDArray[np.float64],
-    other: SupportObjective,
+    other: SmoothObjective,
     rounds: int,
 ) -> SoftTree:
     """Minimize objective + 1/2 sum_k penalty_k |B^k - start|^2; return the iterate that is best on other rows.
 
     Parameters
     ----------
-    objective : SupportObjective
+    objective : SmoothObjective
     start : SoftTree
     free : bool (K, U)
         The weights that may change; the others stay zero.
     penalty : float64 (K,)
-    other : SupportObjective
+    other : SmoothObjective
         Of the other rows.
     rounds : int
         Most iterations.

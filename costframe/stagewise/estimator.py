@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import define, field, frozen
 
 from costframe.core.checks import check_choice, check_number
-from costframe.core.errors import ParameterError
+from costframe.core.errors import DataError, ParameterError
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
 from costframe.stagewise.evaluation import Evaluation
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.stagewise.soft_tree import SoftTree
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["BankTask", "OverBank"]
+__all__ = ["BankTask", "OverBank", "WithRecipe", "check_two_classes"]
 
 _OF_BANK = (
     "engine",
@@ -91,24 +91,16 @@ class OverBank(CostAwareEstimator):
     l2_regularization: float | None = field(default=None, kw_only=True)
     max_bins: int | None = field(default=None, kw_only=True)
     max_features: float | None = field(default=None, kw_only=True)
-    l1: float | None = field(default=None, kw_only=True)
     ridge: float | None = field(default=None, kw_only=True)
-    recipe: str | None = field(default=None, kw_only=True)
     acquisition: str | None = field(default=None, kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
-    _printed_only: ClassVar[tuple[str, ...]] = ("l1",)  # settings without effect on the default recipe
-    _default_only: ClassVar[tuple[str, ...]] = ("ridge", "acquisition")  # settings without effect on the printed recipe
-
     @property
     def _as_printed(self) -> bool:
-        """Check the recipe, and refuse settings without effect on it."""
-        printed = check_choice("recipe", self.recipe, (None, "paper")) is not None
-        for name in self._default_only if printed else self._printed_only:
-            self._refuse(name, "recipe='paper'" if printed else "the default recipe, only with recipe='paper'")
-        return printed
+        """Whether to train exactly the paper's algorithm."""
+        return False
 
     def _refuse(self, name: str, reason: str) -> None:
         """Refuse a setting that would have no effect."""
@@ -134,3 +126,31 @@ class OverBank(CostAwareEstimator):
         tradeoff, settings = float(self.tradeoff), {name: getattr(self, name) for name in _OF_BANK}
         bank = find_bank(self.bank, data, settings, tradeoff)
         return BankTask(data, bank, tradeoff, as_printed, acquisition, self.n_jobs, verbose)
+
+
+@define(slots=False, eq=False, repr=False)
+class WithRecipe(OverBank):
+    """Trains on the outputs of a bank by default, or exactly as a paper prints it."""
+
+    l1: float | None = field(default=None, kw_only=True)
+    recipe: str | None = field(default=None, kw_only=True)
+
+    _printed_only: ClassVar[tuple[str, ...]] = ("l1",)  # settings without effect on the default recipe
+    _default_only: ClassVar[tuple[str, ...]] = ("ridge", "acquisition")  # settings without effect on the printed recipe
+
+    @property
+    def _as_printed(self) -> bool:
+        """Check the recipe, and refuse settings without effect on it."""
+        printed = check_choice("recipe", self.recipe, (None, "paper")) is not None
+        for name in self._default_only if printed else self._printed_only:
+            self._refuse(name, "recipe='paper'" if printed else "the default recipe, only with recipe='paper'")
+        return printed
+
+
+def check_two_classes(data: TrainingData) -> None:
+    """Refuse more than two classes, for cascades."""
+    if data.n_classes != 2:
+        raise DataError(
+            f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
+            "A cascade rejects rows of one class"
+        )

@@ -8,11 +8,15 @@ __all__ = [
     "AffordableClassifier",
     "AffordableRanker",
     "AffordableRegressor",
+    "AndOrClassifier",
+    "AndOrRanker",
     "BoostingClassifier",
     "BoostingRanker",
     "BoostingRegressor",
     "EarlyExitClassifier",
     "EarlyExitRanker",
+    "SoftCascadeClassifier",
+    "SoftCascadeRanker",
 ]
 
 __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
@@ -49,6 +53,22 @@ def costframe_algorithms() -> list[Algorithm]:
             "WSDM 2010",
             classifier=found.EarlyExitClassifier,
             ranker=found.EarlyExitRanker,
+            baseline=True,
+        ),
+        Algorithm(
+            name="soft-cascade",
+            summary="A cascade by price; a row is positive with the product of its stages' probabilities.",
+            reference="Raykar, Krishnapuram, Yu: Designing efficient cascaded classifiers, KDD 2010",
+            classifier=found.SoftCascadeClassifier,
+            ranker=found.SoftCascadeRanker,
+            baseline=True,
+        ),
+        Algorithm(
+            name="and-or",
+            summary="A cascade by price; all stages must accept a positive row, one rejects a negative row.",
+            reference="Dundar, Bi: Joint optimization of cascaded classifiers, CVPR 2007",
+            classifier=found.AndOrClassifier,
+            ranker=found.AndOrRanker,
             baseline=True,
         ),
     ]

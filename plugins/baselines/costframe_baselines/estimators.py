@@ -10,15 +10,20 @@ from costframe_baselines.boosting import (
     BoostingRanker,
     BoostingRegressor,
 )
+from costframe_baselines.cascades import AndOrClassifier, AndOrRanker, SoftCascadeClassifier, SoftCascadeRanker
 from costframe_baselines.early_exit import EarlyExitClassifier, EarlyExitRanker
 
 __all__ = [
     "AffordableClassifier",
     "AffordableRanker",
     "AffordableRegressor",
+    "AndOrClassifier",
+    "AndOrRanker",
     "BoostingClassifier",
     "BoostingRanker",
     "BoostingRegressor",
     "EarlyExitClassifier",
     "EarlyExitRanker",
+    "SoftCascadeClassifier",
+    "SoftCascadeRanker",
 ]

@@ -8,12 +8,12 @@ import numpy as np
 from attrs import evolve
 from scipy.special import expit
 
-from costframe.stagewise.calibration import calibrate_exits
+from costframe.stagewise.calibration import calibrate_at_exits, place_thresholds
 from costframe.stagewise.descent import SupportObjective, descend
 from costframe.stagewise.fitting import fit_at_price, fit_ridge
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.picking import pick
-from costframe.stagewise.rows import Logistic, Squared
+from costframe.stagewise.rows import Squared
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.stagewise.thresholds import passing_threshold
 from costframe.stagewise.topology import Flow
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from costframe.stagewise.rows import BankRows
     from costframe_cronus.train import CascadeSettings
 
-__all__ = ["CHOICES", "as_cascade", "calibrate", "emphasize", "initialize", "pick_settings", "train_by_exact_cost"]
+__all__ = ["CHOICES", "as_cascade", "emphasize", "initialize", "pick_settings", "train_by_exact_cost"]
 
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 
@@ -55,8 +55,8 @@ def train_by_exact_cost(
 
     def answering(rows: Evaluation, tree: SoftTree, *, place: bool) -> SoftTree:
         """Calibrate answers on some rows, perhaps after placing thresholds there."""
-        placed = _placed(rows, tree, settings.steepness) if place else tree
-        return calibrate(rows, placed, settings.steepness)
+        placed = place_thresholds(rows, tree, settings.steepness) if place else tree
+        return calibrate_at_exits(rows, placed, settings.steepness)
 
     start = initialize(train.rows, train.pricing.at, settings, verbose)
     limit = held_out.total(answering(held_out, start, place=False))
@@ -64,7 +64,7 @@ def train_by_exact_cost(
     for tree, place in _candidates(start, own, train, held_out, settings):
         total = held_out.cross_fit(lambda rows: answering(rows, tree, place=place))  # noqa: B023
         if total < least:
-            found = _placed(held_out, tree, settings.steepness) if place else tree
+            found = place_thresholds(held_out, tree, settings.steepness) if place else tree
             if held_out.total(answering(held_out, found, place=False)) <= limit:
                 best, least = found, total
     return best
@@ -123,7 +123,7 @@ def _candidates(
         yield starts[-1].without_idle_routes(), False
     for one in starts:
         yield one, True
-        placed = _placed(held_out, one, settings.steepness)
+        placed = place_thresholds(held_out, one, settings.steepness)
         for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
             yield _at_supports(begin, train, held_out, settings), True
 
@@ -171,24 +171,6 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     return found.spread(used, tree.weights.shape[1])
 
 
-def _placed(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
-    """Place thresholds, with answers calibrated on the rows that reach each stage."""
-    return rows.place_thresholds(_calibrated_by(rows, tree, _flow(rows, tree, steepness).passes))
-
-
-def calibrate(rows: Evaluation, tree: SoftTree, steepness: float) -> SoftTree:
-    """Calibrate the answers for classes on the rows that leave at each stage."""
-    return _calibrated_by(rows, tree, _flow(rows, tree, steepness).exits)
-
-
-def _calibrated_by(rows: Evaluation, tree: SoftTree, among: NDArray[np.float64]) -> SoftTree:
-    return calibrate_exits(tree, rows, among) if isinstance(rows.loss, Logistic) else tree
-
-
-def _flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
-    return Flow.of(tree.topology, rows.routing(tree), tree.threshold, steepness)
-
-
 def emphasize(rows: BankRows, positive_weight: float) -> BankRows:
     """Multiply the loss of each row by 1 at target -1, by w+ at 1, and by values between for others."""
     share = (rows.target[:, 0] + 1.0) / 2.0
@@ -209,7 +191,9 @@ def pick_settings(
 
     def total(at: CascadeSettings) -> float:
         start = initialize(train.rows, train.pricing.at, at)
-        return held_out.cross_fit(lambda rows: calibrate(rows, _placed(rows, start, at.steepness), at.steepness))
+        return held_out.cross_fit(
+            lambda rows: calibrate_at_exits(rows, place_thresholds(rows, start, at.steepness), at.steepness)
+        )
 
     grid = {name: values for name, values in CHOICES.items() if name in free}
     starts = {name: values if name == "rejected" else values[:1] for name, values in grid.items()}

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from costframe.core.checks import check_flag, resolve
-from costframe.core.errors import DataError
 from costframe.stagewise.banks import ensemble_weights
-from costframe.stagewise.estimator import OverBank
+from costframe.stagewise.estimator import WithRecipe, check_two_classes
 from costframe.stagewise.fitting import USUAL_RIDGE
+from costframe.stagewise.grades import with_targets
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for
 from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe_cronus.by_exact_cost import CHOICES
 from costframe_cronus.cronus import PAPER_CHOICES
-from costframe_cronus.train import CascadeSettings, train_cronus, with_targets
+from costframe_cronus.train import CascadeSettings, train_cronus
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
 
 
-class _Reweighted(OverBank):
+class _Reweighted(WithRecipe):
     """Trains the single stage."""
 
     def _train(self, data: TrainingData) -> StageTree:
@@ -94,7 +94,7 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
 
 @define(slots=False, eq=False, repr=False)
-class _Cascade(OverBank):
+class _Cascade(WithRecipe):
     """Trains a cascade."""
 
     n_stages: int | None = field(default=None, kw_only=True)
@@ -178,11 +178,7 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
     class_weight: Any = field(default=None, kw_only=True)
 
     def _train(self, data: TrainingData) -> StageTree:
-        if data.n_classes != 2:
-            raise DataError(
-                f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
-                "A cascade rejects rows of one class"
-            )
+        check_two_classes(data)
         return super()._train(data)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""Training of a cascade by either recipe, its settings, and targets of grades."""
+"""Training of a cascade by either recipe, and its settings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.errors import ParameterError
+from costframe.stagewise.calibration import calibrate_at_exits
 from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.picking import MOST_LEARNERS, pick
 from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
 from costframe_cronus import cronus
-from costframe_cronus.by_exact_cost import calibrate, emphasize, initialize, pick_settings, train_by_exact_cost
+from costframe_cronus.by_exact_cost import emphasize, initialize, pick_settings, train_by_exact_cost
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from costframe.stagewise.descent import Step
     from costframe.stagewise.estimator import BankTask
     from costframe.stagewise.evaluation import Evaluation
-    from costframe.training.data import Rows, TrainingData
+    from costframe.training.data import Rows
 
-__all__ = ["CascadeSettings", "train_cronus", "with_targets"]
+__all__ = ["CascadeSettings", "train_cronus"]
 
 _MOST = 1e300  # largest lambda: products with zero stay zero
 _MOST_ROWS = 20_000  # for the choice of settings
@@ -129,7 +129,7 @@ def train_cronus(
         tree = train_by_exact_cost(train, chosen_by, own, settings, verbose)
     else:
         tree = initialize(train.rows, train.pricing.at, settings, verbose)
-    tree = calibrate(chosen_by, tree, settings.steepness)
+    tree = calibrate_at_exits(chosen_by, tree, settings.steepness)
     return as_stage_tree(bank, tree, "sigmoid" if data.n_classes else "ranked", settings.steepness)
 
 
@@ -144,39 +144,3 @@ def _pick_rho(
 
     grid = {name: values for name, values in cronus.PAPER_CHOICES.items() if name in free}
     return pick(settings, grid, {name: values[:1] for name, values in grid.items()}, total, 1, "Cronus: rho", verbose)
-
-
-def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
-    """Replace grades by targets: 2 y / max - 1 with the training maximum, or 1 for relevant rows and -1 for others.
-
-    If no row has a grade above zero, all targets are -1.
-
-    Parameters
-    ----------
-    data : TrainingData
-        Labels are grades >= 0.
-    relevant : float or None
-        Least relevant grade; None keeps degrees.
-
-    Raises
-    ------
-    ParameterError
-        If `relevant` does not split the training rows.
-    """
-    least, most = float(data.train.y.min()), float(data.train.y.max())
-    if relevant is not None and not least < relevant <= most:
-        raise ParameterError(
-            f"relevant: expected a grade that some rows reach and some do not, they are from {least:g} to {most:g}, "
-            f"got {relevant:g}"
-        )
-
-    def turned(rows: Rows) -> Rows:
-        return evolve(rows, y=_targets(rows.y, most, relevant))
-
-    return evolve(data, train=turned(data.train), valid=None if data.valid is None else turned(data.valid))
-
-
-def _targets(grades: NDArray[np.float64], most: float, relevant: float | None) -> NDArray[np.float64]:
-    if relevant is not None:
-        return np.where(grades >= relevant, 1.0, -1.0)
-    return 2.0 * (grades / most if most > 0 else np.zeros_like(grades)) - 1.0

@@ -10,13 +10,14 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.stagewise import estimator
 from costframe.stagewise.banks import ensemble_weights
+from costframe.stagewise.calibration import calibrate_at_exits
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.stagewise.topology import Flow
 from costframe.testing import CountingSource
 from costframe.training.data import Rows, TrainingData
 from costframe_cronus import ReweightedClassifier, by_exact_cost
 from costframe_cronus import train as training
-from costframe_cronus.by_exact_cost import as_cascade, calibrate
+from costframe_cronus.by_exact_cost import as_cascade
 from costframe_cronus.train import CascadeSettings
 
 RECIPES = ("start", "default", "paper")
@@ -172,7 +173,7 @@ def test_answers_are_calibrated_among_those_who_leave_there(case, bank):
     exits = np.diff(
         1 - np.hstack([naive_cronus.passes(scores, chain.threshold[:-1], 50.0), np.zeros((len(scores), 1))])
     )
-    for k, (slope, constant) in enumerate(calibrate(judge, chain, 50.0).calibration):
+    for k, (slope, constant) in enumerate(calibrate_at_exits(judge, chain, 50.0).calibration):
         w = rows.weight * exits[:, k]
         told = (rows.y * w.sum() + 0.5) / (w.sum() + 1)
         chances = 1 / (1 + np.exp(-(slope * scores[:, k] + constant)))

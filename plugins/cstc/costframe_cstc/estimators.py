@@ -8,7 +8,7 @@ from attrs import define, field
 
 from costframe.core.checks import check_choice, check_flag, resolve
 from costframe.core.errors import DataError
-from costframe.stagewise.estimator import OverBank
+from costframe.stagewise.estimator import WithRecipe
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for, blas_threads
 from costframe.training.data import split_off
@@ -27,7 +27,7 @@ LOSSES = ("logistic", "squared")
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class _Tree(OverBank):
+class _Tree(WithRecipe):
     """Trains a tree, or the single stage for a depth of one."""
 
     depth: int | None = field(default=None, kw_only=True)
@@ -35,7 +35,7 @@ class _Tree(OverBank):
     steepness: float | None = field(default=None, kw_only=True)
     optimize: bool | None = field(default=None, kw_only=True)
 
-    _default_only = (*OverBank._default_only, "inflation")  # noqa: SLF001
+    _default_only = (*WithRecipe._default_only, "inflation")  # noqa: SLF001
     _loss = "squared"
 
     def _train(self, data: TrainingData) -> StageTree:

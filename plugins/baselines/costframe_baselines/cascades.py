@@ -1,0 +1,182 @@
+"""Scikit-learn estimators of Soft-Cascade and AND-OR, for two classes and for rankings."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import define, field
+
+from costframe.core.checks import check_number, resolve
+from costframe.core.errors import ParameterError, shown
+from costframe.stagewise.estimator import OverBank, check_two_classes
+from costframe.stagewise.fitting import USUAL_RIDGE
+from costframe.stagewise.grades import with_targets
+from costframe.stagewise.systems import blas_for
+from costframe.training.data import split_off
+from costframe.training.estimator import CostAwareClassifier, CostAwareRanker
+from costframe_baselines.cascade_by_price import PriceCascade, train_by_price
+from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_product
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.training.data import TrainingData
+
+__all__ = ["AndOrClassifier", "AndOrRanker", "SoftCascadeClassifier", "SoftCascadeRanker"]
+
+
+@define(slots=False, eq=False, repr=False)
+class _PriceCascade(OverBank):
+    """Trains a cascade whose stages differ in the prices of the features that they may read."""
+
+    n_stages: int | None = field(default=None, kw_only=True)
+    bounds: Any = field(default=None, kw_only=True)
+
+    _soft: ClassVar[bool] = True
+
+    def _train(self, data: TrainingData) -> StageTree:
+        if self.bounds is not None and self.n_stages is not None:
+            raise ParameterError("n_stages: has no effect with bounds, which give a stage each")
+        settings = PriceCascade(
+            positive_loss=lose_by_product if self._soft else lose_at_worst_stage,
+            expected_cost=self._soft,
+            ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            n_stages=resolve("n_stages", self.n_stages, 5, low=1, whole=True, high=1000),
+            bounds=None if self.bounds is None else _check_bounds(self.bounds),
+        )
+        data, held_out = split_off(data)
+        task = self._task(data)
+        with blas_for(len(data.train), int(task.bank.widths.sum())):
+            return train_by_price(task, held_out, settings)
+
+
+class _Classifier(CostAwareClassifier, _PriceCascade):
+    """Trains for two classes."""
+
+    def _train(self, data: TrainingData) -> StageTree:
+        check_two_classes(data)
+        return super()._train(data)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class _Ranker(CostAwareRanker, _PriceCascade):
+    """Trains for relevant and irrelevant rows."""
+
+    def _train(self, data: TrainingData) -> StageTree:
+        relevant = resolve("relevant", self.relevant, None, strict=True)
+        return super()._train(with_targets(data, _upper_grade(data.train.y) if relevant is None else relevant))
+
+
+@define(slots=False, eq=False, repr=False)
+class SoftCascadeClassifier(_Classifier):
+    """Soft-Cascade for two classes: a row is positive with the product of its stages' probabilities to accept it.
+
+    Stage k may use the learners whose features each cost at most the k-th bound, with the resources that they need. All
+    stages minimize the log loss plus lambda times the expected cost together. Then held-out rows (validation data, or
+    else a fifth of the rows) place a threshold at each stage, or choose a constant answer. A stage also answers the
+    rows that it rejects.
+
+    Parameters
+    ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row.
+    n_stages : int, optional
+        Most stages, 5 by default; their bounds are distinct prices of the learners' features, evenly by rank.
+    bounds : sequence of float, optional
+        Ascending: the highest price of a feature in each stage, with the resources that it needs.
+    ridge : float, optional
+        Penalty of squared weights, 0.01 by default, in units of the outputs' median variance.
+    bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
+        Learners to weigh; by default trees boosted on the training rows. Train a given bank on other rows: on its own
+        training rows a bank looks too good.
+    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
+        Of the default bank. For the engines "priced", the default, "cart" and "xgboost" see `costframe.stagewise`.
+    acquisition : {"path", "learner"}, optional
+        Whether trees acquire features split by split, the default, or all features before their evaluation.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state : int, optional
+        Seed of the trained bank's draws.
+    n_jobs : int, optional
+        Threads; all cores by default. The model does not depend on it.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+        A chain of routes, each with an answer for its rejected rows.
+    classes_ : ndarray (2,)
+    """
+
+    class_weight: Any = field(default=None, kw_only=True)
+
+
+@define(slots=False, eq=False, repr=False)
+class SoftCascadeRanker(_Ranker):
+    """Soft-Cascade for rankings, with relevant rows as positive; rejected rows rank below all rows of later stages.
+
+    Parameters
+    ----------
+    relevant : float, optional
+        Least relevant grade; by default the least above half of the highest: 3 of grades 0 to 4.
+    costs, tradeoff, n_stages, bounds, ridge, bank, acquisition, random_state, n_jobs, verbose, and settings of the bank
+        As for `SoftCascadeClassifier`.
+    """
+
+    relevant: float | None = field(default=None, kw_only=True)
+
+
+@define(slots=False, eq=False, repr=False)
+class AndOrClassifier(_Classifier):
+    """AND-OR for two classes: a positive row loses as at its worst stage, a negative row by the noisy-or of rejections.
+
+    The stages minimize this loss together, without costs; lambda acts where held-out rows place thresholds.
+
+    Parameters
+    ----------
+    costs, tradeoff, n_stages, bounds, ridge, bank, acquisition, class_weight, random_state, n_jobs, verbose
+        As for `SoftCascadeClassifier`, with the settings of the bank.
+    """
+
+    class_weight: Any = field(default=None, kw_only=True)
+
+    _soft = False
+
+
+@define(slots=False, eq=False, repr=False)
+class AndOrRanker(_Ranker):
+    """AND-OR for rankings, with relevant rows as positive; rejected rows rank below all rows of later stages.
+
+    Parameters are those of `SoftCascadeRanker`.
+    """
+
+    relevant: float | None = field(default=None, kw_only=True)
+
+    _soft = False
+
+
+def _check_bounds(bounds: Any) -> tuple[float, ...]:
+    """Return ascending bounds; refuse others."""
+    try:
+        found = tuple(check_number("bounds", bound) for bound in bounds)
+    except TypeError:
+        raise ParameterError(f"bounds: expected ascending prices, got {shown(bounds)}") from None
+    if not found or any(low >= high for low, high in pairwise(found)):
+        raise ParameterError(f"bounds: expected ascending prices, got {shown(bounds)}")
+    return found
+
+
+def _upper_grade(grades: NDArray[np.float64]) -> float | None:
+    """Return the least grade above half of the highest; None if all grades are above it, or none is."""
+    above = grades > grades.max() / 2.0
+    return float(grades[above].min()) if above.any() and not above.all() else None
