@@ -23,7 +23,7 @@ from costframe.training.scoring import score_named
 from harness.cronus_tables import KINDS, load_parts
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
 from harness.pictures import DASHES, Panel, draw, dress, sheet
-from harness.points import NEAR, PARTS, cheapest, follow_rows, prefix
+from harness.points import NEAR, PARTS, cheapest, follow_rows, prefix, with_queries
 from harness.tables import single_prices
 
 if TYPE_CHECKING:
@@ -121,13 +121,25 @@ def fit(table: Table, algorithm: str, bank: cf.StageTree, tradeoff: float, setti
     return fitted
 
 
-def measure(table: Table, model: cf.StageTree) -> Point:
+def early_exits(table: Table, plain: cf.StageTree) -> list[Point]:
+    """Return the models of early exit from the trees in their order, at all thresholds."""
+    rows, seen, ranks = table.parts["train"], table.parts["choice"], table.kind.ranking
+    given = {"costs": table.costs, "tradeoff": 0.0, "model": plain, "n_jobs": 1}
+    model: Any = cf.estimator("early-exit", "ranking" if ranks else "classification", **given)
+    queries = {"qid": rows.qid, "qid_val": seen.qid} if ranks else {}
+    weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
+    path = model.fit_path(rows.X, rows.positive, X_val=seen.X, y_val=seen.positive, **queries, **weights)
+    return [measure(table, path.predictor(point)) for point in path.frontier()]
+
+
+def measure(table: Table, model: cf.Predictor) -> Point:
     """Return the model's score and exact mean cost on valid and test."""
     point: Point = {}
     for part, key in PARTS:
         rows = table.parts[part]
-        cost = cf.ExpectedCost(table.costs).evaluate(model, rows.X, sample_weight=rows.weight, n_jobs=1).mean
-        point |= {key: score(table, rows, model.decision_function(rows.X, n_jobs=1)), f"{key}_cost": cost}
+        here = with_queries(model, rows.qid if table.kind.ranking else None)
+        cost = cf.ExpectedCost(table.costs).evaluate(here, rows.X, sample_weight=rows.weight, n_jobs=1).mean
+        point |= {key: score(table, rows, here.decision_function(rows.X)), f"{key}_cost": cost}
     return point
 
 

@@ -71,8 +71,10 @@ def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Point]]
     }
     found[PLAIN] = [point for points in found.values() for point in points if point["tradeoff"] == 0]
     constant = found[PLAIN][:1]
-    found[SUBSETS] = constant + _path(data, "affordable", rounds)
-    found[EXIT] = constant + _path(data, "early-exit", rounds)
+    trees = {"n_estimators": rounds, "max_depth": 3}
+    found[SUBSETS] = constant + _path(data, "affordable", **trees)
+    plain = _fit(data, 0.0, n_estimators=rounds, recipe="paper").predictor_
+    found[EXIT] = constant + _path(data, "early-exit", model=plain)
     if data.task == "ranking":
         price = np.geomspace(2.0, 0.02, 3 if quick else 5) * constant_loss(data) / data.full_cost
         found[CRONUS] = constant + [_cronus(data, float(at), rounds) for at in price]
@@ -95,26 +97,26 @@ def tradeoffs(data: Dataset, count: int) -> list[float]:
     return [0.0, *(np.geomspace(1e-2, 3.0, count) * constant_loss(data) / data.full_cost).tolist()]
 
 
+def _fit(data: Dataset, tradeoff: float, **settings: Any) -> Any:
+    """Fit Greedy Miser to the training rows alone."""
+    rows = fitting_rows(data)
+    model = cf.estimator("miser", data.task, costs=data.costs, tradeoff=tradeoff, n_jobs=1, **settings)
+    return model.fit(**{key: rows[key] for key in ("X", "y", "qid") if key in rows})
+
+
 def _boosted(data: Dataset, tradeoff: float, rounds: int, **settings: Any) -> list[Point]:
     """Fit Greedy Miser, and measure the models of more and more trees."""
-    costs = {"costs": data.costs, "tradeoff": tradeoff, "n_estimators": rounds, "n_jobs": 1}
-    model = cf.estimator("miser", data.task, **costs, **settings)
-    rows = fitting_rows(data)
-    whole: Any = model.fit(**{key: rows[key] for key in ("X", "y", "qid") if key in rows}).predictor_
-    points = []
+    whole, points = _fit(data, tradeoff, n_estimators=rounds, **settings).predictor_, []
     for share in PREFIXES:
-        count = len(whole.bank) * share // 100
-        first = prefix(whole, count)
+        first = prefix(whole, len(whole.bank) * share // 100)
         bought = np.asarray(first.bank.F.sum(axis=1)).ravel() > 0
         points.append(measure(data, first, KNOWN[data.name], tradeoff=tradeoff, trees=share, bought=bought))
     return points
 
 
-def _path(data: Dataset, algorithm: str, rounds: int) -> list[Point]:
+def _path(data: Dataset, algorithm: str, **settings: Any) -> list[Point]:
     """Fit a path, and measure its points."""
-    model: Any = cf.estimator(
-        algorithm, data.task, costs=data.costs, tradeoff=0.0, n_estimators=rounds, n_jobs=1, max_depth=3
-    )
+    model: Any = cf.estimator(algorithm, data.task, costs=data.costs, tradeoff=0.0, n_jobs=1, **settings)
     path, score = model.fit_path(**fitting_rows(data), scoring=KNOWN[data.name]), KNOWN[data.name]
     return [measure(data, path.predictor(point), score) for point in path.frontier()]
 
