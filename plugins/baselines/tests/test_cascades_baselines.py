@@ -5,6 +5,7 @@ import pytest
 from attrs import evolve
 from bank_cases import COSTS, EVERY_PRICE, NAMES, boosted, table
 from scipy.optimize import check_grad, minimize
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe.core.errors import CostframeError
@@ -35,6 +36,12 @@ def test_laws_of_soft_cascade(check):
 @parametrize_algorithm("and-or")
 def test_laws_of_and_or(check):
     check()
+
+
+@parametrize_with_checks([make(n_estimators=10, n_stages=3) for make in (SoftCascadeClassifier, AndOrClassifier)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn(estimator, check):
+    check(estimator)
 
 
 def sigma(s):
