@@ -159,11 +159,11 @@ def _over_cegb(table: Table, plain: cf.StageTree, *, quick: bool) -> Iterator[tu
 def fit_over(
     table: Table, part: str, algorithm: str, bank: cf.StageTree, tradeoff: float, settings: dict[str, Any]
 ) -> cf.StageTree:
-    """Fit over a bank; the cascade of a ranking is a ranker, the single stage a classifier."""
+    """Fit over a bank, a ranker for a ranking."""
     rows, seen = table.parts[part], table.parts["choice"]
     weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
     given = {"costs": table.costs, "tradeoff": tradeoff, "bank": bank, "n_jobs": 1, **settings}
-    if table.kind.ranking and algorithm == "cronus":
+    if table.kind.ranking:
         model = cf.estimator(algorithm, "ranking", relevant=table.kind.positive, **given)
         model.fit(rows.X, rows.grade, X_val=seen.X, y_val=seen.grade, qid=rows.qid, qid_val=seen.qid, **weights)
     else:
@@ -179,21 +179,10 @@ def measure(table: Table, model: cf.StageTree) -> dict[str, Point]:
     for part, key in PARTS:
         rows = table.parts[part]
         cost = cf.ExpectedCost(table.costs).evaluate(model, rows.X, sample_weight=rows.weight, n_jobs=1).mean
-        predictions = model.decision_function(rows.X, n_jobs=1)
+        y, predictions = rows.grade if table.kind.ranking else rows.positive, model.decision_function(rows.X, n_jobs=1)
         for name, point in found.items():
-            point |= {key: _score(name, rows, predictions), f"{key}_cost": cost}
+            point |= {key: score_named(name)(y, predictions, rows.weight, rows.qid), f"{key}_cost": cost}
     return found
-
-
-def _score(name: str, part: Part, predictions: np.ndarray) -> float:
-    if name != "precision@5":
-        return score_named(name)(part.grade if name == "ndcg@5" else part.positive, predictions, None, part.qid)
-    order = np.lexsort((-predictions, part.qid))  # a document takes as many places as it has weight
-    positive, weight, query = part.positive[order], part.weight[order], part.qid[order]
-    before = np.cumsum(weight) - weight
-    before -= before[np.searchsorted(query, query)]
-    hits = np.bincount(query, np.clip(5 - before, 0, weight) * positive) / 5
-    return float(hits[np.bincount(query, positive) > 0].mean())
 
 
 def print_claims(title: str, ways: dict[str, list[list[Point]]], *, over_cegb: bool) -> None:

@@ -30,7 +30,7 @@ class Kind:
 
 
 KINDS = {
-    "synthetic": Kind("synthetic", ("precision@5",), 3, ranking=True),
+    "synthetic": Kind("synthetic", ("precision@5:3",), 3, ranking=True),
     "mslr": Kind("mslr", ("ndcg@5",), 2, ranking=True),
     "mslr-3": Kind("mslr", FEW_POSITIVE, 3),
     "nhanes": Kind("nhanes", FEW_POSITIVE, 1),
