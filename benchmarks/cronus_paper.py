@@ -107,11 +107,11 @@ def boost(table: Table, seed: int, trees: int) -> cf.StageTree:
 
 
 def fit(table: Table, algorithm: str, bank: cf.StageTree, tradeoff: float, settings: dict[str, Any]) -> cf.StageTree:
-    """Fit over a bank; a cascade of a ranking is a ranker, the single stage a classifier."""
+    """Fit over a bank, a ranker for a ranking."""
     rows, seen = table.parts["train"], table.parts["choice"]
     weights = {"sample_weight": rows.weight, "sample_weight_val": seen.weight}
     given = {"costs": table.costs, "tradeoff": tradeoff, "bank": bank, "n_jobs": 1, **settings}
-    if table.kind.ranking and algorithm != "reweighted":
+    if table.kind.ranking:
         model = cf.estimator(algorithm, "ranking", relevant=table.kind.positive, **given)
         model.fit(rows.X, rows.grade, X_val=seen.X, y_val=seen.grade, qid=rows.qid, qid_val=seen.qid, **weights)
     else:

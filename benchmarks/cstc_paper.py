@@ -139,13 +139,11 @@ def constant_loss(data: Dataset) -> float:
 
 
 def fit(data: Dataset, way: str, tradeoff: float, settings: dict[str, Any]) -> cf.StageTree:
-    """Fit over a bank; the single stage of a ranking is a regression of its grades."""
-    rows, task = fitting_rows(data), data.task
-    if way == SINGLE and task == "ranking":
-        task = "regression"
-        del rows["qid"], rows["qid_val"]
-    model = cf.estimator(ALGORITHMS[way], task, costs=data.costs, tradeoff=tradeoff, n_jobs=1, **settings)
-    fitted: cf.StageTree = model.fit(**rows).predictor_
+    """Fit over a bank; in a ranking all but CSTC fit degrees from -1 to 1 instead of grades, which scales the loss."""
+    if data.task == "ranking" and way != TREE:
+        tradeoff *= (2 / data.part("train").y.max()) ** 2
+    model = cf.estimator(ALGORITHMS[way], data.task, costs=data.costs, tradeoff=tradeoff, n_jobs=1, **settings)
+    fitted: cf.StageTree = model.fit(**fitting_rows(data)).predictor_
     return fitted
 
 

@@ -18,6 +18,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.frontier import BudgetSearch
 from costframe.frontier.points import UselessBudgetWarning
+from costframe.training.scoring import score_named
 
 
 def test_budget_search_stays_within_its_budget():
@@ -51,6 +52,31 @@ def test_budget_search_holds_rows_out_itself(task):
     assert search.best_point_.cost <= 6.0
     np.testing.assert_array_equal(search.predict(frame), again.predict(frame))
     assert hasattr(search, "predict_proba") == (task == "classification")
+
+
+@pytest.mark.parametrize(
+    ("task", "scoring"),
+    [
+        *(("classification", scoring) for scoring in ("f1", "log_loss", "neg_log_loss", "average_precision")),
+        ("regression", "rmse"),
+        *(("ranking", scoring) for scoring in ("precision@3", "precision@2:1", "average_precision@10", "ndcg@3")),
+    ],
+)
+def test_every_score_chooses_models_by_path_and_by_early_stopping(task, scoring):
+    X, y = some_rows(300)
+    more = {"qid": np.repeat(np.arange(50), 6)} if task == "ranking" else {}
+    values = {"X_val": X[200:], "y_val": y[200:], **({"qid_val": more["qid"][200:]} if more else {})}
+    first = {name: queries[:200] for name, queries in more.items()}
+    estimator = cf.estimator("cegb", task, costs=COSTS, n_estimators=10, n_jobs=1)
+    search = BudgetSearch(estimator, 8.0, scoring=scoring, points=4, folds=0).fit(X[:200], y[:200], **first, **values)
+    expected = {"log_loss": "neg_log_loss", "rmse": "neg_root_mean_squared_error"}.get(scoring, scoring)
+    assert search.frontier_.score_name == expected
+    nothing = next(point for point in search.frontier_.points if point.n_features == 0)
+    assert search.best_point_.score > nothing.score
+    found = score_named(scoring)(y[200:], search.predictor_.predict(X[200:]), None, values.get("qid_val"))
+    assert found == pytest.approx(search.best_point_.score, abs=0.01)  # which is corrected for the choice
+    stopped = clone(estimator).set_params(tradeoff=1e-3, scoring=scoring, n_estimators=60, n_iter_no_change=5)
+    assert stopped.fit(X[:200], y[:200], **first, **values).n_iter_ < 60
 
 
 class Stubborn(ClassifierMixin, BaseEstimator):
@@ -175,9 +201,10 @@ def test_one_weight_is_that_of_all_rows():
 @pytest.mark.parametrize(
     ("task", "n_classes", "scoring"),
     [
-        *(("classification", 3, scoring) for scoring in ("average_precision", "r2", "ndcg@5")),
+        *(("classification", 3, scoring) for scoring in ("average_precision", "r2", "ndcg@5", "rmse")),
         *(("classification", 2, scoring) for scoring in ("r2", "ndcg@5")),
-        *(("regression", 0, scoring) for scoring in ("roc_auc", "accuracy")),
+        *(("regression", 0, scoring) for scoring in ("roc_auc", "accuracy", "f1", "precision@5")),
+        *(("ranking", 0, scoring) for scoring in ("roc_auc", "r2", "average_precision")),
     ],
 )
 def test_scores_of_other_tasks_are_refused(task, n_classes, scoring):

@@ -15,6 +15,7 @@ THREE = RNG.integers(0, 3, N)
 P3 = RNG.dirichlet(np.ones(3), N)
 CASES = {
     "accuracy": (Y, P), "roc_auc": (Y, P), "average_precision": (Y, P), "r2": (RNG.normal(size=N), P),
+    "f1": (Y, P), "log_loss": (Y, 0.1 + 0.8 * P), "rmse": (RNG.normal(size=N), P),
 }  # fmt: skip
 
 
@@ -32,9 +33,10 @@ def test_influences_are_derivatives_by_weight(name, weighted):
         assert found[row] == pytest.approx(slope * weight[row], abs=1e-5)
 
 
-def test_the_area_of_several_classes_is_moved_as_sklearn_says():
-    score, step, weight = score_named("roc_auc"), 1e-6, np.ones(N)
-    found = influence("roc_auc", THREE, P3)
+@pytest.mark.parametrize("name", ["roc_auc", "accuracy", "f1", "log_loss"])
+def test_scores_of_several_classes_are_moved_as_they_say(name):
+    score, step, weight = score_named(name), 1e-6, np.ones(N)
+    found = influence(name, THREE, P3)
     for row in range(N):
         more = weight.copy()
         more[row] += step
@@ -62,15 +64,16 @@ def test_standard_errors_are_those_of_repeated_draws():
     assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.1)
 
 
-def test_queries_vary_as_wholes():
+@pytest.mark.parametrize("name", ["ndcg@5", "precision@3:1", "average_precision@10:1"])
+def test_queries_vary_as_wholes(name):
     qid, y = np.repeat(np.arange(10), 6), RNG.integers(0, 3, 60)
     p = RNG.random(60)
-    moved = influence("ndcg@5", y, p, None, qid)
+    moved = influence(name, y, p, None, qid)
     assert set(np.flatnonzero(moved) % 6) == {0}
-    score = score_named("ndcg@5")
+    score = score_named(name)
     each = [score(y[qid == q], p[qid == q], None, None) for q in range(10)]
     assert moved @ moved == pytest.approx(np.var(each) / 10)
-    assert not influence("ndcg@5", np.zeros(60), p, None, qid).any()
+    assert not influence(name, np.zeros(60), p, None, qid).any()
 
 
 def test_no_score_is_certain():

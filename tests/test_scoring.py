@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, average_precision_score, ndcg_score, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    f1_score,
+    get_scorer_names,
+    log_loss,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 
-from costframe.training.scoring import accuracy, average_precision, ndcg_at_5, roc_auc
+from costframe.core.errors import ParameterError
+from costframe.training.scoring import (
+    SCORES,
+    SHORT_NAMES,
+    accuracy,
+    average_precision,
+    default_score,
+    influence,
+    roc_auc,
+    score_named,
+    task_scores,
+)
 
 seeds = st.integers(0, 10_000)
 
@@ -40,14 +59,60 @@ def test_accuracy_is_scikit_learns(seed):
     assert accuracy(y, many, None, None) == accuracy_score(y, many.argmax(axis=1))
 
 
+@settings(max_examples=30)
 @given(seeds)
-def test_ndcg_is_the_mean_of_scikit_learns_by_query(seed):
+def test_errors_are_minus_scikit_learns(seed):
     rng, n, p = some(seed)
-    y, qid = rng.integers(0, 4, n).astype(float), rng.integers(0, 4, n)
-    found = [
-        ndcg_score([2.0 ** y[qid == q] - 1], [p[qid == q]], k=5)
-        for q in np.unique(qid)
-        if (qid == q).sum() > 1 and y[qid == q].max() > 0
-    ]
-    assert ndcg_at_5(y, p, None, qid) == pytest.approx(np.mean(found) if found else 0.0)
-    assert ndcg_at_5(y[:0], p[:0], None, None) == 0.0
+    y, y3, weight = np.append([0, 1], rng.integers(0, 2, n - 2)), np.append([0, 1, 2], rng.integers(0, 3, n - 3)), None
+    p3 = rng.dirichlet(np.ones(3), n)
+    for weight in (None, rng.random(n) + 0.1):
+        assert score_named("neg_log_loss")(y, p, weight, None) == pytest.approx(-log_loss(y, p, sample_weight=weight))
+        both = score_named("neg_log_loss")(y, np.c_[1 - p, p], weight, None)
+        assert both == pytest.approx(-log_loss(y, p, sample_weight=weight))
+        several = score_named("log_loss")(y3, p3, weight, None)
+        assert several == pytest.approx(-log_loss(y3, p3, sample_weight=weight))
+        found = score_named("rmse")(5.0 * y3, p, weight, None)
+        assert found == pytest.approx(-root_mean_squared_error(5.0 * y3, p, sample_weight=weight))
+
+
+@settings(max_examples=30)
+@given(seeds)
+def test_f1_is_scikit_learns_and_macro_for_more_classes(seed):
+    rng, n, p = some(seed)
+    y, y3, p3 = rng.integers(0, 2, n), rng.choice([0, 2], n), rng.dirichlet(np.ones(4), n)
+    for weight in (None, rng.random(n) + 0.1):
+        expected = f1_score(y, p > 0.5, sample_weight=weight, zero_division=0.0)
+        assert score_named("f1")(y, p, weight, None) == pytest.approx(expected)
+        assert score_named("f1")(y, np.c_[1 - p, p], weight, None) == pytest.approx(expected)
+        expected = f1_score(y3, p3.argmax(axis=1), sample_weight=weight, average="macro", zero_division=0.0)
+        assert score_named("f1")(y3, p3, weight, None) == pytest.approx(expected)
+
+
+def test_certain_mistakes_and_absent_classes_have_finite_scores():
+    zeros, ones = np.zeros(4, int), np.ones(4)
+    assert score_named("log_loss")(zeros, ones, None, None) == pytest.approx(np.log(np.finfo(float).eps))
+    assert score_named("log_loss")(zeros, 0.0 * ones, None, None) == 0
+    assert score_named("f1")(zeros, 0.0 * ones, None, None) == 0
+    assert score_named("rmse")(ones, ones, None, None) == 0
+    for name in ("log_loss", "f1", "rmse"):
+        assert not influence(name, zeros, 0.0 * ones).any()
+
+
+def test_every_score_has_scikit_learns_name_and_a_task():
+    assert set(SCORES) <= set(get_scorer_names())
+    tasks = [("classification", 2), ("classification", 3), ("regression", 0), ("ranking", 0)]
+    assert {name for task in tasks for name in task_scores(*task)} >= set(SCORES)
+    for task in tasks:
+        assert default_score(*task) in task_scores(*task)
+        assert all(score_named(name) for name in task_scores(*task))
+    for short, name in SHORT_NAMES.items():
+        assert score_named(short) is score_named(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["f2", "ndcg@0", "ndcg@-1", "ndcg@", "ndcg@05", "ndcg@5.0", "ndcg@5:3", "precision@5:0", "precision@5 ", 5, None],
+)
+def test_other_names_are_refused(name):
+    with pytest.raises(ParameterError, match=r"score: expected 'accuracy', .*'log_loss'.*'precision@5'"):
+        score_named(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.frontier.display import SCORE_NAMES
+from costframe.frontier.display import score_label
 from costframe.report.pictures import COLORS, PALE, STYLE, to_png_and_svg
 from harness.points import at_budgets, standard_error
 
@@ -108,7 +108,7 @@ def _draw_panel(axes: Axes, panel: Panel, *, shades: bool) -> None:
         axes,
         panel.table,
         f"mean cost per row, at most ({panel.unit})",
-        f"{SCORE_NAMES.get(panel.score, panel.score)} on test",
+        f"{score_label(panel.score)} on test",
     )
     _name_lines(axes, ends)
 

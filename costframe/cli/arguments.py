@@ -78,8 +78,11 @@ folds_option = click.option(
 
 
 score_option = click.option(
-    "--score", metavar="NAME", type=text, help="accuracy, roc_auc, average_precision, r2 or ndcg@5. [default: by task]"
-)
+    "--score", metavar="NAME", type=text,
+    help="accuracy, roc_auc, average_precision, f1 or log_loss; r2 or rmse; ndcg@5, precision@5 or "
+    "average_precision@5, or another number of places; log_loss and rmse have a minus sign, for higher is better. "
+    "[default: by task]",
+)  # fmt: skip
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,8 @@ import numpy as np
 from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
 from costframe.core.plugins.registry import TASKS, estimator, registry, two_classes_only
 from costframe.core.plugins.registry import algorithms as usable_algorithms
-from costframe.training.scoring import default_score, score_named
+from costframe.training.query_scores import QueryScore
+from costframe.training.scoring import SHORT_NAMES, default_score, score_named, task_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,22 +57,21 @@ def check_share(name: str, value: Any) -> None:
 
 
 def choose_score(parameter: str, score: str | None, task: str, n_classes: int) -> str:
-    """Return the score to use, by default the task's own; refuse a score that the task does not have."""
+    """Return the name of the score to use, by default the task's own; refuse a score that the task does not have."""
     name = default_score(task, n_classes) if score is None else score
-    score_named(name)
-    fitting = {"classification": ("accuracy", "roc_auc"), "regression": ("r2",), "ranking": ("ndcg@5",)}[task]
-    if n_classes == 2:
-        fitting += ("average_precision",)
-    if name not in fitting:
+    by_query, fitting = isinstance(score_named(name), QueryScore), task_scores(task, n_classes)
+    full_name = SHORT_NAMES.get(name, name)
+    if not (task == "ranking" if by_query else full_name in fitting):
         classes = f" of {n_classes} classes" if n_classes else ""
         raise ParameterError(f"{parameter}: {task}{classes} has {', '.join(fitting)}, not {name!r}")
-    return name
+    return full_name
 
 
 def check_score(data: Dataset, score: str | None) -> str:
     """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
     name = choose_score("score", score, data.task, len(data.classes))
-    for part in ("valid", "test") if name in {"roc_auc", "average_precision"} else ():
+    needs_both = name in {"average_precision", "f1"} and len(data.classes) == 2
+    for part in ("valid", "test") if needs_both or name == "roc_auc" else ():
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
         if absent:
             raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")

@@ -14,6 +14,7 @@ from costframe.core.errors import printable
 from costframe.report.console import cost, narrow_table, with_error
 from costframe.report.pictures import COLORS, INK, PALE, STYLE, to_drawable, to_png_and_svg
 from costframe.training.model_path import keep_non_dominated
+from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
 
-__all__ = ["plot_frontier", "points_table"]
+__all__ = ["plot_frontier", "points_table", "score_label"]
 
 MARKERS = ("o", "s", "D", "^", "v", "P")  # beside the colors, for print
 SCORE_NAMES = {
     "accuracy": "accuracy",
     "roc_auc": "ROC AUC",
     "average_precision": "average precision",
+    "neg_log_loss": "negative log loss",
+    "f1": "F1",
     "r2": "R²",
-    "ndcg@5": "NDCG@5",
+    "neg_root_mean_squared_error": "negative RMSE",
 }
 LOG_SPAN = 100  # costs that span more than this factor have a logarithmic scale
 # A narrow table keeps score and cost on test.
@@ -46,6 +49,15 @@ COLUMNS: dict[str, Callable[[Point], str]] = {
     "rounds": lambda point: f"{point.rounds:.1f}",
 }
 EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
+
+
+def score_label(name: str) -> str:
+    """Return the name of a score in pictures."""
+    score = QueryScore.named(name)
+    if score is None:
+        return SCORE_NAMES.get(name, name)
+    kind = {"ndcg": "NDCG", "average_precision": "average precision"}.get(score.kind, score.kind)
+    return f"{kind}@{score.places}" + (f", relevant from grade {score.least}" if score.least else "")
 
 
 def plot_frontier(frontier: Frontier, *, chosen: Point | None = None, title: str | None = None) -> dict[str, bytes]:
@@ -93,7 +105,7 @@ class _Drawing:
         self._full_cost()
         axes = self.axes
         axes.set_xlabel(to_drawable(f"mean cost per row ({self.frontier.unit}), on {self.part}"), parse_math=False)
-        axes.set_ylabel(f"{SCORE_NAMES.get(self.frontier.score_name, self.frontier.score_name)} on {self.part}")
+        axes.set_ylabel(f"{score_label(self.frontier.score_name)} on {self.part}")
         axes.grid(visible=True, color="#e6e6e6", lw=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)

@@ -117,7 +117,7 @@ class Frontier:
             budget, the model trained without prices first; for other algorithms the number of tradeoffs, 12 by default.
             At most three fits within sets of features may follow; docs/choosing.md explains when.
         score : str, optional
-            By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+            As `scoring` of `BudgetSearch`. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional
             Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
         folds : int, optional

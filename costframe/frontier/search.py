@@ -57,7 +57,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         12 by default. From first tradeoffs a bisection approaches the budget. At most two fits within sets of features
         follow if these promise more within the budget.
     scoring : str, optional
-        A score of `costframe.training.scoring`: by default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+        A score of the task: "accuracy", "roc_auc", "average_precision", "f1", "log_loss"; "r2", "rmse"; "ndcg@k",
+        "precision@k", "average_precision@k" for any k (`costframe.training.query_scores.QueryScore`). Higher is better,
+        so log loss and RMSE are negative. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
     folds : int, optional
         Number of folds of all rows for estimates of scores, as for `Frontier.sweep`; 0 uses validation rows alone.
     validation_fraction : float

@@ -1,4 +1,8 @@
-"""Scores of predictions by name, higher is better, and the influences of rows on them."""
+"""Scores of predictions by name, higher is better, and the influences of rows on them.
+
+Names are `SCORES`, and "ndcg@k", "precision@k" and "average_precision@k" for any whole k >= 1 (`QueryScore`). As errors
+are better if they are lower, their negatives are scores, with scikit-learn's names; `SHORT_NAMES` also call them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.checks import check_choice
+from costframe.training.influences import INFLUENCES, cross_entropies, f1_counts
+from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,11 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Score = Callable[[Any, NDArray[np.float64], NDArray[np.float64] | None, ArrayLike | None], float]
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Influence = Callable[[Any, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 def accuracy(
@@ -75,42 +76,43 @@ def r2(
     return float(r2_score(y, p, sample_weight=weight))
 
 
-def ndcg_at_5(
-    y: NDArray[np.float64], p: NDArray[np.float64], _weight: NDArray[np.float64] | None, qid: ArrayLike | None
+def negative_root_mean_squared_error(
+    y: NDArray[np.float64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
-    """Return the mean NDCG at 5, with gains 2^y - 1, of the queries with more than one row and a relevant one."""
-    queries = np.zeros(len(y), np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
-    each = ndcg_of_queries(y, p, queries)
-    return float(np.mean(each[~np.isnan(each)])) if (~np.isnan(each)).any() else 0.0
+    """Return minus the square root of the mean squared error, in the unit of the labels."""
+    return -float(np.sqrt(np.average((np.asarray(y) - p) ** 2, weights=weight)))
 
 
-def ndcg_of_queries(y: NDArray[Any], p: NDArray[np.float64], queries: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return NDCG at 5 of each query, numbered from 0: float64 (queries,), NaN for one row or no relevant row."""
-    y = np.asarray(y, np.float64)
-    ideal, size = _dcg_at_5(queries, y, y), np.bincount(queries)
-    counted = (size > 1) & (ideal > 0)
-    return np.asarray(np.divide(_dcg_at_5(queries, p, y), ideal, out=np.full(len(ideal), np.nan), where=counted))
+def negative_log_loss(
+    y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
+) -> float:
+    """Return minus the mean cross-entropy, in nats; probabilities below 2.2e-16 count as 2.2e-16."""
+    return -float(np.average(cross_entropies(np.asarray(y), p), weights=weight))
 
 
-def _dcg_at_5(queries: NDArray[np.int64], p: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return DCG at 5 of each query, by descending p, with ties as in scikit-learn: float64 (queries,)."""
-    order = np.lexsort((-p, queries))
-    queries, p, gain = queries[order], p[order], 2.0 ** y[order] - 1
-    first = np.searchsorted(queries, queries)  # of the query
-    rank = np.arange(len(queries)) - first
-    discount = np.where(rank < 5, 1 / np.log2(rank + 2), 0.0)
-    tied = np.cumsum(np.append(True, (np.diff(queries) != 0) | (np.diff(p) != 0))) - 1 if len(p) else rank
-    mean_gain = np.bincount(tied, gain) / np.bincount(tied)
-    return np.asarray(np.bincount(queries, discount * mean_gain[tied]), np.float64)
+def f1(
+    y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
+) -> float:
+    """Return F1 of class 1 of two classes; for more, the mean over classes with a row or a prediction.
+
+    It is 0 if no row is of class 1 or predicted as such.
+    """
+    hits, sizes = f1_counts(np.asarray(y), p, np.ones(len(p)) if weight is None else np.asarray(weight, np.float64))
+    return float(np.mean(2 * hits[sizes > 0] / sizes[sizes > 0])) if sizes.any() else 0.0
 
 
 SCORES: dict[str, Score] = {
     "accuracy": accuracy,
     "roc_auc": roc_auc,
+    "neg_log_loss": negative_log_loss,
+    "f1": f1,
     "average_precision": average_precision,
     "r2": r2,
-    "ndcg@5": ndcg_at_5,
+    "neg_root_mean_squared_error": negative_root_mean_squared_error,
 }
+SHORT_NAMES = {"log_loss": "neg_log_loss", "rmse": "neg_root_mean_squared_error"}
+NAMES_BY_QUERY = ("ndcg@5", "precision@5", "average_precision@5")  # or another whole number in place of 5
+ndcg_at_5 = QueryScore("ndcg", 5)
 
 
 def default_score(task: str, n_classes: int) -> str:
@@ -120,9 +122,20 @@ def default_score(task: str, n_classes: int) -> str:
     return "ndcg@5" if task == "ranking" else "r2"
 
 
+def task_scores(task: str, n_classes: int) -> tuple[str, ...]:
+    """Return the names of the scores that a task has; those of rankings have any whole number in place of 5."""
+    if task == "classification":
+        return ("accuracy", "roc_auc", "neg_log_loss", "f1", *(("average_precision",) if n_classes == 2 else ()))
+    return NAMES_BY_QUERY if task == "ranking" else ("r2", "neg_root_mean_squared_error")
+
+
 def score_named(name: str) -> Score:
     """Return a score by name, or refuse the name."""
-    return SCORES[check_choice("score", name, tuple(SCORES))]
+    by_query = QueryScore.named(name)
+    if by_query is not None:
+        return by_query
+    known = check_choice("score", name, (*SCORES, *SHORT_NAMES, *NAMES_BY_QUERY))
+    return SCORES[SHORT_NAMES.get(known, known)]
 
 
 def influence(
@@ -141,7 +154,7 @@ def influence(
     Parameters
     ----------
     name : str
-        A score of `costframe.training.scoring`.
+        As for `score_named`.
     y, p, weight, qid
         Labels, predictions, weights and queries of n rows, the arguments of the score.
 
@@ -150,13 +163,12 @@ def influence(
     float64 (n,)
         Sums to zero if all weights are one.
     """
-    score_named(name)
-    p = np.asarray(p, np.float64)
-    if name == "ndcg@5":
-        return _ndcg_influences(y, p, qid)
+    score, p = score_named(name), np.asarray(p, np.float64)
+    if isinstance(score, QueryScore):
+        return score.influence(y, p, weight, qid)
     given = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        moved = np.nan_to_num(_INFLUENCES[name](np.asarray(y), p, given))
+        moved = np.nan_to_num(INFLUENCES[SHORT_NAMES.get(name, name)](np.asarray(y), p, given))
     if (given == np.floor(given)).all():  # repeated rows
         moved = moved / np.sqrt(np.maximum(given, 1.0))
     return np.asarray(moved, np.float64)
@@ -167,67 +179,3 @@ def standard_error(moved: NDArray[np.floating[Any]]) -> float:
     moved = np.asarray(moved, np.float64)
     rows = int(np.count_nonzero(moved)) or max(len(moved), 1)
     return float(np.sqrt(moved @ moved + 1.0 / rows**2))
-
-
-def _accuracy_influences(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    right = (p.argmax(axis=1) if p.ndim == 2 else p > 0.5) == y
-    return np.asarray(weight * (right - np.average(right, weights=weight)) / weight.sum(), np.float64)
-
-
-def _roc_auc_influences(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    if p.ndim == 2 and p.shape[1] > 2:
-        classes = range(p.shape[1])
-        return np.asarray(np.mean([_area_influences(y == k, p[:, k], weight) for k in classes], axis=0), np.float64)
-    return _area_influences(y == 1, p[:, 1] if p.ndim == 2 else p, weight)
-
-
-def _area_influences(
-    positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the influences on the area under the ROC curve: each row's share of ordered pairs minus the area."""
-    values, place = np.unique(p, return_inverse=True)
-    ones, zeros = (np.bincount(place[rows], weight[rows], len(values)) for rows in (positive, ~positive))
-    below, above = np.cumsum(zeros) - zeros / 2, ones.sum() - np.cumsum(ones) + ones / 2
-    ordered = np.where(positive, below[place] / zeros.sum(), above[place] / ones.sum())
-    area = float(ones @ below / (ones.sum() * zeros.sum()))
-    return np.asarray(weight * (ordered - area) / np.where(positive, ones.sum(), zeros.sum()), np.float64)
-
-
-def _average_precision_influences(
-    y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the influences on the mean of the precision at each positive row."""
-    p, positive = p[:, 1] if p.ndim == 2 else p, y == 1
-    values, place = np.unique(-p, return_inverse=True)  # the highest first
-    ones = np.bincount(place[positive], weight[positive], len(values))
-    reached, hits = np.cumsum(np.bincount(place, weight, len(values))), np.cumsum(ones)
-    precision, total = hits / reached, ones.sum()
-    later = np.cumsum((ones / reached)[::-1])[::-1]  # sum of weight / rows reached, over positive rows ranked no higher
-    missed = np.cumsum((ones * precision / reached)[::-1])[::-1]
-    moved = positive * (precision[place] + later[place]) - missed[place] - positive * (ones @ precision / total)
-    return np.asarray(weight * moved / total, np.float64)
-
-
-def _r2_influences(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    error, spread = (y - p) ** 2, (y - np.average(y, weights=weight)) ** 2
-    total = weight @ spread
-    return np.asarray(-weight * (error - spread * (weight @ error) / total) / total, np.float64)
-
-
-def _ndcg_influences(y: NDArray[Any], p: NDArray[np.float64], qid: ArrayLike | None) -> NDArray[np.float64]:
-    queries = np.zeros(len(p), np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
-    each = ndcg_of_queries(y, p, queries)
-    counted = ~np.isnan(each)
-    moved = np.zeros(len(p))
-    if counted.any():
-        first = np.unique(queries, return_index=True)[1]
-        moved[first[counted]] = (each[counted] - each[counted].mean()) / counted.sum()
-    return moved
-
-
-_INFLUENCES: dict[str, Influence] = {
-    "accuracy": _accuracy_influences,
-    "roc_auc": _roc_auc_influences,
-    "average_precision": _average_precision_influences,
-    "r2": _r2_influences,
-}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl, import_lazily
 
-__all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
+__all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRanker", "ReweightedRegressor"]
 
 __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 
@@ -12,7 +12,13 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return the cascade and its single stage."""
-    from costframe_cronus.estimators import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
+    from costframe_cronus.estimators import (
+        CronusClassifier,
+        CronusRanker,
+        ReweightedClassifier,
+        ReweightedRanker,
+        ReweightedRegressor,
+    )
 
     return [
         Algorithm(
@@ -28,5 +34,6 @@ def costframe_algorithms() -> list[Algorithm]:
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012, section 3.1",
             classifier=ReweightedClassifier,
             regressor=ReweightedRegressor,
+            ranker=ReweightedRanker,
         ),
     ]

@@ -1,4 +1,4 @@
-"""Scikit-learn estimators of the cascade, and of its single stage for classes and for numbers."""
+"""Scikit-learn estimators of the cascade and of its single stage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from costframe.stagewise.descent import Step
     from costframe.training.data import TrainingData
 
-__all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRegressor"]
+__all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRanker", "ReweightedRegressor"]
 
 
 class _Reweighted(WithRecipe):
@@ -91,6 +91,32 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
     Parameters are those of `ReweightedClassifier` without `class_weight`.
     """
+
+
+@define(slots=False, eq=False, repr=False)
+class ReweightedRanker(CostAwareRanker, _Reweighted):
+    """The single stage of Cronus for rankings: squared loss on degrees of relevance from -1 to 1.
+
+    Predictions are estimated degrees. Queries (`qid`) have an effect on `score` only, which is NDCG@5.
+
+    Parameters
+    ----------
+    relevant : float, optional
+        Least relevant grade: targets are then -1 and 1; the paper takes 3 of grades 0 to 4. By default the target of
+        grade y is 2 y / max - 1.
+    costs, tradeoff, bank, recipe, l1, ridge, acquisition, random_state, n_jobs, verbose, and settings of the bank
+        As for `ReweightedClassifier`; rows of all grades have equal weight.
+
+    Attributes
+    ----------
+    predictor_ : StageTree
+        Its bank holds only the selected learners.
+    """
+
+    relevant: float | None = field(default=None, kw_only=True)
+
+    def _train(self, data: TrainingData) -> StageTree:
+        return super()._train(with_targets(data, resolve("relevant", self.relevant, None, strict=True)))
 
 
 @define(slots=False, eq=False, repr=False)
