@@ -1,132 +1,98 @@
-"""Needs ../shared: the findings of the CSTC paper (ICML 2013) on tables of several kinds, next to all else in one run.
+"""Needs ../shared, but for quadrants: the figures and claims of the CSTC paper (ICML 2013) on public tables.
 
-    python benchmarks/cstc_paper.py --quick                    # one split, few rows, trees and tradeoffs
-    python benchmarks/cstc_paper.py mslr letter --splits 3 --depth 4 --output figures
+    python benchmarks/cstc_paper.py --quick             # the synthetic experiment, a ranking and a table of classes
+    python benchmarks/cstc_paper.py --output figures    # all tables, five re-splits each
 
-The models are a tree of classifiers, a cascade and a single stage, over three kinds of banks: "own trees", which pay
-for their features at the model's tradeoff; "plain trees", which know no prices; and models on a path of CEGB. At each
-tradeoff all models over a kind of bank use the same bank. Greedy Miser and CEGB are paths of models of one fit.
-Models are chosen on valid; scores and exact costs are those of test. Split 0 is the table's own, others are drawn by
-seed.
+"quadrants" is the synthetic experiment of section 5.1. On the other tables (section 5.2), a tree of classifiers, a
+cascade and a single stage use one bank at each tradeoff: by default trees that pay for their features at this tradeoff,
+and as printed (`recipe="paper"`) trees that know no prices. Beside them are Greedy Miser and CEGB (paths of models of
+one fit, and Greedy Miser as printed), boosting without prices and early exit. At each budget the best model on valid is
+scored on test.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 import costframe as cf
+from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims
 from harness.pictures import Panel, draw
-from harness.points import (
-    HEAD,
-    NEAR,
-    budget_row,
-    by_split,
-    cheapest,
-    compare,
-    figures,
-    follow_rows,
-    levels_text,
-    markdown,
-    measure,
-    measure_constant,
-)
-from harness.tables import OUTPUT, SCORES, fitting_rows, load, options, single_prices
+from harness.points import NEAR, cheapest, follow_rows, measure, measure_constant, prefix
+from harness.quadrants import CLAIMED, draw_quadrants, fit_quadrants, measure_quadrants
+from harness.tables import SCORES, fewer_rows, fitting_rows, load, single_prices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from costframe.datasets import Dataset
     from harness.points import Level, Point
 
-SPLITS = {"mslr": 4, "nhanes": 2, "thyroid": 3, "letter": 2}  # more where splits differ more
-SINGLE, CASCADE, TREE = "single stage", "Cronus", "CSTC"
+TABLES = ("quadrants", "mslr", "nhanes", "letter", "heart")
+QUICK = ("quadrants", "mslr", "heart")
+ROWS, QUICK_ROWS = 6_000, 2_000  # most training rows
+SINGLE, CASCADE, TREE, PRINTED = "single stage", "Cronus", "CSTC", ", as printed"
 ALGORITHMS = {SINGLE: "reweighted", CASCADE: "cronus", TREE: "cstc"}
-PATHS = {"Greedy Miser": "miser", "CEGB": "cegb"}
-BANKS = ("own trees", "plain trees", "CEGB")
-MOST, LEAST = 5.0, 0.02  # tradeoffs, in units of the loss of CSTC's best constant per cost of all features
-RICHER = 0.3  # a model of CEGB that is a bank was trained at this share of the tradeoff
-QUICK_ROWS, QUICK_ROUNDS = 4000, 40
-BOTH = "CEGB and CSTC over it"
-DEFAULT = f"{TREE} over {BANKS[0]}"
-CLAIMS = (
-    *((f"{one} over {bank}", f"{TREE} over {bank}") for bank in BANKS for one in (SINGLE, CASCADE)),
-    *((f"{SINGLE} over {bank}", f"{CASCADE} over {bank}") for bank in BANKS),
-    *((f"{one} over plain trees", DEFAULT) for one in ALGORITHMS),
-    *((path, DEFAULT) for path in PATHS),
-    ("CEGB", BOTH),
-)
+MISER, CEGB, PLAIN, EXIT = "Greedy Miser", "CEGB", "GBRT", "early exit"
+PATHS = {MISER: "miser", CEGB: "cegb", PLAIN: "boosting", EXIT: "early-exit"}
+PARTNERS = (SINGLE, CASCADE, MISER, CEGB, PLAIN, EXIT)
+MOST, LEAST = 3.0, 0.03  # tradeoffs, in units of the loss of CSTC's best constant per cost of all features
+PREFIXES = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 80, 100)  # trees of Greedy Miser as printed, in per cent
 
 
 def main() -> None:
-    asked = options(
-        __doc__,
-        tuple(SPLITS),
-        known=SCORES,
-        quick={"action": "store_true", "help": "one split, few training rows, trees and tradeoffs"},
-        splits={"type": int, "help": "of each table, 2 to 4 by default"},
-        tradeoffs={"type": int, "help": "how many, 8 by default"},
-        depth={"type": int, "help": "levels of trees, by default those of CSTC"},
-        output=OUTPUT,
-    )
-    panels: list[Panel] = []
-    for name in asked.tables:
-        splits = asked.splits or (1 if asked.quick else SPLITS.get(name, 2))
-        count = asked.tradeoffs or (3 if asked.quick else 8)
-        ways = by_split(measure_split, name, splits, count, asked.depth, asked.quick)
-        ways[BOTH] = [one + other for one, other in zip(ways["CEGB"], ways[f"{TREE} over CEGB"], strict=True)]
-        data = load(name, 0)
-        panels.append(Panel(name, SCORES[name], data.costs.unit, data.full_cost, ways))
-        draw_all(asked.output, panels)
-        print_figures(data, ways)
-        print_levels(data, ways[DEFAULT])
-    print(f"\npictures in {asked.output}")
+    asked = paper_options(__doc__, TABLES, quick=QUICK, known=[*SCORES, "quadrants"], free=("quadrants",))
+    found = measure_all(measure_split, asked, asked.quick)
+    real = {table: ways for table, ways in found.items() if table != "quadrants"}
+    for figure, title, end in (("default", "by default", ""), ("printed", "as printed", PRINTED)):
+        panels = [_panel(table, ways, end) for table, ways in real.items()]
+        if panels:
+            draw(asked.output / f"cstc_5_2_{figure}", f"Trees of classifiers and all else, {title}", panels)
+    for table, ways in found.items():
+        for kind, written in ways["picture"][0][0].items():
+            (asked.output / f"cstc_tree_{table}.{kind}").write_bytes(written)
+    report_claims("cstc", claims(found), asked)
 
 
-def measure_split(name: str, split: int, count: int, depth: int | None, quick: bool) -> dict[str, list[Point]]:
-    """Do all fits on one split with one thread; every way also has the constant, which costs nothing."""
-    data, rounds = load(name, split), QUICK_ROUNDS if quick else None
-    if quick:
-        data = _fewer_rows(data)
-    rows, score, found = fitting_rows(data), SCORES[name], defaultdict[str, list[Any]](list)
-    paths: dict[str, Any] = {}
+def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Any]]:
+    """Fit all ways on one split; return points by way, and the picture of a tree."""
+    if table == "quadrants":
+        return measure_synthetic(split, quick=quick)
+    data = fewer_rows(load(table, split), QUICK_ROWS if quick else ROWS)
+    rows, score, rounds = fitting_rows(data), SCORES[table], 40 if quick else 100
+    found = defaultdict[str, list[Any]](lambda: [measure_constant(data, score)])
     for way, algorithm in PATHS.items():
-        model: Any = cf.estimator(algorithm, data.task, costs=data.costs, tradeoff=0.0, n_estimators=rounds, n_jobs=1)
-        paths[way] = model.fit_path(**rows, scoring=score)
-        found[way] = [measure(data, paths[way].predictor(point), score) for point in paths[way].frontier()]
+        settings = {} if way == EXIT else {"n_estimators": rounds}
+        model: Any = cf.estimator(algorithm, data.task, costs=data.costs, tradeoff=0.0, n_jobs=1, **settings)
+        path = model.fit_path(**rows, scoring=score)
+        found[way] += [measure(data, path.predictor(point), score) for point in path.frontier()]
+    trees = []
+    for tradeoff in (np.geomspace(MOST, LEAST, 3 if quick else 5) * constant_loss(data) / data.full_cost).tolist():
+        found[MISER + PRINTED] += printed_miser(data, tradeoff, rounds)
+        for way in ALGORITHMS:
+            for end, given in (("", {}), (PRINTED, {"recipe": "paper", "engine": "cart"})):
+                tree = fit(data, way, tradeoff, rounds, given)
+                noted = follow(data, tree) if way == TREE else {}
+                found[way + end].append(measure(data, tree, score, **noted))
+                trees += [(found[way + end][-1], tree)] if way + end == TREE else []
+    chosen = shown([point for point, _ in trees])
+    tree = next(tree for point, tree in trees if point is chosen)
     test = data.part("test")
-    for tradeoff in (np.geomspace(MOST, LEAST, count) * constant_loss(data) / data.full_cost).tolist():
-        path = paths["CEGB"]
-        below = path.predictor(path.at(RICHER * tradeoff))
-        settings = {"own trees": {"n_estimators": rounds}, "plain trees": {"n_estimators": rounds, "engine": "cart"}}
-        for bank, given in (settings | ({"CEGB": {"bank": below}} if len(below.bank) else {})).items():
-            for way in [one for one in ALGORITHMS if one != CASCADE or len(data.classes) <= 2]:
-                tree = fit(data, way, tradeoff, given | ({"depth": depth} if way == TREE else {}))
-                levels = follow_rows(tree, data.costs, test.X, _rarer(data, test.y)) if way == TREE else []
-                found[f"{way} over {bank}"].append(measure(data, tree, score, levels=levels))
-        print(f"{name}, split {split}: tradeoff {tradeoff:.2g} done", file=sys.stderr, flush=True)
-    constant = measure_constant(data, score)
-    return {way: [constant, *several] for way, several in found.items()}
+    return {**found, "picture": [cf.plot_stages(tree, test.X, test.y, data.costs, n_jobs=1)]}
 
 
-def _fewer_rows(data: Dataset) -> Dataset:
-    """Leave out training rows, where there are many."""
-    train = np.flatnonzero(data.split == "train")
-    kept = np.sort(np.concatenate([train[:QUICK_ROWS], np.flatnonzero(data.split != "train")]))
-    qid = None if data.qid is None else data.qid[kept]
-    return attrs.evolve(data, X=data.X[kept], y=data.y[kept], split=data.split[kept], qid=qid)
-
-
-def _rarer(data: Dataset, y: np.ndarray) -> np.ndarray:
-    """Tell which rows have the rarest label, or a grade above the middle one: bool (n,)."""
-    if not data.classes:
-        return np.asarray(y > (data.y.min() + data.y.max()) / 2)
-    codes = data.codes(data.y)
-    return np.asarray(data.codes(y) == np.bincount(codes).argmin())
+def measure_synthetic(seed: int, *, quick: bool) -> dict[str, list[Any]]:
+    """Fit by both recipes at the paper's tradeoffs."""
+    data, found = draw_quadrants(seed), {}
+    for way, recipe in ((TREE, None), (TREE + PRINTED, "paper")):
+        models = [fit_quadrants(data, at, recipe) for at in (CLAIMED[1::2] if quick else CLAIMED)]
+        found[way] = [measure_quadrants(data, model.predictor_) for model in models]
+        test = data.part("test")
+        picture = found.setdefault("picture", [cf.plot_stages(models[0], test.X, test.y, data.costs, n_jobs=1)])
+    return {**found, "picture": picture}
 
 
 def constant_loss(data: Dataset) -> float:
@@ -138,51 +104,95 @@ def constant_loss(data: Dataset) -> float:
     return float(-share @ np.log(share))
 
 
-def fit(data: Dataset, way: str, tradeoff: float, settings: dict[str, Any]) -> cf.StageTree:
-    """Fit over a bank; in a ranking all but CSTC fit degrees from -1 to 1 instead of grades, which scales the loss."""
-    if data.task == "ranking" and way != TREE:
-        tradeoff *= (2 / data.part("train").y.max()) ** 2
-    model = cf.estimator(ALGORITHMS[way], data.task, costs=data.costs, tradeoff=tradeoff, n_jobs=1, **settings)
-    fitted: cf.StageTree = model.fit(**fitting_rows(data)).predictor_
+def printed_miser(data: Dataset, tradeoff: float, rounds: int) -> list[Point]:
+    """Fit Greedy Miser as printed, and measure the models of more and more trees."""
+    settings = {"recipe": "paper", "n_estimators": rounds, "n_jobs": 1}
+    rows = {key: value for key, value in fitting_rows(data).items() if not key.endswith("_val")}
+    model = cf.estimator("miser", data.task, costs=data.costs, tradeoff=tradeoff, **settings).fit(**rows)
+    counts = dict.fromkeys(len(model.predictor_.bank) * share // 100 for share in PREFIXES)
+    return [measure(data, prefix(model.predictor_, count), SCORES[data.name]) for count in counts]
+
+
+def fit(data: Dataset, way: str, tradeoff: float, rounds: int, given: dict[str, Any]) -> cf.StageTree:
+    """Fit over a bank of the algorithm's own."""
+    costs = {"costs": data.costs, "tradeoff": tradeoff, "n_estimators": rounds, "n_jobs": 1}
+    fitted: cf.StageTree = (
+        cf.estimator(ALGORITHMS[way], data.task, **costs, **given).fit(**fitting_rows(data)).predictor_
+    )
     return fitted
 
 
-def draw_all(output: Any, panels: Sequence[Panel]) -> None:
-    """Draw the tree next to all else, and what goes over each kind of bank."""
-    main = (f"{SINGLE} over plain trees", f"{CASCADE} over plain trees", *PATHS, DEFAULT, f"{TREE} over CEGB")
-    over = {bank: [f"{one} over {bank}" for one in ALGORITHMS] for bank in BANKS}
-    for figure, chosen in {"frontier": main, **over}.items():
-        some = [attrs.evolve(one, ways={way: one.ways[way] for way in chosen if way in one.ways}) for one in panels]
-        title = "Trees of classifiers next to all else" if chosen is main else f"Over the same bank: {figure}"
-        draw(output / f"cstc_{figure.replace(' ', '_').lower()}", title, some)
+def follow(data: Dataset, tree: cf.StageTree) -> dict[str, Any]:
+    """Return what rows acquire at each depth, and how far the features of different ends are apart, from 0 to 1."""
+    test = data.part("test")
+    levels = follow_rows(tree, data.costs, test.X, np.ones(len(test.X)))
+    report = cf.ExpectedCost(data.costs).evaluate(tree, test.X, n_jobs=1)
+    ends = tree.exits(test.X, n_jobs=1)
+    sets = [report.acquired[ends == end].mean(axis=0) > 0 for end in np.unique(ends)]
+    pairs = [1 - (one & other).sum() / max((one | other).sum(), 1) for one, other in combinations(sets, 2)]
+    return {"levels": levels, "apart": float(np.mean(pairs)) if pairs else np.nan}
 
 
-def print_figures(data: Dataset, ways: dict[str, list[list[Point]]]) -> None:
-    """Print scores at budgets, whether one way is better than another, and by how much."""
-    rows = [budget_row(way, [figures(points, data.full_cost) for points in several]) for way, several in ways.items()]
-    rarer = _rarer(data, data.y).mean()
-    print(f"\n{data.name}: the rarest label, or grades above the middle one, are {rarer:.0%}\n\n{markdown(HEAD, rows)}")
-    known = [pair for pair in CLAIMS if pair[0] in ways and pair[1] in ways]
-    rows = [[f"{second} beats {first}", compare(ways[first], ways[second])] for first, second in known]
-    print(f"\n{markdown([data.name, 'verdict'], rows)}", flush=True)
+def shown(points: list[Point]) -> Point:
+    """Return the cheapest tree with routes within 1 % of the best of them on valid, or of all if none has routes."""
+    deep = [point for point in points if len(point["levels"]) > 1] or points
+    return cheapest(deep, min(NEAR * max(point["val"] for point in deep), max(point["val"] for point in deep)))
 
 
-def print_levels(data: Dataset, several: list[list[Point]]) -> None:
-    """Print the acquisitions of a tree at each depth, and the means at the root over trees with routes."""
-    deep = [point for points in several for point in points if len(point.get("levels", ())) > 1]
-    if not deep:
-        print(f"\n{data.name}: no tree has routes", flush=True)
-        return
-    shown = cheapest(deep, NEAR * max(point["val"] for point in deep))
-    print(f"\n{data.name}, the cheapest tree within 1 % of the best\n\n{levels_text(shown['levels'], data.costs)}")
-    prices = single_prices(data.costs)
-    for kind, chosen in (("cheap", prices < prices.max() / 2), ("expensive", prices >= prices.max() / 2)):
-        root, whole = (np.mean([_acquired(point["levels"], at, chosen) for point in deep]) for at in (0, -1))
-        share = f", {root / whole:.0%} of them at the root" if whole else ""
-        print(f"{len(deep)} trees with routes: a row acquires {whole:.2f} {kind} features{share}", flush=True)
+def _panel(table: str, ways: Mapping[str, Any], end: str) -> Panel:
+    data = load(table, 0)
+    names = [name + end if name + end in ways else name for name in (*PARTNERS, TREE)]
+    names = [name for name in names if name in ways and not (end and name == CEGB)]
+    return Panel(table, SCORES[table], data.costs.unit, data.full_cost, {name: ways[name] for name in names})
 
 
-def _acquired(levels: Sequence[Level], at: int, chosen: np.ndarray) -> float:
+def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """Return what the paper says, in its order."""
+    several, real = [], {table: ways for table, ways in found.items() if table != "quadrants"}
+    synthetic = {table: ways for table, ways in found.items() if table == "quadrants"}
+    for way in (TREE, TREE + PRINTED):
+        for key, text in (
+            ("perfect", f"5.1: {way} makes no error at a cost of 12"),
+            ("ordered", f"5.1: {way} buys both signs first and one expensive feature after"),
+        ):
+            unit = "% of its fits, beyond half"
+            several.append(by_split(text, synthetic, (way,), _share_of(key), unit))
+    for end in ("", PRINTED):
+        partners = [name + end for name in (SINGLE, CASCADE, MISER)] + [PLAIN, EXIT, *([] if end else [CEGB])]
+        several += [better(f"5.2: {TREE}{end} beats {one}", real, one, TREE + end) for one in partners]
+        text = (
+            f"learned tree{end}: rows acquire a larger share of their cheap features at the root than of expensive ones"
+        )
+        several.append(by_split(text, real, (TREE + end,), _root_shares, "% of them"))
+        text = f"learned tree{end}: different ends have different features"
+        several.append(by_split(text, real, (TREE + end,), _apart, "% apart, beyond a tenth"))
+    return several
+
+
+def _share_of(key: str) -> Any:
+    return lambda _table, points: 100 * (np.mean([point[key] for point in points]) - 0.5)
+
+
+def _trees(points: list[Point]) -> list[Point]:
+    return [point for point in points if len(point.get("levels", ())) > 1]
+
+
+def _apart(_table: str, points: list[Point]) -> float:
+    found = [point["apart"] for point in _trees(points) if not np.isnan(point["apart"])]
+    return float(100 * (np.mean(found) - 0.1)) if found else np.nan
+
+
+def _root_shares(table: str, points: list[Point]) -> float:
+    """Return how much of the cheap features a row acquires at the root, less that of the expensive ones."""
+    prices = single_prices(load(table, 0).costs)
+    shares = []
+    for kind in (prices < prices.max() / 2, prices >= prices.max() / 2):
+        root, whole = (sum(_acquired(point["levels"], at, kind) for point in _trees(points)) for at in (0, -1))
+        shares.append(root / whole if whole else np.nan)
+    return 100 * (shares[0] - shares[1])
+
+
+def _acquired(levels: list[Level], at: int, chosen: np.ndarray) -> float:
     return float(levels[at].acquired[chosen].sum())
 
 
