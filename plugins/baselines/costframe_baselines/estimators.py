@@ -11,6 +11,7 @@ from costframe_baselines.boosting import (
     BoostingRegressor,
 )
 from costframe_baselines.early_exit import EarlyExitClassifier, EarlyExitRanker
+from costframe_baselines.l1_gate import L1GateClassifier
 
 __all__ = [
     "AffordableClassifier",
@@ -21,4 +22,5 @@ __all__ = [
     "BoostingRegressor",
     "EarlyExitClassifier",
     "EarlyExitRanker",
+    "L1GateClassifier",
 ]
