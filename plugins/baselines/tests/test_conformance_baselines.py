@@ -9,17 +9,20 @@ from costframe.gates import expensive
 from costframe.testing import parametrize_algorithm
 
 
-@parametrize_algorithm("boosting")
+FEW = {"n_estimators": 9, "learning_rate": 0.3, "max_leaves": 8}
+
+
+@parametrize_algorithm("boosting", settings=FEW)
 def test_laws_of_boosting(check):
     check()
 
 
-@parametrize_algorithm("affordable", settings={"n_estimators": 10})
+@parametrize_algorithm("affordable", settings=FEW)
 def test_laws_of_affordable(check):
     check()
 
 
-@parametrize_algorithm("early-exit", settings={"n_trees_per_exit": 3})
+@parametrize_algorithm("early-exit", settings=FEW | {"n_trees_per_exit": 3})
 def test_laws_of_early_exit(check):
     check()
 

@@ -42,7 +42,7 @@ def prefix(tree, count):
 @pytest.mark.parametrize("threshold", [0.0, 0.4, 1.5, 1e9])
 def test_rows_leave_at_the_first_exit_where_they_are_sure(classes, threshold):
     X, y, _ = table(0, classes=classes)
-    fresh, *_ = table(1, 100, classes)
+    fresh, *_ = table(1, 60, classes)
     plain = BoostingClassifier(ALL, 0.0, n_estimators=12, max_leaves=4).fit(X, y)
     model = EarlyExitClassifier(ALL, model=plain, threshold=threshold, n_trees_per_exit=3).fit(X, y)
     assert isinstance(model.predictor_, cf.StageTree if classes == 2 else ConfidenceExits)
@@ -87,7 +87,7 @@ def drop_naively(tree, X, qid, s, every):
 @pytest.mark.parametrize("s", [0.0, 0.3, 0.8, 5.0])
 def test_rows_of_a_query_leave_by_the_papers_rule_and_pay_for_the_trees_before(s):
     X, y, qid = table(0, 120)
-    fresh, _, queries = table(1, 60)
+    fresh, _, queries = table(1, 45)
     plain = BoostingRanker(COSTS, 0.0, n_estimators=11, max_leaves=4, min_samples_leaf=5).fit(X, y, qid=qid)
     model = EarlyExitRanker(COSTS, model=plain, threshold=s, n_trees_per_exit=2).fit(X, y, qid=qid)
     exits, scores = drop_naively(plain.predictor_, fresh, queries, s, 2)
@@ -104,7 +104,7 @@ def test_rows_of_a_query_leave_by_the_papers_rule_and_pay_for_the_trees_before(s
     if s in (0.3, 0.8):
         assert len(set(exits)) > 2
     with_all = model.cost(fresh, costs=ALL, qid=queries)
-    for i in range(0, 60, 7):
+    for i in range(0, 45, 7):
         alone = prefix(plain.predictor_, min(2 * exits[i], 11)).cost(fresh[i : i + 1], ALL)
         assert with_all.per_row[i] == pytest.approx(alone.mean)
 
