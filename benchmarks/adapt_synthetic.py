@@ -50,7 +50,7 @@ COAST: dict[str, dict[str, Any]] = {  # the paper's recipe
 VARIANTS: dict[str, dict[str, Any]] = {
     "LIN": {"variant": "lin"},
     "LIN, paper": {"variant": "lin", "recipe": "paper"},
-    "l1": {"variant": "l1"},
+    "l1": {"algorithm": "l1-gate"},
     "GBRT": {"variant": "gbrt", "n_estimators": 40},
     "GBRT, paper": {"variant": "gbrt", "n_estimators": 40, "recipe": "paper"},
 }
@@ -77,7 +77,8 @@ class Table:
 
     def make(self, tradeoff: float, **settings: Any) -> Any:
         """Return a model that is not fitted."""
-        return cf.estimator("adapt", costs=self.data.costs, tradeoff=tradeoff, expensive=self.svm, n_jobs=1, **settings)
+        given = {"algorithm": "adapt", "costs": self.data.costs, "expensive": self.svm, "n_jobs": 1} | settings
+        return cf.estimator(given.pop("algorithm"), tradeoff=tradeoff, **given)
 
     def fit(self, tradeoff: float, **settings: Any) -> Any:
         """Return a fitted model."""

@@ -168,7 +168,9 @@ def test_threads_change_nothing():
 
 
 READERS = [
-    *(("adapt", {"variant": variant}) for variant in ("gbrt", "lin", "l1")),
+    *(("adapt", {"variant": variant}) for variant in ("gbrt", "lin")),
+    *((name, FEW) for name in ("boosting", "affordable", "early-exit")),
+    ("l1-gate", {}),
     *(("cegb", FEW), ("miser", FEW), ("planner", {"max_tries": 20})),
     *((name, given) for name in ("cronus", "cstc", "reweighted") for given in (FEW_TREES, {"bank": "columns"})),
 ]

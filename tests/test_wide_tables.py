@@ -10,7 +10,7 @@ from costframe.core.learners.bits import as_set, members
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.datasets.columns import read_columns
 from costframe.datasets.dataset import order_prices
-from costframe.stagewise import banks
+from costframe.training import duplicates
 from costframe.training.data import Rows, TrainingData, row_numbers
 from costframe.trees.binning.thresholds import at_quantiles, distinct, quantile_columns
 
@@ -94,11 +94,11 @@ def test_duplicates_are_those_that_all_pairs_show(seed):
         return cheaper and not (prices.needs[one] & ~prices.needs[other]).any() and X[0, one] == X[0, other]
 
     expected = [any(g != f and beats(g, f) and (g < f or not beats(f, g)) for g in range(12)) for f in range(12)]
-    assert banks.dominated_duplicates(X, prices).tolist() == expected
+    assert duplicates.dominated_duplicates(X, prices).tolist() == expected
 
 
 def test_constant_columns_are_not_compared_in_pairs(monkeypatch):
     names, pairs = [f"x{f}" for f in range(300)], []
-    monkeypatch.setattr(banks, "_dominates", lambda *pair: pairs.append(pair))
-    found = banks.dominated_duplicates(np.zeros((2, 300)), CostModel.uniform(names).select(names))
+    monkeypatch.setattr(duplicates, "_dominates", lambda *pair: pairs.append(pair))
+    found = duplicates.dominated_duplicates(np.zeros((2, 300)), CostModel.uniform(names).select(names))
     assert (found.tolist(), pairs) == ([False] + [True] * 299, [])

@@ -16,6 +16,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE
+from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ __all__ = [
     "ModelOutputs",
     "Predictions",
     "Scores",
+    "cheap_losses",
     "compose",
     "mix_predictions",
     "stack",
@@ -272,3 +274,9 @@ def _mix(
     account = expensive.account.where(going, cheap)
     proba = mix_predictions(scores.cheap, expensive.proba, going)
     return ModelOutputs.of(proba, rows.y, account if kind != BOTH else account | gate)
+
+
+def cheap_losses(scores: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return log(1 + exp(-y f1)), or the cross-entropy of more classes: float64 (n,) for scores (n, K)."""
+    loss: LogisticLoss | SoftmaxLoss = LogisticLoss() if scores.shape[1] == 1 else SoftmaxLoss(scores.shape[1])
+    return loss.each(y, scores)

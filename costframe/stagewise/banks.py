@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.stagewise.train_bank import ENGINES, train_bank
+from costframe.training.duplicates import dominated_duplicates
 from costframe.trees.boosting.banks import train_priced_bank
 
 if TYPE_CHECKING:
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import TrainingData
 
-__all__ = ["default_max_features", "dominated_duplicates", "ensemble_weights", "find_bank", "outputs_on"]
+__all__ = ["default_max_features", "ensemble_weights", "find_bank", "outputs_on"]
 
 TRAINED = (None, "boosted")
 _MOST = 1e75  # largest size of an output, as of a label
@@ -167,36 +166,6 @@ def _columns(data: TrainingData) -> WeakLearnerBank:
     dominated, names = dominated_duplicates(rows.X, data.prices), data.feature_names
     read = sorted(np.flatnonzero(~dominated).tolist(), key=names.__getitem__)
     return WeakLearnerBank.columns(names, read, fill=fill[read])
-
-
-def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.bool_]:
-    """Find columns with the values of another column that never costs more: bool (d,).
-
-    Of columns with equal prices the first stays. A bank trained without prices would use both.
-    """
-    needs, alike = prices.direct_needs, dict[bytes, list[int]]()
-    direct = np.split(needs.need, needs.first[1:-1])
-    for f, column in enumerate(X.T):
-        plain = np.where(np.isnan(column), np.nan, column) + 0.0  # one NaN, one zero
-        alike.setdefault(blake2b(plain.tobytes(), digest_size=16).digest(), []).append(f)
-    found = np.ones(X.shape[1], np.bool_)
-    for group in alike.values():
-        first: dict[object, int] = {}  # of features with the same prices, only the first can stay
-        for f in group:
-            first.setdefault((prices.cost[f], prices.once[f], prices.split[f], frozenset(direct[f].tolist())), f)
-        for f in (apart := list(first.values())):
-            found[f] = any(
-                _dominates(prices, g, f) and (g < f or not _dominates(prices, f, g)) for g in apart if g != f
-            )
-    return found
-
-
-def _dominates(prices: PriceArrays, one: int, other: int) -> bool:
-    """Check that no price of a feature is above the other's, and that the other needs all its resources."""
-    amounts = (prices.cost, prices.once, prices.split)
-    return all(price[one] <= price[other] for price in amounts) and bool(
-        prices.direct_needs.unpaid(one) <= prices.direct_needs.unpaid(other)
-    )
 
 
 def _shown(bank: Any) -> str:

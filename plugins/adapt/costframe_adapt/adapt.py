@@ -9,7 +9,7 @@ from attrs import frozen
 from costframe.trees.boosting.grower import bin_rows
 from costframe_adapt.boosting import PairBoosting
 from costframe_adapt.cheap import CheapModel, boost_cheap
-from costframe_adapt.linear_stages import fit_l1_stage, fit_linear_stage, train_linear_alone
+from costframe_adapt.linear_stages import fit_linear_stage, train_linear_alone
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,9 +56,7 @@ def fit_stage(
     Return the best candidate, the objective after each round, and a start for similar fits.
     """
     warm, ended, settings = warm or WarmStart(), WarmStart(), judge.settings
-    if settings.variant == "l1":
-        found, objective = fit_l1_stage(judge)
-    elif trees is None:
+    if trees is None:
         found, linear, objective = fit_linear_stage(judge, warm.linear)
         ended = WarmStart(linear=linear)
     elif settings.paper:

@@ -8,12 +8,10 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.core.cost.accounts import Account
-from costframe.gates.composite import SURE, Candidate, ExpensiveModel, ModelOutputs, Scores, stack
+from costframe.gates.composite import SURE, Candidate, cheap_losses, stack
+from costframe.gates.expensive import hold_out
 from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
-from costframe.training.data import held_out
 from costframe.trees.boosting.grower import bin_rows
-from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,12 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.adoption.fitted_model import FittedModel
-    from costframe.gates.composite import GatedPair
+    from costframe.core.cost.accounts import Account
+    from costframe.gates.composite import ExpensiveModel, GatedPair, Scores
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe_adapt.settings import AdaptSettings
 
-__all__ = ["Judge", "cheap_losses", "solve_shares"]
+__all__ = ["Judge", "solve_shares"]
 
 _FARTHEST = 2.0**11  # largest b of the search: far above any difference of losses
 _HALVINGS = 200  # enough for all digits of a double
@@ -60,21 +59,9 @@ class Judge:
 
     @classmethod
     def of(cls, data: TrainingData, fitted: FittedModel, settings: AdaptSettings) -> Judge:
-        """Hold out rows if there are no validation rows; the paper's recipe then uses the training rows."""
-        tree, proba = fitted.tree, fitted.proba
-        rows, held, held_proba = data.train, data.valid, fitted.proba_val
-        if held is None or held_proba is None:
-            out = None if settings.paper else held_out(data)
-            out = np.ones(len(rows), np.bool_) if out is None else out
-            held, held_proba = rows.take(out), proba[out]
-            if not out.all():
-                rows, proba = rows.take(~out), proba[~out]
-
-        def on(part: Rows, values: NDArray[np.float64]) -> ModelOutputs:
-            return ModelOutputs.of(values, part.y, Account.of(tree, data.costs, part.X, settings.n_threads))
-
-        expensive = ExpensiveModel(tree, on(rows, proba), on(held, held_proba))
-        return cls(evolve(data, train=rows), held, expensive, bin_rows(rows, settings.binning), settings)
+        """Hold out rows if there are no validation rows; see `hold_out`."""
+        data, held, expensive = hold_out(data, fitted, settings.n_threads, paper=settings.paper)
+        return cls(data, held, expensive, bin_rows(data.train, settings.binning), settings)
 
     @property
     def rows(self) -> Rows:
@@ -177,9 +164,3 @@ def solve_shares(
     q = q_at(high)
     mean = float(share @ q)
     return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet a limit below SURE
-
-
-def cheap_losses(scores: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return log(1 + exp(-y f1)), or the cross-entropy of more classes: float64 (n,) for scores (n, K)."""
-    loss: LogisticLoss | SoftmaxLoss = LogisticLoss() if scores.shape[1] == 1 else SoftmaxLoss(scores.shape[1])
-    return loss.each(y, scores)

@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from costframe.core.cost.sampled_prices import drawn_rows
 from costframe.core.errors import DataError
 from costframe.gates.composite import SURE, Scores
+from costframe.proximal.logistic import REFIT, Standardized
 from costframe.proximal.newton import ROUGH, TIGHT, TURN, Effort, GroupNorms, minimize, scores_of
 from costframe_adapt.objective import LinearObjective
 
@@ -33,8 +34,6 @@ _ROWS = 2000
 _PROMISING = 8  # starts that get more than one round
 _ROUNDS = 2  # of each of them before the worse half is dropped
 _HIGH, _LOW = 0.95, 0.05
-_ALIKE = 1e-12  # standard deviation, relative to the largest value, of a column that counts as constant
-_REFIT = 1e-3  # ridge that takes the place of the penalty
 
 
 @frozen(eq=False)
@@ -151,38 +150,6 @@ def _sample(objective: LinearObjective) -> LinearObjective:
     return evolve(objective, columns=columns, problem=few, q=objective.q[rows])
 
 
-@frozen(eq=False)
-class _Standardized:
-    """The columns that vary, with their means and standard deviations, float64 (C',) each."""
-
-    chosen: NDArray[np.int64]
-    mean: F8
-    spread: F8
-
-    @classmethod
-    def of(cls, H: F8, weight: F8) -> _Standardized:
-        share = weight / weight.sum()
-        mean = share @ H
-        spread = np.sqrt(share @ np.square(H - mean))
-        chosen = np.flatnonzero(spread > _ALIKE * np.abs(H).max(axis=0, initial=0.0))
-        return cls(chosen, mean[chosen], spread[chosen])
-
-    def columns(self, H: F8) -> F8:
-        return np.ascontiguousarray((H[:, self.chosen] - self.mean) / self.spread)
-
-    def weights(self, raw: F8) -> F8:
-        """Turn weights of raw columns, (1 + K, C + 1), into those of standardized columns, (1 + K, C' + 1)."""
-        chosen = raw[:, self.chosen]
-        return np.column_stack([chosen * self.spread, raw[:, -1] + chosen @ self.mean])
-
-    def raw(self, weights: F8, n_columns: int) -> F8:
-        """Turn weights of standardized columns into those of raw columns."""
-        found = np.zeros((len(weights), n_columns + 1))
-        found[:, self.chosen] = weights[:, :-1] / self.spread
-        found[:, -1] = weights[:, -1] - found[:, self.chosen] @ self.mean
-        return found
-
-
 def fit_linear(
     H: F8,
     problem: Problem,
@@ -213,7 +180,7 @@ def fit_linear(
     """
     if groups.member.shape[1] != H.shape[1]:
         raise DataError(f"groups: expected {H.shape[1]} columns, got {groups.member.shape[1]}")
-    columns = _Standardized.of(H, problem.weight)
+    columns = Standardized.of(H, problem.weight)
     norms = GroupNorms.of_groups(groups, columns.chosen, columns.spread)
     objective = LinearObjective(columns.columns(H), problem, norms, np.zeros(len(H)))
     nothing = np.zeros((1 + problem.n_scores, len(columns.chosen) + 1))
@@ -239,8 +206,8 @@ def refit(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
     """
     kept, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
     problem = evolve(problem, full_share=None if pair.q.any() else 0.0)
-    columns = _Standardized.of(few, problem.weight)
-    objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, _REFIT)
+    columns = Standardized.of(few, problem.weight)
+    objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, REFIT)
     weights = columns.weights(pair.weights[:, kept])
     if not objective.gated:
         weights[0] = 0.0
@@ -250,7 +217,7 @@ def refit(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
     return evolve(pair, weights=spread)
 
 
-def _in_units(pair: LinearPair, columns: _Standardized, objective: LinearObjective, n_columns: int) -> LinearPair:
+def _in_units(pair: LinearPair, columns: Standardized, objective: LinearObjective, n_columns: int) -> LinearPair:
     weights = columns.raw(pair.weights, n_columns)
     if not objective.gated:
         weights[0, -1] = np.log(SURE / (1 - SURE))

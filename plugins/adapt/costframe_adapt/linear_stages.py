@@ -1,4 +1,4 @@
-"""One stage of linear models over the columns, as the paper prints it or at several penalties, and the l1 baseline."""
+"""One stage of linear models over the columns, as the paper prints it or at several penalties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptSettings
 
-__all__ = ["PENALTIES", "JudgedColumns", "fit_gate_to_errors", "fit_l1_stage", "fit_linear_stage", "train_linear_alone"]
+__all__ = ["PENALTIES", "JudgedColumns", "fit_linear_stage", "train_linear_alone"]
 
 _ROUNDS = 50
 _LIMITS = (0.3, 0.6)  # of the share, to try if the price decides it
@@ -114,12 +114,10 @@ def fit_linear_stage(
 
 
 def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
-    """Fit the cheap model alone: logistic regression with the penalty, which for "l1" only chooses the columns."""
+    """Fit the cheap model alone: logistic regression with the penalty."""
     bank, H, priced = _read(data, settings.n_threads)
     problem = Problem.of(data.train, data.n_classes, np.zeros(len(H)), 0.0)
     pair = fit_linear(H, problem, priced.times(settings.tradeoff))
-    if settings.variant == "l1":
-        pair = refit(H, problem, pair)
     return _gated(bank, pair).cheap_tree()
 
 
@@ -133,54 +131,3 @@ def _read(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, NDArray[
 def _gated(bank: WeakLearnerBank, pair: LinearPair) -> GatedPair:
     (gate, *cheap), (constant, *constants) = pair.weights[:, :-1], pair.weights[:, -1]
     return GatedPair(bank, np.stack(cheap, axis=1), np.array(constants), gate, float(constant))
-
-
-def fit_l1_stage(judge: Judge) -> tuple[list[Candidate], list[float]]:
-    """Choose columns at the tradeoff, and at similar ones; on each choice fit f1, then a gate to the errors of f1.
-
-    The paper's recipe has one choice. For two classes and prices only of columns the penalty is the weighted l1 norm,
-    tradeoff * sum_f c_f |w_f|; for more classes or resources it is the group norm.
-
-    Returns
-    -------
-    list of Candidate, list of float
-        All candidates, and the objective of the choice at the tradeoff.
-    """
-    settings, columns = judge.settings, JudgedColumns.of(judge)
-    H, problem = columns.H, evolve(columns.problem, full_share=0.0)
-    found: list[Candidate] = []
-    objective: list[float] = []
-    chosen: LinearPair | None = None
-    for penalty in PENALTIES[:1] if settings.paper else PENALTIES:
-        chosen = fit_linear(H, problem, columns.priced.times(settings.tradeoff * penalty), start=chosen)
-        objective = objective or chosen.bounds[-1:].tolist()
-        found.append(columns.evaluate(fit_gate_to_errors(H, problem, refit(H, problem, chosen))))
-    return found, objective
-
-
-def fit_gate_to_errors(H: NDArray[np.float64], problem: Problem, pair: LinearPair) -> LinearPair:
-    """Add a gate to a cheap model, over the same columns: logistic regression of its errors.
-
-    If it is always right, or always wrong, the gate's weights are zero.
-
-    Parameters
-    ----------
-    H : float64 (n, C)
-    problem : Problem
-    pair : LinearPair
-        The pair with the cheap model.
-    """
-    scores = pair.scores(H).cheap
-    answers = scores[:, 0] > 0 if problem.n_scores == 1 else scores.argmax(axis=1)
-    wrong = (answers != problem.y).astype(np.int64)
-    weights = pair.weights.copy()
-    weights[0] = 0.0
-    alone = evolve(pair, weights=weights)
-    if wrong.min() == wrong.max():
-        return alone
-    used = alone.used
-    of_wrong = Problem(wrong, 2, problem.weight, np.zeros(len(H)), 0.0)
-    begin = LinearPair(np.ones((2, len(used) + 1)), np.zeros(len(H)))
-    gated = weights.copy()
-    gated[0, [*used, -1]] = refit(H[:, used], of_wrong, begin).weights[1]
-    return evolve(pair, weights=gated)

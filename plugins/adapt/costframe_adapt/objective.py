@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
-from scipy.special import entr, expit, softmax
+from scipy.special import entr, expit
 
+from costframe.gates.composite import cheap_losses
+from costframe.proximal.logistic import RIDGE, cross_entropy_slopes
 from costframe.proximal.newton import penalty_of
-from costframe_adapt.judge import cheap_losses, solve_shares
+from costframe_adapt.judge import solve_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,9 +21,7 @@ if TYPE_CHECKING:
 
     F8 = NDArray[np.float64]
 
-__all__ = ["RIDGE", "LinearObjective", "Problem"]
-
-RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
+__all__ = ["LinearObjective", "Problem"]
 
 
 @frozen(eq=False)
@@ -114,24 +114,14 @@ class LinearObjective:
         return self.smooth(scores) + self.problem.mean(fixed) + penalty_of(self, weights)
 
     def slopes(self, scores: F8) -> tuple[F8, F8]:
-        """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each.
-
-        The curvatures are exact for the gate and for two classes. For more, each row has the smaller of two diagonals
-        that are upper bounds of diag(p) - pp': p, and 2 p (1 - p), as the matrix is diagonally dominant.
-        """
+        """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each."""
         slope, curvature = np.zeros_like(scores), np.zeros_like(scores)
         share = self.problem.weight / len(self.q)
         if self.gated:
             gate = expit(scores[0])
             slope[0], curvature[0] = share * (gate - self.q), share * gate * (1 - gate)
-        two = len(scores) == 2
-        chance = expit(scores[1:]) if two else softmax(scores[1:], axis=0)
-        right = self.problem.y == (np.ones((1, 1)) if two else np.arange(len(chance))[:, np.newaxis])
-        slope[1:] = share * (1 - self.q) * (chance - right)
-        bent = chance * (1 - chance)
-        if not two:
-            bent = np.where(bent.sum(axis=0) < 1 / 2, 2 * bent, chance)
-        curvature[1:] = share * (1 - self.q) * bent
+        kept = share * (1 - self.q)
+        slope[1:], curvature[1:] = (kept * part for part in cross_entropy_slopes(self.problem.y, scores[1:]))
         return slope, curvature
 
     def accuracy(self, scores: F8) -> float:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.checks import check_choice, check_number, resolve
-from costframe.core.errors import ParameterError, shown
+from costframe.core.errors import ParameterError
 from costframe.core.threads import thread_count
+from costframe.gates.points import read_several, read_tradeoffs
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.training.data import TrainingData
@@ -89,16 +90,14 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
     ParameterError
         If a parameter is out of its range, or would have no effect.
     """
-    variant = check_choice("variant", given.variant, (None, "gbrt", "lin", "l1")) or "gbrt"
+    variant = check_choice("variant", given.variant, (None, "gbrt", "lin")) or "gbrt"
     paper = check_choice("recipe", given.recipe, (None, "paper")) is not None
     full_share = resolve("full_share", given.full_share, None, high=1)
     if variant != "gbrt" and given.n_estimators is not None:
         raise ParameterError(f"n_estimators: has no effect on variant={variant!r}")
     if full_share == 0 and given.n_stages is not None:
         raise ParameterError("n_stages: has no effect with full_share=0, which leaves no gate")
-    if paper and variant == "l1" and full_share:
-        raise ParameterError("full_share: has no effect on variant='l1' with recipe='paper', which limits no share")
-    if paper and variant != "l1" and full_share is None and not grid:
+    if paper and full_share is None and not grid:
         raise ParameterError("full_share: expected a number from 0 to 1, as recipe='paper' needs P")
     return AdaptSettings(
         tradeoff=float(given.tradeoff),
@@ -118,27 +117,13 @@ def read_grid(
     """Check the tradeoffs, descending, and the shares of a grid."""
     shares: tuple[Any, ...] = (given.full_share,)
     if full_shares is not None:
-        shares = _several("full_shares", full_shares)
-    elif settings.paper and settings.variant != "l1" and given.full_share is None:
+        shares = read_several("full_shares", full_shares)
+    elif settings.paper and given.full_share is None:
         shares = _PAPER_SHARES
     found = tuple(resolve("full_shares", share, None, high=1) for share in shares)
-    if settings.paper and None in found and settings.variant != "l1":
+    if settings.paper and None in found:
         raise ParameterError("full_shares: expected numbers from 0 to 1, as recipe='paper' needs them, got None")
-    if tradeoffs is None:
-        return None, found
-    levels = [float(check_number("tradeoffs", tradeoff)) for tradeoff in _several("tradeoffs", tradeoffs)]
-    return np.array(sorted(set(levels), reverse=True)), found
-
-
-def _several(name: str, values: Any) -> tuple[Any, ...]:
-    """Return the values of a grid; refuse a single value, and an empty list."""
-    try:
-        found = tuple(values)
-    except TypeError:
-        raise ParameterError(f"{name}: expected a list of numbers, got {shown(values)}") from None
-    if not found:
-        raise ParameterError(f"{name}: expected at least one, got none")
-    return found
+    return read_tradeoffs(tradeoffs), found
 
 
 def _trees(given: Any, data: TrainingData, *, paper: bool) -> tuple[AdaptTrees, ...]:

@@ -8,7 +8,8 @@ import pytest
 from adapt_cases import FEATURES, NAMES, table, uneven
 
 from costframe.core.errors import CostframeError
-from costframe_adapt import AdaptClassifier, default_model
+from costframe.gates import expensive
+from costframe_adapt import AdaptClassifier
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -26,7 +27,7 @@ LINEAR = ("lin", "linear-alone")
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(default_model, "boost_without_prices", partial(default_model.boost_without_prices, n_rounds=5))
+    monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=5))
 
 
 @pytest.fixture(params=KINDS)

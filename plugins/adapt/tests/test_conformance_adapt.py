@@ -5,8 +5,9 @@ from functools import partial
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from costframe.gates import expensive
 from costframe.testing import parametrize_algorithm
-from costframe_adapt import AdaptClassifier, default_model
+from costframe_adapt import AdaptClassifier
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -16,7 +17,7 @@ LINEAR = {"variant": "lin", "n_estimators": None}
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(default_model, "boost_without_prices", partial(default_model.boost_without_prices, n_rounds=8))
+    monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=8))
 
 
 @parametrize_algorithm("adapt", settings=QUICK)

@@ -15,6 +15,7 @@ __all__ = [
     "BoostingRegressor",
     "EarlyExitClassifier",
     "EarlyExitRanker",
+    "L1GateClassifier",
     "SoftCascadeClassifier",
     "SoftCascadeRanker",
 ]
@@ -53,6 +54,13 @@ def costframe_algorithms() -> list[Algorithm]:
             "WSDM 2010",
             classifier=found.EarlyExitClassifier,
             ranker=found.EarlyExitRanker,
+            baseline=True,
+        ),
+        Algorithm(
+            name="l1-gate",
+            summary="Columns by l1, a cheap linear model on them, and a gate to its errors before an expensive model.",
+            reference="Nan, Saligrama: Adaptive Classification for Prediction Under a Budget, NIPS 2017 (its baseline)",
+            classifier=found.L1GateClassifier,
             baseline=True,
         ),
         Algorithm(

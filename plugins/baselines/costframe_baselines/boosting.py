@@ -9,7 +9,7 @@ from attrs import define, evolve, field
 
 from costframe.core.checks import check_choice, resolve
 from costframe.core.errors import ParameterError
-from costframe.stagewise.banks import dominated_duplicates
+from costframe.training.duplicates import dominated_duplicates
 from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
 from costframe.trees.annealing.path import AnnealedPath
 from costframe.trees.boosting.boost import boost_at_prices

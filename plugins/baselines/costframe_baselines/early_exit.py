@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field, fields_dict, frozen
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from costframe.adoption.classifiers import check_classes
 from costframe.core.checks import resolve
@@ -273,17 +274,17 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[Any]:
         """Return scores that rank the rows of a query: float64 (rows,)."""
-        rows, model = self._read(X), self.predictor_
-        if qid is None or not isinstance(model, ProximityExits):
-            return super().predict(rows, **limits)
-        return model.predict(rows, qid=qid, **limits)
+        check_is_fitted(self, "predictor_")
+        if qid is None or not isinstance(self.predictor_, ProximityExits):
+            return super().predict(X, **limits)
+        return self.predictor_.predict(self._read(X), qid=qid, **limits)
 
     def cost(self, X: Any, *, qid: ArrayLike | None = None, costs: object = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `CostAwareEstimator.cost`."""
-        rows, model = self._read(X), self.predictor_
-        if qid is None or not isinstance(model, ProximityExits):
-            return super().cost(rows, costs=costs, **how)
-        return model.cost(rows, self.costs_ if costs is None else costs, qid=qid, **how)
+        check_is_fitted(self, "predictor_")
+        if qid is None or not isinstance(self.predictor_, ProximityExits):
+            return super().cost(X, costs=costs, **how)
+        return self.predictor_.cost(self._read(X), self.costs_ if costs is None else costs, qid=qid, **how)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

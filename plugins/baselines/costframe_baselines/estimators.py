@@ -12,6 +12,7 @@ from costframe_baselines.boosting import (
 )
 from costframe_baselines.cascades import AndOrClassifier, AndOrRanker, SoftCascadeClassifier, SoftCascadeRanker
 from costframe_baselines.early_exit import EarlyExitClassifier, EarlyExitRanker
+from costframe_baselines.l1_gate import L1GateClassifier
 
 __all__ = [
     "AffordableClassifier",
@@ -24,6 +25,7 @@ __all__ = [
     "BoostingRegressor",
     "EarlyExitClassifier",
     "EarlyExitRanker",
+    "L1GateClassifier",
     "SoftCascadeClassifier",
     "SoftCascadeRanker",
 ]

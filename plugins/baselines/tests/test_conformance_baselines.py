@@ -1,18 +1,39 @@
 """The public kit's laws on all baselines."""
 
+from functools import partial
+
+import pytest
+
+from costframe.adoption import fitted_model
+from costframe.gates import expensive
 from costframe.testing import parametrize_algorithm
 
 
-@parametrize_algorithm("boosting")
+FEW = {"n_estimators": 9, "learning_rate": 0.3, "max_leaves": 8}
+
+
+@parametrize_algorithm("boosting", settings=FEW)
 def test_laws_of_boosting(check):
     check()
 
 
-@parametrize_algorithm("affordable", settings={"n_estimators": 10})
+@parametrize_algorithm("affordable", settings=FEW)
 def test_laws_of_affordable(check):
     check()
 
 
-@parametrize_algorithm("early-exit", settings={"n_trees_per_exit": 3})
+@parametrize_algorithm("early-exit", settings=FEW | {"n_trees_per_exit": 3})
 def test_laws_of_early_exit(check):
+    check()
+
+
+@pytest.fixture
+def _small_expensive_model(monkeypatch):
+    monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=8))
+    monkeypatch.setattr(fitted_model, "FOLDS", 2)
+
+
+@parametrize_algorithm("l1-gate")
+@pytest.mark.usefixtures("_small_expensive_model")
+def test_laws_of_l1_gate(check):
     check()

@@ -18,10 +18,11 @@ COSTS = cf.CostModel.from_dict(
         "resources": {"lab": 3.0},
     }
 )
+DEAR_TREES = cf.CostModel.from_dict({**COSTS.to_dict(), "learner": 0.5})
 ALL = cf.CostModel.from_dict({**COSTS.to_dict(), "split": 0.01, "learner": 0.02, "reuse": 0.005})
 
 
-def table(seed, n=300, classes=2):
+def table(seed, n=200, classes=2):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 4))
     X[rng.random((n, 4)) < 0.05] = np.nan
@@ -41,7 +42,7 @@ def prefix(tree, count):
 @pytest.mark.parametrize("threshold", [0.0, 0.4, 1.5, 1e9])
 def test_rows_leave_at_the_first_exit_where_they_are_sure(classes, threshold):
     X, y, _ = table(0, classes=classes)
-    fresh, *_ = table(1, classes=classes)
+    fresh, *_ = table(1, 60, classes)
     plain = BoostingClassifier(ALL, 0.0, n_estimators=12, max_leaves=4).fit(X, y)
     model = EarlyExitClassifier(ALL, model=plain, threshold=threshold, n_trees_per_exit=3).fit(X, y)
     assert isinstance(model.predictor_, cf.StageTree if classes == 2 else ConfidenceExits)
@@ -86,7 +87,7 @@ def drop_naively(tree, X, qid, s, every):
 @pytest.mark.parametrize("s", [0.0, 0.3, 0.8, 5.0])
 def test_rows_of_a_query_leave_by_the_papers_rule_and_pay_for_the_trees_before(s):
     X, y, qid = table(0, 120)
-    fresh, _, queries = table(1, 60)
+    fresh, _, queries = table(1, 45)
     plain = BoostingRanker(COSTS, 0.0, n_estimators=11, max_leaves=4, min_samples_leaf=5).fit(X, y, qid=qid)
     model = EarlyExitRanker(COSTS, model=plain, threshold=s, n_trees_per_exit=2).fit(X, y, qid=qid)
     exits, scores = drop_naively(plain.predictor_, fresh, queries, s, 2)
@@ -102,8 +103,8 @@ def test_rows_of_a_query_leave_by_the_papers_rule_and_pay_for_the_trees_before(s
         assert (np.diff(found[wanted])[np.diff(exits[wanted]) > 0] > 0).all()
     if s in (0.3, 0.8):
         assert len(set(exits)) > 2
-    with_all = model.cost(fresh, ALL, qid=queries)
-    for i in range(0, 60, 7):
+    with_all = model.cost(fresh, costs=ALL, qid=queries)
+    for i in range(0, 45, 7):
         alone = prefix(plain.predictor_, min(2 * exits[i], 11)).cost(fresh[i : i + 1], ALL)
         assert with_all.per_row[i] == pytest.approx(alone.mean)
 
@@ -147,21 +148,21 @@ def test_without_queries_nobody_leaves():
 def test_the_threshold_has_the_least_loss_and_cost_of_those_tried(classes):
     X, y, _ = table(0, classes=classes)
     rows, labels, _ = table(1, classes=classes)
-    plain = BoostingClassifier(ALL, 0.0, n_estimators=12, max_leaves=4).fit(X, y)
-    model = EarlyExitClassifier(ALL, 0.01, model=plain, n_trees_per_exit=2).fit(X, y, X_val=rows, y_val=labels)
+    plain = BoostingClassifier(DEAR_TREES, 0.0, n_estimators=16, max_leaves=4, learning_rate=0.5).fit(X, y)
+    model = EarlyExitClassifier(DEAR_TREES, 0.02, model=plain, n_trees_per_exit=2).fit(X, y, X_val=rows, y_val=labels)
 
     def total(one):
         p = one.predict_proba(rows)[np.arange(len(rows)), labels]
-        return -np.log(p).mean() + 0.01 * one.cost(rows).mean
+        return -np.log(p).mean() + 0.02 * one.cost(rows).mean
 
     others = [
-        EarlyExitClassifier(ALL, 0.01, model=plain, n_trees_per_exit=2, threshold=t).fit(X, y)
+        EarlyExitClassifier(DEAR_TREES, 0.02, model=plain, n_trees_per_exit=2, threshold=t).fit(X, y)
         for t in (0.0, 0.2, 0.5, 1.0, 2.0, 1e6)
     ]
     assert 0 < model.threshold_ < np.inf
     assert model.predictor_.cost(rows).mean < plain.cost(rows).mean
     assert total(model) <= min(map(total, others)) + 2e-3  # the thresholds tried are not these
-    path = EarlyExitClassifier(ALL, 0.01, n_estimators=12, n_trees_per_exit=2).fit_path(
+    path = EarlyExitClassifier(DEAR_TREES, 0.02, n_estimators=16, n_trees_per_exit=2).fit_path(
         X, y, X_val=rows, y_val=labels, scoring="accuracy"
     )
     for point in path.points[::7]:
@@ -175,12 +176,12 @@ def test_the_threshold_has_the_least_loss_and_cost_of_those_tried(classes):
 def test_rankings_choose_by_ndcg_and_cost_and_improve_on_the_whole_model():
     X, y, qid = table(0, 600)
     rows, labels, queries = table(1, 600)
-    plain = BoostingRanker(ALL, 0.0, n_estimators=30, max_leaves=4).fit(X, y, qid=qid)
-    model = EarlyExitRanker(ALL, 0.02, model=plain, n_trees_per_exit=5)
+    plain = BoostingRanker(DEAR_TREES, 0.0, n_estimators=30, max_leaves=4, learning_rate=0.3).fit(X, y, qid=qid)
+    model = EarlyExitRanker(DEAR_TREES, 0.005, model=plain, n_trees_per_exit=5)
     path = model.fit_path(X, y, qid=qid, X_val=rows, y_val=labels, qid_val=queries)
     assert isinstance(model.predictor_, ProximityExits)
     assert 0 < model.threshold_ < np.inf
-    best, whole = path.at(0.02), path.points[0]
+    best, whole = path.at(0.005), path.points[0]
     assert whole.threshold == np.inf
     assert best.cost < whole.cost
     assert best.cost == pytest.approx(model.cost(rows, qid=queries).mean)
@@ -191,11 +192,12 @@ def test_a_given_xgboost_model_is_used_as_it_is():
     xgboost = pytest.importorskip("xgboost")
     X, y, _ = table(0)
     for objective in ("binary:logistic", "multi:softprob"):
+        labels = table(0, classes=3)[1] if objective == "multi:softprob" else y
         theirs = xgboost.XGBClassifier(n_estimators=20, max_depth=2, objective=objective, n_jobs=1)
-        adopted = cf.adopt(theirs.fit(X, y), feature_names=list("abcd"))
-        never = EarlyExitClassifier(COSTS, model=adopted, threshold=1e9, n_trees_per_exit=4).fit(X, y)
+        adopted = cf.adopt(theirs.fit(X, labels), feature_names=list("abcd"))
+        never = EarlyExitClassifier(DEAR_TREES, model=adopted, threshold=1e9, n_trees_per_exit=4).fit(X, labels)
         assert never.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-5)
-        some = EarlyExitClassifier(COSTS, 0.05, model=adopted, n_trees_per_exit=4).fit(X, y)
+        some = EarlyExitClassifier(DEAR_TREES, 0.02, model=adopted, n_trees_per_exit=4).fit(X, labels)
         assert some.cost(X).mean < never.cost(X).mean
 
 

@@ -13,9 +13,10 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import CostframeError
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.plugins.registry import Registry
-from costframe.stagewise.banks import default_max_features, dominated_duplicates
+from costframe.stagewise.banks import default_max_features
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.training.data import Rows
+from costframe.training.duplicates import dominated_duplicates
 from costframe.trees.boosting.banks import usual_rounds
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier

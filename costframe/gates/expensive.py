@@ -1,4 +1,4 @@
-"""The default expensive model: trees boosted without prices."""
+"""The expensive model behind a gate: the default one, and its outputs on training and held-out rows."""
 
 from __future__ import annotations
 
@@ -7,24 +7,52 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.stagewise.banks import dominated_duplicates
-from costframe.training.data import split_off
+from costframe.core.cost.accounts import Account
+from costframe.gates.composite import ExpensiveModel, ModelOutputs
+from costframe.training.data import held_out, split_off
+from costframe.training.duplicates import dominated_duplicates
 from costframe.trees.boosting.boost import boost_at_prices
 from costframe.trees.boosting.grower import bin_rows, tree_grower
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.monitor import Monitor
 from costframe.trees.growing.prices import NoPrices
-from costframe_adapt.settings import PAID_BY_ROW
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from costframe.adoption.fitted_model import FittedModel, GivenModel
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["boost_without_prices", "fit_default"]
+__all__ = ["boost_without_prices", "fit_default", "hold_out"]
 
-_PLAIN = evolve(PAID_BY_ROW, n_estimators=300, learning_rate=0.1)
+_PLAIN = TreeSettings(
+    n_estimators=300, max_leaves=31, min_samples_leaf=20, min_hessian_leaf=1e-3, l2_regularization=1.0
+)
 _PATIENCE = 30
+
+
+def hold_out(
+    data: TrainingData, fitted: FittedModel, n_threads: int, *, paper: bool
+) -> tuple[TrainingData, Rows, ExpensiveModel]:
+    """Hold out rows if there are no validation rows; the paper's recipe then uses the training rows.
+
+    Return the data to train on, the held-out rows, and the expensive model on both.
+    """
+    tree, proba = fitted.tree, fitted.proba
+    rows, held, held_proba = data.train, data.valid, fitted.proba_val
+    if held is None or held_proba is None:
+        out = None if paper else held_out(data)
+        out = np.ones(len(rows), np.bool_) if out is None else out
+        held, held_proba = rows.take(out), proba[out]
+        if not out.all():
+            rows, proba = rows.take(~out), proba[~out]
+
+    def on(part: Rows, values: NDArray[np.float64]) -> ModelOutputs:
+        return ModelOutputs.of(values, part.y, Account.of(tree, data.costs, part.X, n_threads))
+
+    return evolve(data, train=rows), held, ExpensiveModel(tree, on(rows, proba), on(held, held_proba))
 
 
 def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> FittedModel:

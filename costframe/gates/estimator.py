@@ -1,0 +1,146 @@
+"""The base of classifiers with a gate in front of an expensive model that a user may give."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from attrs import define, field
+
+from costframe.adoption.classifiers import GivenColumns, read_probabilities
+from costframe.adoption.fitted_model import GivenModel
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, shown
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import log_odds
+from costframe.core.tables.rows import check_weights
+from costframe.gates.expensive import fit_default
+from costframe.training.estimator import CostAwareClassifier
+from costframe.training.shell import restore_on_error
+from costframe.trees.binning.scaling import check_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.adoption.fitted_model import FittedModel
+    from costframe.training.data import TrainingData
+
+__all__ = ["GatedClassifier"]
+
+
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+class GatedClassifier(CostAwareClassifier):
+    """A classifier with a gate in front of an expensive model; a subclass has a `_train`.
+
+    Parameters
+    ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row.
+    expensive : object, or (object, list of str), optional
+        The expensive model, and its features (by default those that it names, else all). `fit` trains an unfitted
+        scikit-learn classifier, with out-of-fold probabilities of the training rows. It keeps a fitted model: a tree
+        model of xgboost or scikit-learn, or the result of `cf.adopt`, has prices on its paths; any other classifier,
+        another predictor than a stage tree, or a function of (n, features) that returns probabilities reads all its
+        features. A function needs the names of its features. Fitted estimators of costframe are possible too, also this
+        one. `clone` removes the fit of fitted estimators; scikit-learn's FrozenEstimator keeps it. The default is trees
+        boosted without prices.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state : int
+        Seed of expensive models without one.
+    n_jobs : int, optional
+        Threads; all there are by default. The model does not depend on it.
+    verbose : int
+        1 shows progress bars.
+    """
+
+    costs: Any = None
+    tradeoff: float = 1e-3
+    expensive: Any = field(default=None, kw_only=True)
+    class_weight: Any = field(default=None, kw_only=True)
+    random_state: int = field(default=0, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
+
+    @abstractmethod
+    def _train(self, data: TrainingData, proba: NDArray[np.float64] | None = None) -> StageTree:
+        """Train with the expensive model's probabilities of training rows, if the user gives them."""
+
+    @restore_on_error
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+        expensive_proba: ArrayLike | None = None,
+    ) -> Self:
+        """Train on rows and labels.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
+            As for every estimator; without validation data, it holds out training rows for its choices.
+        expensive_proba : float64 (n,) of class 1, or (n, M), optional
+            The expensive model's probabilities of the rows of X, out of fold.
+
+        Raises
+        ------
+        CostframeError
+            A ValueError that names the wrong argument.
+        """
+        data = self.training_data(
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
+        )
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
+        self._keep(self._train(data, proba), data.costs, data.train)
+        return self
+
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
+        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
+        tree = self.predictor_
+        if not isinstance(tree, StageTree) or tree.links != ("identity",):
+            return scores
+        # An expensive model alone answers with probabilities.
+        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
+
+    def _find(self, data: TrainingData, n_threads: int, proba: NDArray[np.float64] | None) -> FittedModel:
+        """Find the expensive model, and its probabilities of all rows."""
+        model, wanted = self.expensive if isinstance(self.expensive, tuple) else (self.expensive, None)
+        seed = check_number("random_state", self.random_state, whole=True)
+        columns = GivenColumns.choose(data.feature_names, wanted, "expensive")
+        given = GivenModel(model, columns, proba, self.classes_, seed, hasattr(self, "feature_names_in_"))
+        fitted = fit_default(given, data, n_threads) if model is None else given.fit(data)
+        self.expensive_ = fitted.model
+        self.expensive_predictor_ = fitted.tree.with_costs(data.costs)
+        return fitted
+
+    def _check_expensive(self, data: TrainingData) -> None:
+        """Refuse a pair that is none, and labels and weights that are too large or too small."""
+        check_sizes(data.train)
+        if data.valid is not None:
+            check_sizes(data.valid, "_val")
+        if isinstance(self.expensive, tuple) and (len(self.expensive) != 2 or self.expensive[0] is None):
+            raise ParameterError(
+                f"expensive: expected a model, or a model and its features, got {shown(self.expensive)}"
+            )
+
+    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+        """Check probabilities of training rows, and leave out rows of weight zero."""
+        if proba is None:
+            return None
+        values = read_probabilities(proba, n_rows, len(self.classes_), "expensive_proba")
+        return values[check_weights(sample_weight, n_rows, "sample_weight") > 0]
