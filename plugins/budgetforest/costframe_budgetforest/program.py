@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.program_kernels import Nodes, Purchases
 
-__all__ = ["Program", "check_prices", "mean_losses"]
+__all__ = ["Program", "check_prices", "find_leaves", "mean_losses", "worth_keeping"]
 
 
 def mean_losses(
@@ -130,12 +130,9 @@ def _lay_out(
     leaves: NDArray[np.int64], weight: NDArray[np.float64],
 ) -> Nodes:  # fmt: skip
     """Return all nodes with the items that each test buys."""
-    from costframe_budgetforest.program_kernels import Nodes, list_items
+    from costframe_budgetforest.program_kernels import list_items
 
     trees, parent = forest.trees, forest.parent
-    root = np.arange(trees.n_nodes) - trees.node_positions
-    tests = trees.feature >= 0
-    left, right = (np.where(tests, root + side, -1) for side in (trees.left, trees.right))
     need_first, need = prices.needed
     first, flags = np.zeros(trees.n_nodes + 1, np.int64), priced.astype(np.uint8)
     given = (np.array(trees.first), parent, np.array(trees.feature), flags, need_first, need, first)
@@ -151,7 +148,29 @@ def _lay_out(
         buyer = np.repeat(np.arange(trees.n_nodes), np.diff(first))
         uses = item == trees.feature[buyer]
         fixed[buyer[uses]] += prices.reuse * _mass(parent, leaves, weight)[buyer[uses]]
-    return Nodes(np.array(trees.first), parent, left, right, error, fixed, first, item, up)
+    return _nodes(forest, error)._replace(fixed=fixed, item_first=first, item=item, up=up)
+
+
+def _nodes(forest: Forest, error: NDArray[np.float64]) -> Nodes:
+    """Return all nodes without prices."""
+    from costframe_budgetforest.program_kernels import Nodes
+
+    trees, tests = forest.trees, forest.trees.feature >= 0
+    root = np.arange(trees.n_nodes) - trees.node_positions
+    left, right = (np.where(tests, root + side, -1) for side in (trees.left, trees.right))
+    none, zeros = np.full(trees.n_nodes, -1, np.int64), np.zeros(trees.n_nodes)
+    first = np.zeros(trees.n_nodes + 1, np.int64)
+    return Nodes(np.array(trees.first), forest.parent, left, right, error, zeros, first, np.zeros(0, np.int32), none)
+
+
+def worth_keeping(forest: Forest, error: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the tests that a pruning keeps if all prices are zero, bool (nodes,): no price makes it keep others."""
+    from costframe_budgetforest.program_kernels import prune
+
+    n_nodes = forest.trees.n_nodes
+    kept, value = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes)
+    prune(_nodes(forest, error), np.zeros(n_nodes), 0, n_nodes, value, kept)
+    return kept > 0
 
 
 def _fixed_prices(

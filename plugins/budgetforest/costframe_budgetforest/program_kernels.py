@@ -6,6 +6,8 @@ import numpy as np
 
 from costframe.core.jit import F8, I4, I8, U1, kernel
 
+SMALLEST = 1e-5  # share, so that it can grow again
+
 
 class Nodes(NamedTuple):
     """All trees' nodes; parents come before their children."""
@@ -124,8 +126,8 @@ def climb(share: F8, factor: F8, bought: Purchases, weight: F8, price: F8, load:
         scale = 1.0 / total
         whole = weight[bought.row[g]] * price[bought.item[g]]
         for e in range(begin, end):
-            share[e] = max(share[e] * scale, 1e-12)
-            load[bought.node[e]] += share[e] * whole
+            load[bought.node[e]] += share[e] * scale * whole
+            share[e] = max(share[e] * scale, SMALLEST)
 
 
 @kernel
@@ -201,3 +203,11 @@ def count_labels(leaves: I8, parent: I8, y: I8, weight: F8, bags: U1, out_of_bag
     for node in range(parent.shape[0] - 1, -1, -1):
         if parent[node] >= 0:
             counts[parent[node]] += counts[node]
+
+
+@kernel
+def inherit(parent: I8, total: F8, shares: F8) -> None:
+    """Give nodes without rows the class shares of the node above."""
+    for node in range(parent.shape[0]):
+        if parent[node] >= 0 and total[node] <= 0.0:
+            shares[node] = shares[parent[node]]
