@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.stagewise.banks import dominated_duplicates
 from costframe.training.model_path import PathCollector
 from costframe_budgetforest.forest import ForestRows, grow_forest
 from costframe_budgetforest.judge import Judge
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from costframe_budgetforest.grow_kernels import Rule
     from costframe_budgetforest.judge import ForestPoint
 
-__all__ = ["GrowSettings", "grow_path", "grow_plain"]
+__all__ = ["GrowSettings", "grow_path", "grow_plain", "without_copies"]
 
 _SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 75)
 
@@ -56,7 +57,7 @@ def grow_path(
     The path's first model is grown without prices; there is one without trees, too. `priced` says whether prices count.
     """
     judge, models, names = Judge.of(data, score), PathCollector["ForestPoint"](), data.feature_names
-    given = ForestRows.of(data, settings.n_trees, settings.seed, n_threads=settings.n_threads)
+    given = ForestRows.of(without_copies(data) if priced else data, settings.n_trees, settings.seed, n_threads=settings.n_threads)
     plain = grow_plain(given, evolve(settings, thresholds=settings.thresholds[:1]))
     models.add(judge.measure(plain.predictor(names), 0.0, settings.n_trees), partial(plain.predictor, names))
     for done, threshold in enumerate(settings.thresholds, 1):
@@ -69,6 +70,13 @@ def grow_path(
     nothing = forest_without_tests(plain)
     models.add(judge.measure(nothing.predictor(names), 0.0, 0), partial(nothing.predictor, names))
     return models.path(data.costs)
+
+
+def without_copies(data: TrainingData) -> TrainingData:
+    """Empty training columns with the values of a column that never costs more: no tree splits on them."""
+    rows = data.train
+    hidden = dominated_duplicates(rows.X, data.prices)
+    return evolve(data, train=evolve(rows, X=np.where(hidden, np.nan, rows.X))) if hidden.any() else data
 
 
 def _measure(judge: Judge, models: PathCollector[ForestPoint], forest: Forest, names: tuple[str, ...]) -> None:

@@ -11,13 +11,12 @@ from costframe.core.checks import MOST_ROUNDS, check_choice, check_number, resol
 from costframe.core.errors import CostModelError, ParameterError, shown
 from costframe.core.stages.stages import log_odds
 from costframe.core.threads import thread_count
-from costframe.stagewise.banks import dominated_duplicates
 from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.shell import restore_on_error
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.monitor import scorer
-from costframe_budgetforest.budgetrf import GrowSettings, grow_path, grow_plain
+from costframe_budgetforest.budgetrf import GrowSettings, grow_path, grow_plain, without_copies
 from costframe_budgetforest.forest import ForestRows
 from costframe_budgetforest.given import read_forest
 from costframe_budgetforest.program import check_prices
@@ -312,10 +311,9 @@ class BudgetPruneClassifier(_ForestClassifier):
                 if getattr(self, name) is not None:
                     raise ParameterError(f"{name}: has no effect, the forest is given as model")
             return read_forest(self.model, data, self.classes_, seed, framed=hasattr(self, "feature_names_in_"))
-        rows, d = data.train, data.train.X.shape[1]
+        d = data.train.X.shape[1]
         if priced and self.recipe is None:
-            hidden = dominated_duplicates(rows.X, data.prices)
-            data = evolve(data, train=evolve(rows, X=np.where(hidden, np.nan, rows.X)))
+            data = without_copies(data)
         grow = GrowSettings(
             n_trees=resolve("n_estimators", self.n_estimators, 100, low=1, high=MOST_ROUNDS, whole=True),
             impurity="gini",

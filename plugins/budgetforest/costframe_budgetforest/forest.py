@@ -88,8 +88,9 @@ class Forest:
         grown = np.flatnonzero(np.diff(trees.first) > 1)
         roots = self.shares[trees.first[:-1][np.diff(trees.first) == 1]][:, -width:]
         bank = WeakLearnerBank.from_trees(trees.restrict(grown), names)
-        weights = np.tile(np.eye(width), (len(grown), 1)) / count
-        return StageTree(bank, (Answer(np.arange(len(grown)), weights, roots.sum(axis=0) / count),))
+        each = (1.0 - count * np.finfo(np.float64).eps) / count  # so that no rounded sum is above one
+        weights = np.tile(np.eye(width), (len(grown), 1)) * each
+        return StageTree(bank, (Answer(np.arange(len(grown)), weights, roots.sum(axis=0) * each),))
 
 
 @frozen(eq=False)

@@ -32,7 +32,8 @@ class ForestPoint:
         Trees with tests.
     tradeoff : float
     loss, cost : float
-        Mean squared loss and exact mean cost of held-out rows.
+        Mean squared loss and exact mean cost of held-out rows; prices per batch are shared by as many rows as there are
+        training rows.
     score : float
         The given score, or minus the loss.
     """
@@ -58,19 +59,21 @@ class Judge:
 
     rows: Rows
     costs: CostModel
+    batch: float  # rows that share prices per batch
     score: Callable[[Predicted], float] | None = None
 
     @classmethod
     def of(cls, data: TrainingData, score: Callable[[Predicted], float] | None = None) -> Judge:
         """Judge by the validation rows."""
         assert data.valid is not None  # noqa: S101 - the callers have checked it
-        return cls(data.valid, data.costs, score)
+        return cls(data.valid, data.costs, data.train.total_weight, score)
 
     def measure(self, tree: StageTree, tradeoff: float, n_trees: int) -> ForestPoint:
         """Measure a model."""
         rows = self.rows
         proba = tree.predict(rows.X)
-        cost = float(tree.cost(rows.X, self.costs, sample_weight=rows.weight).mean)
+        report = tree.cost(rows.X, self.costs, sample_weight=rows.weight)
+        cost = float(report.mean + report.fixed / self.batch)
         loss = squared_loss(proba, rows.y, rows.weight)
         score = -loss if self.score is None else self.score(Predictions(rows, proba))
         return ForestPoint(n_trees, tradeoff, loss, cost, score)
