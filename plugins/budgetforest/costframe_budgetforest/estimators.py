@@ -85,7 +85,7 @@ class _ForestClassifier(CostAwareClassifier):
         X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
             As for `fit`.
         tradeoffs : sequence of float, optional
-            Of BudgetPrune: by default 16, from almost no tests to almost no effect of prices. BudgetRF has none.
+            Of BudgetPrune: by default up to 16, at which the best pruning changes. BudgetRF has none.
         scoring : "loss", name of a score, or callable, optional
             The score of points, higher is better; minus the validation loss by default.
         progress : callable, optional
@@ -285,9 +285,9 @@ class BudgetPruneClassifier(_ForestClassifier):
     def _train(self, data: TrainingData) -> StageTree:
         settings = self._settings(data)
         pruner = Pruner.of(self._forest(data, settings, priced=float(self.tradeoff) > 0), data, settings)
-        forest, solution = pruner.prune(float(self.tradeoff))
+        solution = pruner.solve(float(self.tradeoff))
         self.objective_, self.bound_, self.n_iter_ = solution.objective, solution.bound, solution.n_iter
-        return forest.predictor(data.feature_names)
+        return pruner.forest.cut(solution.kept)[0].predictor(data.feature_names)
 
     def _find_path(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from costframe_budgetforest.program import Program, find_leaves, mean_losses, wo
 from costframe_budgetforest.solve import Solution, equal_shares, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.judge import ForestPoint
 
-__all__ = ["Pruner", "PruneSettings", "default_tradeoffs", "prune_path"]
+__all__ = ["Pruner", "PruneSettings", "prune_path"]
 
-_LEVELS = 16
-_LOWEST, _HIGHEST = 0.003, 30.0  # of the tradeoffs, in units of the loss without tests per cost of the whole forest
+_LEVELS = 16  # programs to solve for a path
+_NEARLY = 1e-3  # gain over the chord that a corner needs, as a share of the objective
 
 
 @frozen
@@ -71,21 +72,44 @@ class Pruner:
                 forest, _ = forest.cut(worth_keeping(forest, error))
         return cls(forest, Program.of(forest, rows, data.prices, leaves, error), settings)
 
-    def prune(self, tradeoff: float) -> tuple[Forest, Solution]:
-        """Return the pruned forest and its solution."""
+    def solve(self, tradeoff: float) -> Solution:
+        """Return the pruning at a tradeoff."""
         how = self.settings
-        solution = solve(self.program.at(tradeoff), self.share, tolerance=how.tolerance, max_iter=how.max_iter)
-        return self.forest.cut(solution.kept)[0], solution
+        return solve(self.program.at(tradeoff), self.share, tolerance=how.tolerance, max_iter=how.max_iter)
+
+    def weigh(self, kept: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return the loss and the cost of a pruning, as the program counts them."""
+        loss, both = (self.program.at(each).objective(kept.astype(np.uint8)) for each in (0.0, 1.0))
+        return loss, both - loss
 
 
-def default_tradeoffs(program: Program) -> NDArray[np.float64]:
-    """Return falling tradeoffs, geometric, from almost no tests to almost no effect of prices: float64 (levels,)."""
-    nodes, nothing = program.nodes, np.zeros(len(program.nodes.error), np.uint8)
-    loss, tests = program.objective(nothing), (nodes.left >= 0).astype(np.uint8)
-    cost = program.at(1.0).objective(tests) - program.at(0.0).objective(tests)
-    if not (cost > 0 and loss > 0):
-        return np.zeros(1)
-    return np.geomspace(_HIGHEST, _LOWEST, _LEVELS) * (loss / cost)
+def _falling(pruner: Pruner, tradeoffs: NDArray[np.float64]) -> Iterator[tuple[float, Solution]]:
+    """Yield the prunings at given tradeoffs."""
+    for tradeoff in tradeoffs.tolist():
+        yield tradeoff, pruner.solve(tradeoff)
+
+
+def _corners(pruner: Pruner) -> Iterator[tuple[float, Solution]]:
+    """Yield prunings on the lower convex hull of training loss and cost, the widest step in cost first.
+
+    Between two prunings on the hull the tradeoff at which both have the same objective finds a third, or shows that
+    there is none.
+    """
+    tests = pruner.program.nodes.left >= 0
+    ends = [pruner.weigh(np.zeros(len(tests), np.bool_)), pruner.weigh(tests)]
+    steps = [(ends[0], ends[1])]
+    for _ in range(_LEVELS):
+        wide = [step for step in steps if step[1][1] > step[0][1] and step[0][0] > step[1][0]]
+        if not wide:
+            break
+        low, high = max(wide, key=lambda step: step[1][1] - step[0][1])
+        tradeoff = (low[0] - high[0]) / (high[1] - low[1])
+        found = pruner.solve(tradeoff)
+        steps.remove((low, high))
+        middle = pruner.weigh(found.kept)
+        if found.objective < (low[0] + tradeoff * low[1]) * (1.0 - _NEARLY) and low[1] < middle[1] < high[1]:
+            steps += [(low, middle), (middle, high)]
+            yield tradeoff, found
 
 
 def prune_path(
@@ -96,16 +120,19 @@ def prune_path(
     score: Callable[[Predicted], float] | None,
     progress: Callable[[float], None] | None,
 ) -> DeferredPath[ForestPoint]:
-    """Prune at falling tradeoffs; the first model of the path is the whole forest."""
+    """Prune at given tradeoffs, or where the best pruning changes; the first model of the path is the whole forest."""
     judge, models = Judge.of(data, score), PathCollector["ForestPoint"]()
-    levels = default_tradeoffs(pruner.program) if tradeoffs is None else tradeoffs
     tree = whole.predictor(data.feature_names)
     models.add(judge.measure(tree, 0.0, len(whole.trees)), partial(whole.predictor, data.feature_names))
-    for done, tradeoff in enumerate([*levels.tolist(), 0.0], 1):
-        forest, _ = pruner.prune(tradeoff)
+    count = _LEVELS if tradeoffs is None else len(tradeoffs)
+    found = _corners(pruner) if tradeoffs is None else _falling(pruner, tradeoffs)
+    tests = pruner.program.nodes.left >= 0
+    ends = [(np.inf, np.zeros(len(tests), np.bool_)), (0.0, tests)]
+    for done, (tradeoff, kept) in enumerate(chain(ends, ((each, one.kept) for each, one in found))):
+        forest = pruner.forest.cut(kept)[0]
         tree = forest.predictor(data.feature_names)
         models.add(judge.measure(tree, tradeoff, len(tree.bank)), partial(forest.predictor, data.feature_names))
         models.drop_dominated()
         if progress is not None:
-            progress(done / (len(levels) + 1))
+            progress(min(done / (count + 1), 1.0))
     return models.path(data.costs)
