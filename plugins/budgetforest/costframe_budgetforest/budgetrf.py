@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from costframe.training.model_path import DeferredPath
     from costframe.trees.boosting.monitor import Predicted
     from costframe_budgetforest.forest import Forest
-    from costframe_budgetforest.grow_kernels import Rule
     from costframe_budgetforest.judge import ForestPoint
+    from costframe_budgetforest.node_kernels import Rule
 
-__all__ = ["GrowSettings", "grow_path", "grow_plain", "without_copies"]
+__all__ = ["GrowSettings", "grow_path", "grow_plain", "grow_priced", "without_copies"]
 
 _SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 75)
 
@@ -57,12 +57,14 @@ def grow_path(
     The path's first model is grown without prices; there is one without trees, too. `priced` says whether prices count.
     """
     judge, models, names = Judge.of(data, score), PathCollector["ForestPoint"](), data.feature_names
-    given = ForestRows.of(without_copies(data) if priced else data, settings.n_trees, settings.seed, n_threads=settings.n_threads)
+    given = ForestRows.of(
+        without_copies(data) if priced else data, settings.n_trees, settings.seed, n_threads=settings.n_threads
+    )
     plain = grow_plain(given, evolve(settings, thresholds=settings.thresholds[:1]))
     models.add(judge.measure(plain.predictor(names), 0.0, settings.n_trees), partial(plain.predictor, names))
     for done, threshold in enumerate(settings.thresholds, 1):
         same = done == 1 and not priced
-        forest = plain if same else _grow(given, data, settings, threshold, priced=priced)
+        forest = plain if same else grow_priced(given, data, settings, threshold, priced=priced)
         _measure(judge, models, forest, names)
         models.drop_dominated()
         if progress is not None:
@@ -97,7 +99,10 @@ def grow_plain(given: ForestRows, settings: GrowSettings) -> Forest:
     return grow_forest(given, None, rule, settings.seed, n_threads=settings.n_threads)
 
 
-def _grow(given: ForestRows, data: TrainingData, settings: GrowSettings, threshold: float, *, priced: bool) -> Forest:
+def grow_priced(
+    given: ForestRows, data: TrainingData, settings: GrowSettings, threshold: float, *, priced: bool
+) -> Forest:
+    """Grow a forest, with prices if `priced` and if there are any."""
     prices = data.prices if priced and data.prices.alone.any() | data.prices.split.any() else None
     rule = _rule(given, None if prices is None else data, settings, threshold)
     return grow_forest(given, prices, rule, settings.seed, n_threads=settings.n_threads)
@@ -105,7 +110,7 @@ def _grow(given: ForestRows, data: TrainingData, settings: GrowSettings, thresho
 
 def _rule(given: ForestRows, data: TrainingData | None, settings: GrowSettings, threshold: float) -> Rule:
     from costframe_budgetforest import impurity_kernels
-    from costframe_budgetforest.grow_kernels import Rule
+    from costframe_budgetforest.node_kernels import Rule
 
     kinds = {
         "pairs": impurity_kernels.PAIRS, "gini": impurity_kernels.GINI, "entropy": impurity_kernels.ENTROPY,

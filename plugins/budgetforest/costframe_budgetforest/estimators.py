@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.checks import MOST_ROUNDS, check_choice, check_number, resolve
-from costframe.core.errors import CostModelError, ParameterError, shown
-from costframe.core.stages.stages import log_odds
+from costframe.core.errors import CostModelError, ParameterError
 from costframe.core.threads import thread_count
 from costframe.training.data import split_off
-from costframe.training.estimator import CostAwareClassifier
-from costframe.training.shell import restore_on_error
 from costframe.trees.binning.scaling import check_sizes
-from costframe.trees.boosting.monitor import scorer
-from costframe_budgetforest.budgetrf import GrowSettings, grow_path, grow_plain, without_copies
+from costframe_budgetforest.budgetrf import GrowSettings, grow_path, grow_priced, without_copies
 from costframe_budgetforest.forest import ForestRows
 from costframe_budgetforest.given import read_forest
+from costframe_budgetforest.path_estimator import ForestClassifier
 from costframe_budgetforest.program import check_prices
 from costframe_budgetforest.pruning import Pruner, PruneSettings, prune_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    import numpy as np
+    from numpy.typing import NDArray
 
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import TrainingData
@@ -36,93 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetPruneClassifier", "BudgetRFClassifier"]
 
-_THRESHOLDS = (0.5, 2.0, 8.0, 32.0, 128.0)
+_THRESHOLDS = (2.0, 8.0, 32.0, 128.0)
 _DEEPEST = 10**6
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class _ForestClassifier(CostAwareClassifier):
-    """Scores, and the path of forests."""
-
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
-        """Return scores: float64 (rows,), log odds for two classes, else (rows, K) logarithms of probabilities."""
-        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
-        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
-
-    def _find_path(
-        self,
-        data: TrainingData,
-        tradeoffs: NDArray[np.float64] | None,
-        score: Callable[[Predicted], float] | None,
-        progress: Callable[[float], None] | None,
-    ) -> DeferredPath[ForestPoint]:
-        raise NotImplementedError
-
-    @restore_on_error
-    def fit_path(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
-        tradeoffs: Sequence[float] | None = None,
-        scoring: Any = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> DeferredPath[ForestPoint]:
-        """Return all non-dominated forests of one fit with their exact cost on validation rows.
-
-        The estimator becomes the forest with the least validation loss + tradeoff * cost at its own `tradeoff`.
-
-        Parameters
-        ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for `fit`.
-        tradeoffs : sequence of float, optional
-            Of BudgetPrune: by default up to 16, at which the best pruning changes. BudgetRF has none.
-        scoring : "loss", name of a score, or callable, optional
-            The score of points, higher is better; minus the validation loss by default.
-        progress : callable, optional
-            Called with the finished share, from 0 to 1.
-
-        Returns
-        -------
-        DeferredPath of ForestPoint
-
-        Raises
-        ------
-        CostframeError
-            As for `fit`; also if there are no validation data.
-        """
-        data = self.training_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
-        path = self._find_path(data, _read_tradeoffs(tradeoffs), scorer(scoring), progress)
-        point = path.at(float(self.tradeoff))
-        self.n_iter_ = point.n_rounds
-        self._keep(path.predictor(point), data.costs, data.train)
-        return path
-
-
-def _read_tradeoffs(tradeoffs: Any) -> NDArray[np.float64] | None:
-    """Return falling tradeoffs."""
-    if tradeoffs is None:
-        return None
-    if isinstance(tradeoffs, str) or not hasattr(tradeoffs, "__len__") or not len(tradeoffs):
-        raise ParameterError(f"tradeoffs: expected a list of numbers >= 0, got {shown(tradeoffs)}")
-    return np.array(sorted((check_number("tradeoffs", each) for each in tradeoffs), reverse=True))
-
-
-@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class BudgetRFClassifier(_ForestClassifier):
+class BudgetRFClassifier(ForestClassifier):
     """Random forest whose trees grow by the split with the least price per drop of an impurity of class counts.
 
     A feature that was bought on the way to a node is free there, resources too. Forests of several thresholds and
@@ -144,9 +60,9 @@ class BudgetRFClassifier(_ForestClassifier):
         The drop of a split: the node's impurity minus that of the worse side, the default, or minus the sum of both.
     impurity_threshold : float, optional
         alpha: a node is a leaf if its impurity is zero ("pairs"), or at most alpha, in numbers of rows. By default the
-        held-out rows choose among 0.5, 2, 8, 32 and 128.
+        held-out rows choose among 2, 8, 32 and 128.
     max_features : float, optional
-        Share of the columns drawn for each node, in (0, 1]; the square root of their number by default.
+        Share of the columns drawn for each node, in (0, 1]; 1 by default.
     max_depth : int, optional
     min_samples_leaf : int, optional
         Weight of the rows of each leaf, 1 by default.
@@ -207,13 +123,12 @@ class BudgetRFClassifier(_ForestClassifier):
         minimax = check_choice("criterion", self.criterion, (None, "minimax", "expected")) != "expected"
         threshold = self.impurity_threshold
         smoothing = resolve("smoothing", self.smoothing, 0.1)
-        d = data.train.X.shape[1]
         return GrowSettings(
             n_trees=resolve("n_estimators", self.n_estimators, 100, low=1, high=MOST_ROUNDS, whole=True),
             impurity=impurity,
             minimax=minimax,
             thresholds=_THRESHOLDS if threshold is None else (check_number("impurity_threshold", threshold),),
-            max_features=resolve("max_features", self.max_features, d**-0.5, strict=True, high=1.0),
+            max_features=resolve("max_features", self.max_features, 1.0, strict=True, high=1.0),
             max_depth=resolve("max_depth", self.max_depth, _DEEPEST, low=1, whole=True),
             min_leaf=float(resolve("min_samples_leaf", self.min_samples_leaf, 1, low=1, whole=True)),
             smoothing=smoothing,
@@ -223,7 +138,7 @@ class BudgetRFClassifier(_ForestClassifier):
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
-class BudgetPruneClassifier(_ForestClassifier):
+class BudgetPruneClassifier(ForestClassifier):
     """A forest pruned so that the mean loss of its trees + tradeoff * mean cost per row is least.
 
     Trees share the purchases of a row: an item is paid once if any tree tests it.
@@ -236,11 +151,12 @@ class BudgetPruneClassifier(_ForestClassifier):
         lambda, loss accepted per unit of cost per row.
     model : object, optional
         The forest: a fitted or unfitted classifier of scikit-learn that is a tree or forest, the result of `cf.adopt`,
-        or a fitted estimator or predictor of costframe that is a mean of trees, such as BudgetRF. By default a random
-        forest of `n_estimators` trees on Poisson bags.
+        or a fitted estimator or predictor of costframe that is a mean of trees, such as BudgetRF. By default
+        `n_estimators` trees on Poisson bags that split by the least price, plus the mean price of a feature, per drop
+        of the Gini impurity; with tradeoff 0, and with recipe="paper", by the largest drop.
     n_estimators, max_features, max_depth, min_samples_leaf : optional
-        Of the default forest: 100 trees, the square root of the number of columns as a share in (0, 1] for each node,
-        any depth, 1.
+        Of the default forest: 100 trees, the share of the columns drawn for each node, in (0, 1], 1 by default, any
+        depth, leaves of weight 5. With recipe="paper" the square root of the number of columns, and leaves of weight 1.
     loss : {"squared", "error"}, optional
         Loss of a tree's own vote: half the squared distance of class shares and label, the default, or the error.
     recipe : {"paper"}, optional
@@ -303,7 +219,7 @@ class BudgetPruneClassifier(_ForestClassifier):
         return prune_path(Pruner.of(forest, data, settings), forest, data, tradeoffs, score, progress)
 
     def _forest(self, data: TrainingData, settings: PruneSettings, *, priced: bool) -> Forest:
-        """Return the given forest, or grow one; `priced` ones read no copies of columns at higher prices."""
+        """Return the given forest, or grow one, with prices if `priced` and not by the paper."""
         check_prices(data.prices)
         seed = check_number("random_state", self.random_state, whole=True)
         if self.model is not None:
@@ -311,22 +227,23 @@ class BudgetPruneClassifier(_ForestClassifier):
                 if getattr(self, name) is not None:
                     raise ParameterError(f"{name}: has no effect, the forest is given as model")
             return read_forest(self.model, data, self.classes_, seed, framed=hasattr(self, "feature_names_in_"))
-        d = data.train.X.shape[1]
-        if priced and self.recipe is None:
-            data = without_copies(data)
+        paper, d = self.recipe is not None, data.train.X.shape[1]
         grow = GrowSettings(
             n_trees=resolve("n_estimators", self.n_estimators, 100, low=1, high=MOST_ROUNDS, whole=True),
             impurity="gini",
             minimax=False,
             thresholds=(0.0,),
-            max_features=resolve("max_features", self.max_features, d**-0.5, strict=True, high=1.0),
+            max_features=resolve("max_features", self.max_features, d**-0.5 if paper else 1.0, strict=True, high=1.0),
             max_depth=resolve("max_depth", self.max_depth, _DEEPEST, low=1, whole=True),
-            min_leaf=float(resolve("min_samples_leaf", self.min_samples_leaf, 1, low=1, whole=True)),
-            smoothing=0.0,
+            min_leaf=float(resolve("min_samples_leaf", self.min_samples_leaf, 1 if paper else 5, low=1, whole=True)),
+            smoothing=1.0,
             seed=seed,
             n_threads=settings.n_threads,
         )
-        return grow_plain(ForestRows.of(data, grow.n_trees, seed, n_threads=grow.n_threads), grow)
+        if priced := priced and not paper:
+            data = without_copies(data)
+        given = ForestRows.of(data, grow.n_trees, seed, n_threads=grow.n_threads)
+        return grow_priced(given, data, grow, 0.0, priced=priced)
 
     def _settings(self, data: TrainingData) -> PruneSettings:
         check_sizes(data.train)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe_budgetforest.grow_kernels import Growing, Rule, SplitPrice
+    from costframe_budgetforest.node_kernels import Growing, Rule, SplitPrice
 
 __all__ = ["Forest", "ForestRows", "draw_bags", "grow_forest"]
 
@@ -66,7 +66,9 @@ class Forest:
         place = np.zeros(trees.n_nodes, np.int64)
         place[kept] = np.arange(len(kept)) - np.repeat(first[:-1], np.diff(first))
         root, tests = kept - trees.node_positions[kept], inner[kept]
-        left, right = (np.where(tests, place[root + np.maximum(side[kept], 0)], -1) for side in (trees.left, trees.right))
+        left, right = (
+            np.where(tests, place[root + np.maximum(side[kept], 0)], -1) for side in (trees.left, trees.right)
+        )
         width = int(trees.width[0])
         count = np.where(inner, trees.category_count, 0)
         named = np.repeat(inner, trees.category_count)
@@ -141,15 +143,15 @@ def _mixed(numbers: Any) -> Any:
         return z ^ (z >> np.uint64(31))
 
 
-def grow_forest(
-    given: ForestRows, prices: PriceArrays | None, rule: Rule, seed: int, *, n_threads: int = 1
-) -> Forest:
+def grow_forest(given: ForestRows, prices: PriceArrays | None, rule: Rule, seed: int, *, n_threads: int = 1) -> Forest:
     """Grow one tree for each bag; without prices by the largest drop."""
     split, columns = _lay_out_prices(given, prices), np.ascontiguousarray(given.binned.columns[given.splittable])
     n_trees = given.bags.shape[1]
 
     def grow(t: int) -> tuple[TreeTable, NDArray[np.float64]]:
-        return _grow(given, columns, split, rule, t, int(_mixed(np.uint64(seed % 2**63 + 7919 * (t + 1))) >> np.uint64(1)))
+        return _grow(
+            given, columns, split, rule, t, int(_mixed(np.uint64(seed % 2**63 + 7919 * (t + 1))) >> np.uint64(1))
+        )
 
     grown = run_parallel(grow, range(n_trees), n_threads)
     trees = TreeTable.concatenate([table for table, _ in grown])
@@ -158,7 +160,7 @@ def grow_forest(
 
 def _lay_out_prices(given: ForestRows, prices: PriceArrays | None) -> SplitPrice:
     """Return the prices of the columns that can be split, in their order."""
-    from costframe_budgetforest.grow_kernels import SplitPrice
+    from costframe_budgetforest.node_kernels import SplitPrice
 
     columns = given.order[given.splittable]
     if prices is None:
@@ -184,9 +186,17 @@ def _grow(
     nodes = _room(2 * len(rows), given.n_classes)
     count = grow_tree(columns, given.rows.y, weight, split, rule, rows, nodes, seed)
     shares = nodes.counts[:count] / nodes.counts[:count].sum(axis=1, keepdims=True)
-    inner, place = nodes.feature[:count] >= 0, given.splittable[np.maximum(nodes.feature[:count], 0)] if len(columns) else 0
+    inner, place = (
+        nodes.feature[:count] >= 0,
+        given.splittable[np.maximum(nodes.feature[:count], 0)] if len(columns) else 0,
+    )
     cuts = given.binned.mapper.thresholds
-    threshold = np.array([cuts[f][b] if test else 0.0 for f, b, test in zip(np.broadcast_to(place, count), nodes.bin[:count], inner, strict=True)])
+    threshold = np.array(
+        [
+            cuts[f][b] if test else 0.0
+            for f, b, test in zip(np.broadcast_to(place, count), nodes.bin[:count], inner, strict=True)
+        ]
+    )
     feature = np.where(inner, given.order[place], -1).astype(np.int32)
     table = TreeTable.single(
         feature, threshold, nodes.missing_left[:count].copy(), nodes.left[:count].copy(), nodes.right[:count].copy(),
@@ -196,11 +206,9 @@ def _grow(
 
 
 def _room(most: int, n_classes: int) -> Growing:
-    from costframe_budgetforest.grow_kernels import Growing
+    from costframe_budgetforest.node_kernels import Growing
 
-    whole = [np.empty(most, np.int32) for _ in range(6)]
-    ends = [np.empty(most, np.int64) for _ in range(2)]
-    feature, bins, left, right, parent, depth = whole
-    return Growing(
-        feature, bins, np.zeros(most, np.bool_), left, right, parent, depth, *ends, np.zeros((most, n_classes))
-    )
+    feature, bins, left, right, parent, depth = (np.empty(most, np.int32) for _ in range(6))
+    begin, end = np.empty(most, np.int64), np.empty(most, np.int64)
+    counts, missing_left = np.zeros((most, n_classes)), np.zeros(most, np.bool_)
+    return Growing(feature, bins, missing_left, left, right, parent, depth, begin, end, counts)

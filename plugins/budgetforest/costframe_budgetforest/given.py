@@ -60,7 +60,7 @@ def _read_mean(tree: StageTree, n_classes: int) -> tuple[TreeTable, NDArray[np.f
             "model: expected a forest, a mean of trees with class probabilities, got one with "
             f"{len(tree.stages)} stage(s), {len(bank)} learners and the link {tree.links[0]!r}"
         )
-    table = bank.trees.restrict(bank.index[answer.learners])
+    table = bank.trees.restrict(bank.index[answer.learners].astype(np.int64))
     columns, rest = len(answer.weights) // max(len(table), 1), answer.weights
     share = float(rest.max(initial=0.0))
     pattern = np.eye(columns)[:, -width:] if columns >= width else np.zeros((columns, width))
@@ -97,11 +97,11 @@ def _with_shares(trees: TreeTable, outputs: NDArray[np.float64], rows: Rows) -> 
 
     forest = Forest(trees, outputs)
     leaves = find_leaves(forest, rows.X)
-    counts = np.zeros(outputs.shape)
+    counts = np.zeros((len(outputs), outputs.shape[1]))
     none = np.zeros((1, 1), np.uint8)
-    count_labels(leaves, forest.parent, rows.y, rows.weight, none, False, counts)  # noqa: FBT003 - a kernel
+    count_labels(leaves, forest.parent, rows.y, rows.weight, none, False, counts)
     total = counts.sum(axis=1, keepdims=True)
-    shares = np.divide(counts, total, out=np.full(counts.shape, 1.0 / counts.shape[1]), where=total > 0)
+    shares = np.divide(counts, total, out=np.full(outputs.shape, 1.0 / outputs.shape[1]), where=total > 0)
     inherit(forest.parent, total[:, 0], shares)
     leaf = trees.feature < 0
     shares[leaf] = outputs[leaf]

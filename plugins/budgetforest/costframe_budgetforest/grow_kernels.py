@@ -6,87 +6,11 @@ import numpy as np
 
 from costframe.core.jit import B1, F8, I4, I8, U1, kernel
 from costframe_budgetforest.impurity_kernels import PAIRS, from_powers, impurity, power
+from costframe_budgetforest.node_kernels import Growing, Rule, SplitPrice, draw_feature, mark_bought, price_split
 
 MISSING = 255
 SMALLEST = 1e-10  # drop, as a share of the node's impurity
 MANY = 40  # bins that are not sorted one by one
-
-
-class Rule(NamedTuple):
-    """How a tree grows."""
-
-    kind: int  # of the impurity
-    alpha: float  # its threshold
-    minimax: bool  # the drop of the worse side, else of both together
-    max_features: int
-    max_depth: int
-    min_leaf: float  # weight of the rows of a leaf
-    base: float  # added to the price of each split
-
-
-class SplitPrice(NamedTuple):
-    """Prices of features, of comparisons and of resources, with all resources that each feature needs."""
-
-    feature: F8
-    split: F8
-    resource: F8
-    need_first: I8
-    need: I8
-
-
-class Growing(NamedTuple):
-    """The nodes of a tree: at most 2 n - 1."""
-
-    feature: I4
-    bin: I4
-    missing_left: B1
-    left: I4
-    right: I4
-    parent: I4
-    depth: I4
-    begin: I8
-    end: I8
-    counts: F8  # (nodes, K)
-
-
-@kernel
-def _mark_bought(nodes: Growing, node: int, prices: SplitPrice, bought: B1, paid: B1) -> None:
-    """Mark the features and the resources that are bought above a node."""
-    bought[:] = False
-    paid[:] = False
-    while node > 0:
-        node = nodes.parent[node]
-        f = nodes.feature[node]
-        bought[f] = True
-        for at in range(prices.need_first[f], prices.need_first[f + 1]):
-            paid[prices.need[at]] = True
-
-
-@kernel
-def _price_split(f: int, prices: SplitPrice, bought: B1, paid: B1) -> float:
-    """Return the price of a split by a feature, given purchases above."""
-    price = prices.split[f]
-    if not bought[f]:
-        price += prices.feature[f]
-        for at in range(prices.need_first[f], prices.need_first[f + 1]):
-            if not paid[prices.need[at]]:
-                price += prices.resource[prices.need[at]]
-    return price
-
-
-@kernel
-def _draw_feature(order: I8, place: int, state: I8) -> int:
-    """Draw the next feature without repetition: splitmix64 in `state[0]`."""
-    state[0] += np.int64(-7046029254386353131)
-    z = np.uint64(state[0])
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    other = place + np.int64(z >> np.uint64(33)) % (order.shape[0] - place)
-    chosen = order[other]
-    order[other] = order[place]
-    order[place] = chosen
-    return np.int64(chosen)
 
 
 @kernel
@@ -97,7 +21,7 @@ def _drop(rule: Rule, whole: float, left: F8, right: F8, sums: F8, classes: I8, 
         above = impurity(rule.kind, rule.alpha, right, classes, n_classes)
     else:
         below, above = from_powers(rule.kind, sums[0], sums[2]), from_powers(rule.kind, sums[1], sums[3])
-    return whole - (max(below, above) if rule.minimax else below + above)
+    return float(whole - max(below, above)) if rule.minimax else float(whole - below - above)
 
 
 @kernel
@@ -149,7 +73,7 @@ def _fill(column: U1, rows: I4, y: I8, weight: F8, table: F8, bins: I8) -> int:
     seen, total = 0, table.shape[1] - 1
     for at in range(rows.shape[0]):
         i = rows[at]
-        b = np.int64(column[i])
+        b = int(column[i])
         if table[b, total] == 0.0 and b != MISSING:
             bins[seen] = b
             seen += 1
@@ -163,11 +87,11 @@ def _fill(column: U1, rows: I4, y: I8, weight: F8, table: F8, bins: I8) -> int:
                 seen += 1
         return seen
     for at in range(1, seen):
-        b, place = bins[at], at
-        while place > 0 and bins[place - 1] > b:
+        last, place = bins[at], at
+        while place > 0 and bins[place - 1] > last:
             bins[place] = bins[place - 1]
             place -= 1
-        bins[place] = b
+        bins[place] = last
     return seen
 
 
@@ -217,7 +141,7 @@ def _part(column: U1, rows: I4, cut: int, missing_left: bool, spare: I4) -> int:
     below, above = 0, 0
     for at in range(rows.shape[0]):
         i = rows[at]
-        b = np.int64(column[i])
+        b = int(column[i])
         if (b == MISSING and missing_left) or (b != MISSING and b <= cut):
             rows[below] = i
             below += 1
@@ -228,56 +152,88 @@ def _part(column: U1, rows: I4, cut: int, missing_left: bool, spare: I4) -> int:
     return below
 
 
+class Room(NamedTuple):
+    """Memory for the search of a node's best split."""
+
+    bought: B1
+    paid: B1
+    table: F8  # (256, K + 1): weights by bin and class, and by bin
+    sides: F8  # (2, K)
+    bins: I8
+    order: I8  # of the features
+    classes: I8
+    state: I8  # of the draws
+
+
+@kernel
+def _best_split(
+    columns: U1, y: I8, weight: F8, prices: SplitPrice, rule: Rule, mine: I4, nodes: Growing, node: int, present: int,
+    whole: float, room: Room,
+) -> tuple[int, int, bool]:  # fmt: skip
+    """Return the feature of a node's best split, -1 if none lowers the impurity, its bin and its missing side."""
+    mark_bought(nodes, node, prices, room.bought, room.paid)
+    best_price, best_drop, best, best_bin, to_left = 0.0, 0.0, -1, -1, False
+    for place in range(columns.shape[0]):
+        if place >= rule.max_features and best >= 0:
+            break
+        f = draw_feature(room.order, place, room.state)
+        drop, where, left = _search(
+            columns[f], mine, y, weight, rule, whole, nodes.counts[node], room.classes, present, room.table,
+            room.sides, room.bins,
+        )  # fmt: skip
+        if where < 0 or drop <= SMALLEST * whole:
+            continue
+        price = price_split(f, prices, room.bought, room.paid) + rule.base
+        same = price * best_drop == best_price * drop and drop == best_drop and f < best
+        if best < 0 or same or _better(price, drop, best_price, best_drop):
+            best_price, best_drop, best, best_bin, to_left = price, drop, f, where, left
+    return best, best_bin, to_left
+
+
+@kernel
+def _count_classes(rows: I4, y: I8, weight: F8, counts: F8, classes: I8) -> int:
+    """Sum up the rows' weights by class, set the classes that occur, and return their number."""
+    for at in range(rows.shape[0]):
+        counts[y[rows[at]]] += weight[rows[at]]
+    present = 0
+    for k in range(counts.shape[0]):
+        if counts[k] > 0.0:
+            classes[present] = k
+            present += 1
+    return present
+
+
 @kernel
 def grow_tree(
     columns: U1, y: I8, weight: F8, prices: SplitPrice, rule: Rule, rows: I4, nodes: Growing, seed: int
 ) -> int:
     """Grow a tree on `rows`, which it orders anew, breadth-first, and return the number of nodes."""
     n_features, n_classes = columns.shape[0], nodes.counts.shape[1]
-    bought, paid = np.zeros(n_features, np.bool_), np.zeros(prices.resource.shape[0], np.bool_)
-    table, room, order = np.zeros((256, n_classes + 1)), np.zeros((2, n_classes)), np.arange(n_features)
-    bins = np.empty(256, np.int64)
-    classes, state, spare = np.zeros(n_classes, np.int64), np.zeros(1, np.int64), np.empty(rows.shape[0], np.int32)
-    state[0] = seed
+    room = Room(
+        np.zeros(n_features, np.bool_), np.zeros(prices.resource.shape[0], np.bool_), np.zeros((256, n_classes + 1)),
+        np.zeros((2, n_classes)), np.empty(256, np.int64), np.arange(n_features), np.zeros(n_classes, np.int64),
+        np.full(1, seed),
+    )  # fmt: skip
+    spare = np.empty(rows.shape[0], np.int32)
     nodes.begin[0], nodes.end[0], nodes.parent[0], nodes.depth[0] = 0, rows.shape[0], -1, 0
     n_nodes, node = 1, 0
+    stop = 0.0 if rule.kind == PAIRS else rule.alpha
     while node < n_nodes:
         mine, counts = rows[nodes.begin[node] : nodes.end[node]], nodes.counts[node]
-        for at in range(mine.shape[0]):
-            counts[y[mine[at]]] += weight[mine[at]]
-        present = 0
-        for k in range(n_classes):
-            if counts[k] > 0.0:
-                classes[present] = k
-                present += 1
+        best, cut, to_left = -1, -1, False
+        present = _count_classes(mine, y, weight, counts, room.classes)
         nodes.feature[node], nodes.left[node], nodes.right[node] = -1, -1, -1
-        whole = impurity(rule.kind, rule.alpha, counts, classes, present)
-        stop = 0.0 if rule.kind == PAIRS else rule.alpha
+        whole = impurity(rule.kind, rule.alpha, counts, room.classes, present)
         if present > 1 and whole > stop and nodes.depth[node] < rule.max_depth:
-            _mark_bought(nodes, node, prices, bought, paid)
-            best_price, best_drop, best, best_bin, to_left = 0.0, 0.0, -1, -1, False
-            for place in range(n_features):
-                if place >= rule.max_features and best >= 0:
-                    break
-                f = _draw_feature(order, place, state)
-                drop, where, left = _search(
-                    columns[f], mine, y, weight, rule, whole, counts, classes, present, table, room, bins
-                )
-                if where < 0 or drop <= SMALLEST * whole:
-                    continue
-                price = _price_split(f, prices, bought, paid) + rule.base
-                same = price * best_drop == best_price * drop and drop == best_drop and f < best
-                if best < 0 or same or _better(price, drop, best_price, best_drop):
-                    best_price, best_drop, best, best_bin, to_left = price, drop, f, where, left
-            if best >= 0:
-                below = _part(columns[best], mine, best_bin, to_left, spare)
-                nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = best, best_bin, to_left
-                nodes.left[node], nodes.right[node] = n_nodes, n_nodes + 1
-                middle = nodes.begin[node] + below
-                nodes.begin[n_nodes], nodes.end[n_nodes] = nodes.begin[node], middle
-                nodes.begin[n_nodes + 1], nodes.end[n_nodes + 1] = middle, nodes.end[node]
-                for child in (n_nodes, n_nodes + 1):
-                    nodes.parent[child], nodes.depth[child] = node, nodes.depth[node] + 1
-                n_nodes += 2
+            best, cut, to_left = _best_split(columns, y, weight, prices, rule, mine, nodes, node, present, whole, room)
+        if best >= 0:
+            middle = nodes.begin[node] + _part(columns[best], mine, cut, to_left, spare)
+            nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = best, cut, to_left
+            nodes.left[node], nodes.right[node] = n_nodes, n_nodes + 1
+            nodes.begin[n_nodes], nodes.end[n_nodes] = nodes.begin[node], middle
+            nodes.begin[n_nodes + 1], nodes.end[n_nodes + 1] = middle, nodes.end[node]
+            for child in (n_nodes, n_nodes + 1):
+                nodes.parent[child], nodes.depth[child] = node, nodes.depth[node] + 1
+            n_nodes += 2
         node += 1
     return n_nodes

@@ -11,7 +11,7 @@ PAIRS, GINI, ENTROPY = 0, 1, 2
 def power(kind: int, count: float) -> float:
     """Return the term of one class: n^2, or n log n for the entropy."""
     if kind == ENTROPY:
-        return count * np.log(count) if count > 0.0 else 0.0
+        return float(count * np.log(count)) if count > 0.0 else 0.0
     return count * count
 
 
@@ -21,7 +21,7 @@ def from_powers(kind: int, total: float, powers: float) -> float:
     if total <= 0.0:
         return 0.0
     if kind == ENTROPY:
-        return max(total * np.log(total) - powers, 0.0)
+        return float(max(total * np.log(total) - powers, 0.0))
     if kind == GINI:
         return max(total - powers / total, 0.0)
     return max(total * total - powers, 0.0)

@@ -135,7 +135,7 @@ def _lay_out(
     trees, parent = forest.trees, forest.parent
     need_first, need = prices.needed
     first, flags = np.zeros(trees.n_nodes + 1, np.int64), priced.astype(np.uint8)
-    given = (np.array(trees.first), parent, np.array(trees.feature), flags, need_first, need, first)
+    given = (parent, np.array(trees.feature), flags, need_first, need, first)
     item = np.zeros(list_items(*given, np.zeros(0, np.int32)), np.int32)
     list_items(*given, item)
     up = np.full(trees.n_nodes, -1, np.int64)
@@ -186,7 +186,8 @@ def _fixed_prices(
 
 def _mass(parent: NDArray[np.int64], leaves: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weight of the rows that reach each node: float64 (nodes,)."""
-    mass = np.bincount(leaves.ravel(), np.repeat(weight, leaves.shape[1]), len(parent))
+    mass = np.zeros(len(parent))
+    mass += np.bincount(leaves.ravel(), np.repeat(weight, leaves.shape[1]), len(parent))
     for nodes in reversed(_levels(parent)):
         np.add.at(mass, parent[nodes], mass[nodes])
     return mass

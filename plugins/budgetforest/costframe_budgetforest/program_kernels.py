@@ -3,8 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.jit import F8, I4, I8, U1, kernel
+
+F4 = NDArray[np.float32]
 
 SMALLEST = 1e-5  # share, so that it can grow again
 
@@ -33,9 +36,7 @@ class Purchases(NamedTuple):
 
 
 @kernel
-def list_items(
-    tree_first: I8, parent: I8, feature: I4, priced: U1, need_first: I8, need: I8, first: I8, item: I4
-) -> int:
+def list_items(parent: I8, feature: I4, priced: U1, need_first: I8, need: I8, first: I8, item: I4) -> int:
     """Set the priced items that each test buys first on its way, and return their number; count if `item` is empty.
 
     Items are the d features, then the resources.
@@ -111,10 +112,10 @@ def fill_entries(leaves: I8, nodes: Nodes, n_items: int, found: Purchases) -> No
 
 
 @kernel
-def climb(share: F8, factor: F8, bought: Purchases, weight: F8, price: F8, load: F8) -> None:
+def climb(share: F4, factor: F8, bought: Purchases, weight: F8, price: F8, load: F8) -> None:
     """Multiply the shares of each pair by their nodes' factors, let them sum to one, and sum up what nodes pay.
 
-    `share` is float32 (entries,); entry e pays weight * price * share[e] of its pair.
+    Entry e pays weight * price * share[e] of its pair.
     """
     load[:] = 0.0
     for g in range(bought.row.shape[0]):
@@ -148,9 +149,9 @@ def prune(nodes: Nodes, load: F8, first: int, last: int, value: F8, kept: U1) ->
 def price_levels(level: U1, bought: Purchases, weight: F8, price: F8, sums: F8) -> None:
     """Add the price of each pair to the sum of its highest level."""
     for g in range(bought.row.shape[0]):
-        highest = 0
+        highest = level[0] - level[0]
         for e in range(bought.first[g], bought.first[g + 1]):
-            highest = max(highest, np.int64(level[bought.node[e]]))
+            highest = max(highest, level[bought.node[e]])
         sums[highest] += weight[bought.row[g]] * price[bought.item[g]]
 
 
@@ -174,9 +175,7 @@ def count_buyers(leaves: I8, nodes: Nodes, kept: U1, count: I4) -> None:
 
 
 @kernel
-def prune_one_by_one(
-    leaves: I8, nodes: Nodes, weight: F8, price: F8, kept: U1, count: I4, load: F8, value: F8
-) -> None:
+def prune_one_by_one(leaves: I8, nodes: Nodes, weight: F8, price: F8, kept: U1, count: I4, load: F8, value: F8) -> None:
     """Prune each tree at its best, given the purchases of all others."""
     for t in range(leaves.shape[1]):
         _count_tree(leaves, t, nodes, kept, count, -1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.judge import ForestPoint
 
-__all__ = ["Pruner", "PruneSettings", "prune_path"]
+__all__ = ["PruneSettings", "Pruner", "prune_path"]
 
 _LEVELS = 16  # programs to solve for a path
 _NEARLY = 1e-3  # gain over the chord that a corner needs, as a share of the objective

@@ -50,9 +50,7 @@ def equal_shares(program: Program) -> NDArray[np.float32]:
     return np.ones(len(program.purchases.node), np.float32)
 
 
-def solve(
-    program: Program, share: NDArray[np.float32], *, tolerance: float, max_iter: int
-) -> Solution:
+def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max_iter: int) -> Solution:
     """Raise the dual until its gap to the best pruning is at most `tolerance`, or for `max_iter` iterations.
 
     The multiplier of row i, item k and tree t is beta_kit = weight_i price_k share_kit, with shares >= 0 that sum to

@@ -52,7 +52,7 @@ class Matrix:
             if (f := trees.feature[h]) >= 0:
                 spent += prices.split[f]
                 used.add(f)
-        self.equal.append(({at: 1.0 for at in z}, 1.0))
+        self.equal.append((dict.fromkeys(z, 1.0), 1.0))
         seen = set()
         for place, h in enumerate(nodes):
             for k in items_of(prices, trees.feature[h]) if trees.feature[h] >= 0 else ():
@@ -62,7 +62,11 @@ class Matrix:
                 mine = self.variable("wt", k, i, t)
                 self.equal.append(({mine: 1.0} | dict.fromkeys(z[: place + 1], 1.0), 1.0))
                 shared = self.variable("w", k, i)
-                each = prices.cost[k] - prices.reuse if k < len(prices.cost) else prices.resource_cost[k - len(prices.cost)]
+                each = (
+                    prices.cost[k] - prices.reuse
+                    if k < len(prices.cost)
+                    else prices.resource_cost[k - len(prices.cost)]
+                )
                 self.cost[shared] = tradeoff * weight * each
                 self.less.append({mine: 1.0, shared: -1.0})
 
@@ -79,7 +83,9 @@ class Matrix:
         limits = [LinearConstraint(A, b, b)]
         if len(G):
             limits.append(LinearConstraint(G, -np.inf, 0.0))
-        whole = milp(c, integrality=np.ones(len(c)), bounds=Bounds(0, 1), constraints=limits, options={"mip_rel_gap": 0})
+        whole = milp(
+            c, integrality=np.ones(len(c)), bounds=Bounds(0, 1), constraints=limits, options={"mip_rel_gap": 0}
+        )
         given = {"A_ub": G, "b_ub": np.zeros(len(G))} if len(G) else {}
         relaxed = linprog(c, A_eq=A, b_eq=b, bounds=(0, 1), **given)
         return whole.fun, relaxed.fun
@@ -96,7 +102,9 @@ def impurity(kind, alpha, counts):
     return n * (1 - (p**2).sum()) if kind == "gini" else -n * (p * np.log(p)).sum()
 
 
-def grow(bins, y, weight, prices, kind, alpha, minimax, base, bought=frozenset(), paid=frozenset()):
+def grow(  # noqa: C901 - the whole rule in one place
+    bins, y, weight, prices, kind, alpha, minimax, base, bought=frozenset(), paid=frozenset()
+):
     """Return (feature, bin, missing left, left, right), or the class counts of a leaf; bins are (n, d), 255 missing."""
     counts = np.bincount(y, weight, int(y.max(initial=0)) + 1)
     whole = impurity(kind, alpha, counts)

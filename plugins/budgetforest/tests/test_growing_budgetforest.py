@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from costframe_budgetforest.budgetrf import GrowSettings, _grow, grow_plain
-from costframe_budgetforest.forest import ForestRows, draw_bags
 from naive_budgetforest import grow, way
 from sklearn.tree import DecisionTreeClassifier
 from test_program_budgetforest import TABLES, data_of
+
+from costframe_budgetforest.budgetrf import GrowSettings, grow_plain, grow_priced
+from costframe_budgetforest.forest import ForestRows, draw_bags
 
 pytestmark = pytest.mark.kernels
 
@@ -41,12 +42,14 @@ def test_tree_is_the_naive_twins(impurity, alpha, minimax, name, n_classes):
     data = data_of(TABLES[name], n=60, n_classes=n_classes, seed=1)
     given = ForestRows.of(data, 1, 0)
     how = settings(impurity=impurity, minimax=minimax, smoothing=0.1)
-    forest = _grow(given, data, how, alpha, priced=True)
+    forest = grow_priced(given, data, how, alpha, priced=True)
     base = 0.1 * data.prices.alone.mean()
     bag = given.bags[:, 0]
     used = bag > 0
     rows = data.train
-    twin = grow(given.binned.bins[used], rows.y[used], (rows.weight * bag)[used], data.prices, impurity, alpha, minimax, base)
+    twin = grow(
+        given.binned.bins[used], rows.y[used], (rows.weight * bag)[used], data.prices, impurity, alpha, minimax, base
+    )
     assert unfold(forest.trees, given.binned) == folded(twin)
     assert len(forest.trees.feature) > 5
 
@@ -98,7 +101,7 @@ def test_features_bought_above_are_free_below():
     rng = np.random.default_rng(0)
     rows.X[:] = rng.random((300, 4))
     rows.y[:] = (np.floor(rows.X[:, 0] * 8) % 2).astype(int)
-    forest = _grow(ForestRows.of(data, 1, 0), data, settings(impurity="pairs", minimax=True), 0.0, priced=True)
+    forest = grow_priced(ForestRows.of(data, 1, 0), data, settings(impurity="pairs", minimax=True), 0.0, priced=True)
     root = forest.trees.feature[0]
     below = {forest.trees.feature[way(forest.trees, 0, row)[1]] for row in rows.X}
     assert below == {root}

@@ -3,15 +3,15 @@
 import attrs
 import numpy as np
 import pytest
+from naive_budgetforest import Matrix
+
+from costframe import CostModel
+from costframe.plugin import Rows, TrainingData
 from costframe_budgetforest.budgetrf import GrowSettings, grow_plain
 from costframe_budgetforest.forest import ForestRows
 from costframe_budgetforest.program import Program, find_leaves, mean_losses, worth_keeping
 from costframe_budgetforest.pruning import Pruner, PruneSettings
 from costframe_budgetforest.solve import equal_shares, solve
-from naive_budgetforest import Matrix
-
-from costframe import CostModel
-from costframe.plugin import Rows, TrainingData
 
 pytestmark = pytest.mark.kernels
 
@@ -45,7 +45,9 @@ def forest_of(data, n_trees=5, depth=4):
 
 def program_of(data, forest, loss="squared"):
     leaves = find_leaves(forest, data.train.X)
-    return Program.of(forest, data.train, data.prices, leaves, mean_losses(forest, leaves, data.train, loss, out_of_bag=False))
+    return Program.of(
+        forest, data.train, data.prices, leaves, mean_losses(forest, leaves, data.train, loss, out_of_bag=False)
+    )
 
 
 @pytest.mark.parametrize("tradeoff", [0.0, 0.02, 0.1, 0.3, 100.0])
