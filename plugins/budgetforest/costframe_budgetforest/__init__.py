@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl, import_lazily
 
-__all__: list[str] = []
+__all__ = ["BudgetPruneClassifier", "BudgetRFClassifier"]
 
 __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 
 
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
-    """Return the algorithms of this plugin."""
-    return []
+    """Return BudgetRF and BudgetPrune."""
+    from costframe_budgetforest.estimators import BudgetPruneClassifier, BudgetRFClassifier
+
+    return [
+        Algorithm(
+            name="budgetrf",
+            summary="Random forest whose trees split by the least price per drop of the impurity.",
+            reference="Nan, Wang, Saligrama: Feature-Budgeted Random Forest, ICML 2015",
+            classifier=BudgetRFClassifier,
+            baseline=True,
+        ),
+        Algorithm(
+            name="budgetprune",
+            summary="A forest pruned by an integer program that lets trees share the purchases of a row.",
+            reference="Nan, Wang, Saligrama: Pruning Random Forests for Prediction on a Budget, NIPS 2016",
+            classifier=BudgetPruneClassifier,
+            baseline=True,
+        ),
+    ]

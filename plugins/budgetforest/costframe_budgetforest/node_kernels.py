@@ -1,0 +1,84 @@
+"""Compiled parts of a growing tree: its nodes, its prices, and the draw of features."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from costframe.core.jit import B1, F8, I4, I8, kernel
+
+
+class Rule(NamedTuple):
+    """How a tree grows."""
+
+    kind: int  # of the impurity
+    alpha: float  # its threshold
+    minimax: bool  # the drop of the worse side, else of both together
+    max_features: int
+    max_depth: int
+    min_leaf: float  # weight of the rows of a leaf
+    base: float  # added to the price of each split
+
+
+class SplitPrice(NamedTuple):
+    """Prices of features, of comparisons and of resources, with all resources that each feature needs."""
+
+    feature: F8
+    split: F8
+    resource: F8
+    need_first: I8
+    need: I8
+
+
+class Growing(NamedTuple):
+    """The nodes of a tree: at most 2 n - 1."""
+
+    feature: I4
+    bin: I4
+    missing_left: B1
+    left: I4
+    right: I4
+    parent: I4
+    depth: I4
+    begin: I8
+    end: I8
+    counts: F8  # (nodes, K)
+
+
+@kernel
+def mark_bought(nodes: Growing, node: int, prices: SplitPrice, bought: B1, paid: B1) -> None:
+    """Mark the features and the resources that are bought above a node."""
+    bought[:] = False
+    paid[:] = False
+    while node > 0:
+        node = nodes.parent[node]
+        f = nodes.feature[node]
+        bought[f] = True
+        for at in range(prices.need_first[f], prices.need_first[f + 1]):
+            paid[prices.need[at]] = True
+
+
+@kernel
+def price_split(f: int, prices: SplitPrice, bought: B1, paid: B1) -> float:
+    """Return the price of a split by a feature, given purchases above."""
+    price = prices.split[f]
+    if not bought[f]:
+        price += prices.feature[f]
+        for at in range(prices.need_first[f], prices.need_first[f + 1]):
+            if not paid[prices.need[at]]:
+                price += prices.resource[prices.need[at]]
+    return float(price)
+
+
+@kernel
+def draw_feature(order: I8, place: int, state: I8) -> int:
+    """Draw the next feature without repetition: splitmix64 in `state[0]`."""
+    state[0] += np.int64(-7046029254386353131)
+    z = np.uint64(state[0])
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    other = place + np.int64(z >> np.uint64(33)) % (order.shape[0] - place)
+    chosen = order[other]
+    order[other] = order[place]
+    order[place] = chosen
+    return int(chosen)

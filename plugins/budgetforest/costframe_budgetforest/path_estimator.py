@@ -1,0 +1,108 @@
+"""The base of estimators of forests: scores, and the path of forests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define
+
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, shown
+from costframe.core.stages.stages import log_odds
+from costframe.training.estimator import CostAwareClassifier
+from costframe.training.shell import restore_on_error
+from costframe.trees.boosting.monitor import scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.training.data import TrainingData
+    from costframe.training.model_path import DeferredPath
+    from costframe.trees.boosting.monitor import Predicted
+    from costframe_budgetforest.judge import ForestPoint
+
+__all__ = ["ForestClassifier"]
+
+
+@define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
+class ForestClassifier(CostAwareClassifier):
+    """Scores, and the path of forests."""
+
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Return scores: float64 (rows,), log odds for two classes, else (rows, K) logarithms of probabilities."""
+        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
+        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
+
+    def _find_path(
+        self,
+        data: TrainingData,
+        tradeoffs: NDArray[np.float64] | None,
+        score: Callable[[Predicted], float] | None,
+        progress: Callable[[float], None] | None,
+    ) -> DeferredPath[ForestPoint]:
+        raise NotImplementedError
+
+    @restore_on_error
+    def fit_path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any,
+        y_val: ArrayLike,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+        tradeoffs: Sequence[float] | None = None,
+        scoring: Any = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> DeferredPath[ForestPoint]:
+        """Return all non-dominated forests of one fit with their exact cost on validation rows.
+
+        The estimator becomes the forest with the least validation loss + tradeoff * cost at its own `tradeoff`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
+            As for `fit`.
+        tradeoffs : sequence of float, optional
+            Of BudgetPrune: by default up to 16, at which the best pruning changes. BudgetRF has none.
+        scoring : "loss", name of a score, or callable, optional
+            The score of points, higher is better; minus the validation loss by default.
+        progress : callable, optional
+            Called with the finished share, from 0 to 1.
+
+        Returns
+        -------
+        DeferredPath of ForestPoint
+
+        Raises
+        ------
+        CostframeError
+            As for `fit`; also if there are no validation data.
+        """
+        data = self.training_data(
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
+        )
+        if data.valid is None:
+            raise ParameterError("X_val: a path needs validation data")
+        path = self._find_path(data, _read_tradeoffs(tradeoffs), scorer(scoring), progress)
+        point = path.at(float(self.tradeoff))
+        self.n_iter_ = point.n_rounds
+        self._keep(path.predictor(point), data.costs, data.train)
+        return path
+
+
+def _read_tradeoffs(tradeoffs: Any) -> NDArray[np.float64] | None:
+    """Return falling tradeoffs."""
+    if tradeoffs is None:
+        return None
+    if isinstance(tradeoffs, str) or not hasattr(tradeoffs, "__len__") or not len(tradeoffs):
+        raise ParameterError(f"tradeoffs: expected a list of numbers >= 0, got {shown(tradeoffs)}")
+    return np.array(sorted((check_number("tradeoffs", each) for each in tradeoffs), reverse=True))

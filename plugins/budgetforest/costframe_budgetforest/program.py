@@ -1,0 +1,212 @@
+"""The 0-1 program over prunings of a forest: errors of leaves, and prices of items that trees share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.core.errors import CostModelError
+from costframe.core.learners.node_layout import tree_leaves
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.training.data import Rows
+    from costframe_budgetforest.forest import Forest
+    from costframe_budgetforest.program_kernels import Nodes, Purchases
+
+__all__ = ["Program", "check_prices", "find_leaves", "mean_losses", "worth_keeping"]
+
+
+def mean_losses(
+    forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str, *, out_of_bag: bool
+) -> NDArray[np.float64]:
+    """Return each node's share of the trees' mean loss if it is a leaf: float64 (nodes,).
+
+    Of tree t it is the sum over its rows of weight * loss / (T * weight of the tree's rows). "error" is the error of
+    the tree's own vote, "squared" is the sum over classes of (share - label)^2 / 2.
+    """
+    from costframe_budgetforest.program_kernels import count_labels
+
+    trees, shares = forest.trees, forest.shares
+    counts = np.zeros(shares.shape)
+    bags = np.zeros(leaves.shape, np.uint8) if forest.bags is None else forest.bags
+    count_labels(leaves, forest.parent, rows.y, rows.weight, bags, out_of_bag, counts)
+    total = counts.sum(axis=1)
+    if loss == "error":
+        lost = total - counts[np.arange(len(counts)), shares.argmax(axis=1)]
+    else:
+        squares = (shares**2).sum(axis=1)
+        lost = (total * (1.0 + squares) - 2.0 * (counts * shares).sum(axis=1)) / 2.0
+    whole = np.maximum(total[trees.first[:-1]], np.finfo(np.float64).tiny)
+    return np.asarray(lost / np.repeat(whole * len(trees), np.diff(trees.first)))
+
+
+def check_prices(prices: PriceArrays) -> None:
+    """Refuse prices that the program cannot have."""
+    if prices.once.any():
+        raise CostModelError("costs: BudgetPrune prunes row by row, and has no prices of the kind 'once'")
+    if prices.reuse and (prices.cost < prices.reuse).any():
+        name = prices.names[int(np.argmax(prices.cost < prices.reuse))]
+        raise CostModelError(
+            f"costs: BudgetPrune needs a 'reuse' price that is at most the price of each feature, {name!r} is cheaper"
+        )
+
+
+@frozen(eq=False)
+class Program:
+    """Minimize sum_h z_h error_h + lambda [sum_h x_h fixed_h + sum_ki weight_i price_k w_ki] over prunings.
+
+    x_h is one where node h stays a test, z_h where it is a leaf; w_ki = 1 if row i pays for item k in any tree.
+
+    Attributes
+    ----------
+    nodes : Nodes
+        With `fixed` prices at lambda one.
+    purchases : Purchases
+    leaves : int64 (n, T)
+        As places among all nodes.
+    weight : float64 (n,)
+        Sums to one.
+    price : float64 (items,)
+        Of features and resources that a row pays for.
+    """
+
+    nodes: Nodes
+    purchases: Purchases
+    leaves: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    price: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, forest: Forest, rows: Rows, prices: PriceArrays, leaves: NDArray[np.int64], error: NDArray[np.float64]
+    ) -> Program:
+        """Lay out the program; `leaves` are (n, T), and `error` is each node's as a leaf."""
+        from costframe_budgetforest.program_kernels import Purchases, count_entries, fill_entries
+
+        check_prices(prices)
+        shared = np.concatenate([prices.cost - prices.reuse, prices.resource_cost])
+        weight = rows.weight / rows.weight.sum()
+        priced = shared > 0
+        priced[: len(prices.cost)] |= prices.reuse > 0
+        nodes = _lay_out(forest, prices, priced, error, leaves, weight)
+        n_entries, n_pairs = count_entries(leaves, nodes, len(shared))
+        purchases = Purchases(
+            np.zeros(n_pairs + 1, np.int64), np.zeros(n_pairs, np.int32), np.zeros(n_pairs, np.int32),
+            np.zeros(n_entries, np.int32),
+        )  # fmt: skip
+        fill_entries(leaves, nodes, len(shared), purchases)
+        return cls(nodes, purchases, leaves, weight, shared)
+
+    def at(self, tradeoff: float) -> Program:
+        """Return the program with its prices times lambda."""
+        return evolve(self, nodes=self.nodes._replace(fixed=self.nodes.fixed * tradeoff), price=self.price * tradeoff)
+
+    def objectives(self, level: NDArray[np.uint8], count: int) -> NDArray[np.float64]:
+        """Return the objectives of the prunings that keep the tests of a level >= 1, ..., >= count: float64 (count,).
+
+        No node's level is above that of its parent.
+        """
+        from costframe_budgetforest.program_kernels import price_levels
+
+        nodes, sums = self.nodes, np.zeros(count + 1)
+        price_levels(level, self.purchases, self.weight, self.price, sums)
+        tests = nodes.left >= 0
+        change = np.where(tests, nodes.error[nodes.left] + nodes.error[nodes.right] - nodes.error + nodes.fixed, 0.0)
+        sums += np.bincount(level[tests], change[tests], count + 1)
+        return np.asarray(np.cumsum(sums[:0:-1])[::-1] + nodes.error[nodes.tree_first[:-1]].sum())
+
+    def objective(self, kept: NDArray[np.uint8]) -> float:
+        """Return the objective of a pruning that keeps some tests."""
+        return float(self.objectives(kept, 1)[0])
+
+
+def _lay_out(
+    forest: Forest, prices: PriceArrays, priced: NDArray[np.bool_], error: NDArray[np.float64],
+    leaves: NDArray[np.int64], weight: NDArray[np.float64],
+) -> Nodes:  # fmt: skip
+    """Return all nodes with the items that each test buys."""
+    from costframe_budgetforest.program_kernels import list_items
+
+    trees, parent = forest.trees, forest.parent
+    need_first, need = prices.needed
+    first, flags = np.zeros(trees.n_nodes + 1, np.int64), priced.astype(np.uint8)
+    given = (parent, np.array(trees.feature), flags, need_first, need, first)
+    item = np.zeros(list_items(*given, np.zeros(0, np.int32)), np.int32)
+    list_items(*given, item)
+    up = np.full(trees.n_nodes, -1, np.int64)
+    buys = np.diff(first) > 0
+    above = np.maximum(parent, 0)
+    for nodes in _levels(parent):
+        up[nodes] = np.where(buys[above[nodes]], above[nodes], up[above[nodes]])
+    fixed = _fixed_prices(forest, prices, leaves, weight)
+    if prices.reuse:  # each tree's first test of a feature is a use
+        buyer = np.repeat(np.arange(trees.n_nodes), np.diff(first))
+        uses = item == trees.feature[buyer]
+        fixed[buyer[uses]] += prices.reuse * _mass(parent, leaves, weight)[buyer[uses]]
+    return _nodes(forest, error)._replace(fixed=fixed, item_first=first, item=item, up=up)
+
+
+def _nodes(forest: Forest, error: NDArray[np.float64]) -> Nodes:
+    """Return all nodes without prices."""
+    from costframe_budgetforest.program_kernels import Nodes
+
+    trees, tests = forest.trees, forest.trees.feature >= 0
+    root = np.arange(trees.n_nodes) - trees.node_positions
+    left, right = (np.where(tests, root + side, -1) for side in (trees.left, trees.right))
+    none, zeros = np.full(trees.n_nodes, -1, np.int64), np.zeros(trees.n_nodes)
+    first = np.zeros(trees.n_nodes + 1, np.int64)
+    return Nodes(np.array(trees.first), forest.parent, left, right, error, zeros, first, np.zeros(0, np.int32), none)
+
+
+def worth_keeping(forest: Forest, error: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the tests that a pruning keeps if all prices are zero, bool (nodes,): no price makes it keep others."""
+    from costframe_budgetforest.program_kernels import prune
+
+    n_nodes = forest.trees.n_nodes
+    kept, value = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes)
+    prune(_nodes(forest, error), np.zeros(n_nodes), 0, n_nodes, value, kept)
+    return kept > 0
+
+
+def _fixed_prices(
+    forest: Forest, prices: PriceArrays, leaves: NDArray[np.int64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the price of each test's comparison, and at each root that of the tree."""
+    trees, parent = forest.trees, forest.parent
+    fixed, tests = np.zeros(trees.n_nodes), np.flatnonzero(trees.feature >= 0)
+    fixed[tests] = prices.split[trees.feature[tests]]
+    fixed[tests[parent[tests] < 0]] += prices.learner
+    return fixed * _mass(parent, leaves, weight) if fixed.any() else fixed
+
+
+def _mass(parent: NDArray[np.int64], leaves: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weight of the rows that reach each node: float64 (nodes,)."""
+    mass = np.zeros(len(parent))
+    mass += np.bincount(leaves.ravel(), np.repeat(weight, leaves.shape[1]), len(parent))
+    for nodes in reversed(_levels(parent)):
+        np.add.at(mass, parent[nodes], mass[nodes])
+    return mass
+
+
+def _levels(parent: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the nodes below the roots, level by level."""
+    found, level = [], np.flatnonzero(parent < 0)
+    children: NDArray[np.int64] = np.argsort(parent, kind="stable")
+    first = np.searchsorted(parent[children], np.arange(len(parent) + 1))
+    while len(level):
+        size = first[level + 1] - first[level]
+        at = np.repeat(first[level] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        level = children[at]
+        if len(level):
+            found.append(level)
+    return found
+
+
+def find_leaves(forest: Forest, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int64]:
+    """Return each row's leaf in every tree as a place among all nodes: int64 (n, T)."""
+    return np.asarray(tree_leaves(forest.trees, X, n_jobs) + forest.trees.first[:-1])
