@@ -65,7 +65,7 @@ def costframe_algorithms() -> list[Algorithm]:
         ),
         Algorithm(
             name="soft-cascade",
-            summary="A cascade by price; a row is positive with the product of its stages' probabilities.",
+            summary="A cascade by price like and-or, trained with lambda times the expected cost of its stages.",
             reference="Raykar, Krishnapuram, Yu: Designing efficient cascaded classifiers, KDD 2010",
             classifier=found.SoftCascadeClassifier,
             ranker=found.SoftCascadeRanker,

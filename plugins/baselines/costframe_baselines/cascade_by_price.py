@@ -15,10 +15,10 @@ from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.stagewise.topology import Flow
 from costframe.training.data import halves
-from costframe_baselines.cascade_losses import lose_by_noisy_or
+from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_noisy_or
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from costframe.stagewise.evaluation import Evaluation, Pricing
     from costframe.stagewise.rows import BankRows
     from costframe.training.data import Rows
-
-    PositiveLoss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 __all__ = ["CascadeObjective", "PriceCascade", "learner_prices", "stage_bounds", "train_by_price"]
 
@@ -44,8 +42,6 @@ class PriceCascade:
 
     Attributes
     ----------
-    positive_loss : callable
-        Returns losses (n,) and their derivatives (n, K) for scores (n, K).
     expected_cost : bool
         Whether training minimizes lambda times the expected cost too.
     ridge : float
@@ -56,7 +52,6 @@ class PriceCascade:
         Highest price of a feature in each stage, ascending.
     """
 
-    positive_loss: PositiveLoss
     expected_cost: bool
     ridge: float
     n_stages: int
@@ -71,7 +66,6 @@ class CascadeObjective:
     ----------
     rows : BankRows
         Targets are from -1 to 1; a row counts as positive by the share (target + 1) / 2.
-    positive_loss : callable
     costs : float64 (n, K)
         What each stage adds for each row that reaches it.
     tradeoff : float
@@ -79,7 +73,6 @@ class CascadeObjective:
     """
 
     rows: BankRows
-    positive_loss: PositiveLoss
     costs: NDArray[np.float64]
     tradeoff: float
 
@@ -93,7 +86,7 @@ class CascadeObjective:
         rows, scores = self.rows, tree.scores(self.rows)[:, :, 0]
         positive = rows.loss_weight * (rows.target[:, 0] + 1.0) / 2.0
         negative = rows.loss_weight - positive
-        (accept, accept_slope), (reject, reject_slope) = self.positive_loss(scores), lose_by_noisy_or(scores)
+        (accept, accept_slope), (reject, reject_slope) = lose_at_worst_stage(scores), lose_by_noisy_or(scores)
         flow = Flow.of(tree.topology, scores, tree.threshold, _STEEPNESS)
         priced = rows.share[:, np.newaxis] * self.costs
         slope = positive[:, np.newaxis] * accept_slope + negative[:, np.newaxis] * reject_slope
@@ -170,7 +163,7 @@ def _descend(train: Evaluation, held_out: Evaluation, supports: NDArray[np.bool_
             at.costs(full.spread(used, n_outputs)) if settings.expected_cost else np.zeros((len(at.rows.target), 1))
         )
         tradeoff = at.tradeoff if settings.expected_cost else 0.0
-        return CascadeObjective(at.rows.columns(used), settings.positive_loss, priced, tradeoff)
+        return CascadeObjective(at.rows.columns(used), priced, tradeoff)
 
     on_train = objective(train)
     penalty = np.full(n_stages, settings.ridge * float(np.median(on_train.rows.variance)))

@@ -16,7 +16,6 @@ from costframe.stagewise.systems import blas_for
 from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker
 from costframe_baselines.cascade_by_price import PriceCascade, train_by_price
-from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_product
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +40,6 @@ class _PriceCascade(OverBank):
         if self.bounds is not None and self.n_stages is not None:
             raise ParameterError("n_stages: has no effect with bounds, which give a stage each")
         settings = PriceCascade(
-            positive_loss=lose_by_product if self._soft else lose_at_worst_stage,
             expected_cost=self._soft,
             ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
             n_stages=resolve("n_stages", self.n_stages, 5, low=1, whole=True, high=1000),
@@ -76,7 +74,7 @@ class _Ranker(CostAwareRanker, _PriceCascade):
 
 @define(slots=False, eq=False, repr=False)
 class SoftCascadeClassifier(_Classifier):
-    """Soft-Cascade for two classes: a row is positive with the product of its stages' probabilities to accept it.
+    """Soft-Cascade for two classes: all stages must accept a positive row, and rows go on with a probability.
 
     Stage k may use the learners whose features each cost at most the k-th bound, with the resources that they need. All
     stages minimize the log loss plus lambda times the expected cost together. Then held-out rows (validation data, or

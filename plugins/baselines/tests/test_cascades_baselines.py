@@ -21,11 +21,11 @@ from costframe_baselines.cascade_by_price import (
     learner_prices,
     stage_bounds,
 )
-from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_noisy_or, lose_by_product
+from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_noisy_or
 from costframe_baselines.cascades import AndOrClassifier, AndOrRanker, SoftCascadeClassifier, SoftCascadeRanker
 
 CLASSIFIERS = (SoftCascadeClassifier, AndOrClassifier)
-LOSSES = (lose_by_product, lose_at_worst_stage, lose_by_noisy_or)
+LOSSES = (lose_at_worst_stage, lose_by_noisy_or)
 
 
 @parametrize_algorithm("soft-cascade")
@@ -49,10 +49,9 @@ def sigma(s):
 
 
 def test_losses_by_hand():
-    """Stages accept with 1/2 and 3/4: the product is 3/8, the worst 1/2, and some stage rejects with 5/8."""
+    """Stages accept with 1/2 and 3/4: the worst with 1/2, and some stage rejects with 5/8."""
     scores = np.array([[0.0, np.log(3.0)]])
     for lose, chance, slope in (
-        (lose_by_product, 3 / 8, [-1 / 2, -1 / 4]),
         (lose_at_worst_stage, 1 / 2, [-1 / 2, 0]),
         (lose_by_noisy_or, 5 / 8, [3 / 8 / (5 / 8) / 2, 3 / 8 / (5 / 8) / 4]),
     ):
@@ -81,11 +80,10 @@ def test_losses_of_sure_stages_are_finite(lose, size):
 
 def test_one_stage_loses_as_the_logistic_loss():
     scores = np.random.default_rng(0).standard_normal((20, 1))
-    for target, losses in ((1.0, LOSSES[:2]), (-1.0, LOSSES[2:])):
+    for target, lose in ((1.0, lose_at_worst_stage), (-1.0, lose_by_noisy_or)):
         targets = np.full((20, 1), target)
-        for lose in losses:
-            np.testing.assert_allclose(lose(scores)[0], Logistic().value(scores, targets), rtol=1e-12)
-            np.testing.assert_allclose(lose(scores)[1], Logistic().slope(scores, targets), rtol=1e-12)
+        np.testing.assert_allclose(lose(scores)[0], Logistic().value(scores, targets), rtol=1e-12)
+        np.testing.assert_allclose(lose(scores)[1], Logistic().slope(scores, targets), rtol=1e-12)
 
 
 def evaluated(costs=COSTS, acquisition="learner", n=200, n_trees=12, tradeoff=1e-2):
@@ -107,11 +105,10 @@ def drawn_tree(at, n_stages=3, seed=0):
 
 
 @pytest.mark.parametrize("acquisition", ["path", "learner"])
-@pytest.mark.parametrize("lose", LOSSES[:2])
-def test_the_gradient_is_a_finite_difference(lose, acquisition):
+def test_the_gradient_is_a_finite_difference(acquisition):
     at, _, _ = evaluated(EVERY_PRICE, acquisition)
     tree = drawn_tree(at)
-    objective = CascadeObjective(at.rows, lose, at.costs(tree), 0.05)
+    objective = CascadeObjective(at.rows, at.costs(tree), 0.05)
     n_weights = tree.weights.size
 
     def moved(x):
@@ -127,21 +124,18 @@ def test_the_gradient_is_a_finite_difference(lose, acquisition):
 
 
 def test_the_objective_by_hand():
-    """Probabilities to accept, their product, and the cost of the stages that a row reaches, row by row."""
+    """Probabilities to accept, the least of them, and the cost of the stages that a row reaches, row by row."""
     at, _, rows = evaluated(acquisition="path")
     tree = drawn_tree(at)
     costs = at.costs(tree)
-    loss, cost, _ = CascadeObjective(at.rows, lose_by_product, costs, 0.1).gradient(tree)
-    worst = CascadeObjective(at.rows, lose_at_worst_stage, costs, 0.1).gradient(tree)[0]
+    loss, cost, _ = CascadeObjective(at.rows, costs, 0.1).gradient(tree)
     share = rows.weight / rows.weight.sum()
-    expected = {"loss": 0.0, "worst": 0.0, "cost": 0.0}
+    expected = {"loss": 0.0, "cost": 0.0}
     for w, y, s, price in zip(share, rows.y, tree.scores(at.rows)[:, :, 0], costs, strict=True):
         accept = sigma(s)
-        expected["loss"] -= w * np.log(accept.prod() if y else 1 - accept.prod())
-        expected["worst"] -= w * np.log(accept.min() if y else 1 - accept.prod())
+        expected["loss"] -= w * np.log(accept.min() if y else 1 - accept.prod())
         expected["cost"] += w * (price[0] + accept[0] * (price[1] + accept[1] * price[2]))
     assert loss == pytest.approx(expected["loss"], rel=1e-9)
-    assert worst == pytest.approx(expected["worst"], rel=1e-9)
     assert cost == pytest.approx(expected["cost"], rel=1e-9)
 
 
@@ -152,7 +146,7 @@ def test_the_expected_cost_is_that_of_soft_routing():
     report = cf.ExpectedCost(COSTS, routing="soft", acquisition="learner").evaluate(
         predictor, rows.X, sample_weight=rows.weight
     )
-    cost = CascadeObjective(at.rows, lose_by_product, at.costs(tree), 0.1).gradient(tree)[1]
+    cost = CascadeObjective(at.rows, at.costs(tree), 0.1).gradient(tree)[1]
     assert report.mean == pytest.approx(cost, rel=1e-9)
     assert at.costs(tree).sum(axis=1).mean() > cost + 1
 
@@ -232,15 +226,15 @@ def test_the_cost_falls_with_the_tradeoff(make):
 def test_the_expected_cost_falls_with_the_tradeoff():
     """In training, with the same stages: Soft-Cascade weighs it against the loss; AND-OR does not count it."""
     found = {}
-    for lose, soft in zip(LOSSES[:2], (True, False), strict=True):
+    for soft in (True, False):
         found[soft] = []
         for tradeoff in (0.0, 1e-3, 1e-2, 1e-1):
             at, _, _ = evaluated(n=800, n_trees=40, tradeoff=tradeoff)
             prices = learner_prices(at.pricing)
             supports = prices <= np.array(stage_bounds(prices, 5))[:, np.newaxis]
-            tree = _descend(at, at, supports, PriceCascade(lose, soft, 1e-2, 5))
+            tree = _descend(at, at, supports, PriceCascade(soft, 1e-2, 5))
             full = evolve(tree, weights=supports[:, :, np.newaxis].astype(float))
-            found[soft].append(CascadeObjective(at.rows, lose, at.costs(full), 0.0).gradient(tree)[1])
+            found[soft].append(CascadeObjective(at.rows, at.costs(full), 0.0).gradient(tree)[1])
     assert (np.diff(found[True]) < 0).all()
     assert found[True][-1] < 0.7 * found[True][0]
     assert len(set(found[False])) == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.stagewise.banks import dominated_duplicates
+from costframe.training.duplicates import dominated_duplicates
 from costframe.training.model_path import PathCollector
 from costframe_budgetforest.forest import ForestRows, grow_forest
 from costframe_budgetforest.judge import Judge

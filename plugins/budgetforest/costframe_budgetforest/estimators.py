@@ -104,7 +104,8 @@ class BudgetRFClassifier(ForestClassifier):
         path = grow_path(evolve(inside, valid=held), settings, priced=float(self.tradeoff) > 0)
         point = path.at(float(self.tradeoff))
         self.n_iter_ = point.n_rounds
-        return path.predictor(point)
+        predictor: StageTree = path.predictor(point)
+        return predictor
 
     def _find_path(
         self,
