@@ -8,7 +8,6 @@ from costframe.adoption import fitted_model
 from costframe.gates import expensive
 from costframe.testing import parametrize_algorithm
 
-
 FEW = {"n_estimators": 9, "learning_rate": 0.3, "max_leaves": 8}
 
 
