@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, evolve, field, fields_dict, frozen
+from attrs import define, evolve, field, fields_dict
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,9 +26,18 @@ from costframe.trees.boosting.ranking import LambdaRankLoss
 from costframe.trees.estimator import BoostedRanker
 from costframe.trees.settings import TreeSettings
 from costframe_baselines.boosting import PlainBoosting
-from costframe_baselines.exit_predictors import ConfidenceExits, ProximityExits, rank_by_exit
-from costframe_baselines.exits import EVERY_ROW, Exits, ExitTable, confidence, confidence_exits, confidence_tree
+from costframe_baselines.exit_predictors import ConfidenceExits
+from costframe_baselines.exits import (
+    EVERY_ROW,
+    ExitPoint,
+    Exits,
+    ExitTable,
+    confidence,
+    confidence_exits,
+    confidence_tree,
+)
 from costframe_baselines.proximity import proximity_exits, tried_proximities
+from costframe_baselines.query_exits import ProximityExits, rank_by_exit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -38,42 +47,11 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.annealing.annealed import Annealing
 
-__all__ = ["EarlyExitClassifier", "EarlyExitRanker", "ExitPoint"]
+__all__ = ["EarlyExitClassifier", "EarlyExitRanker"]
 
 _EVERY = 10
 _TRIED = 40  # thresholds
 _UNTOUCHED = {"random_state", "n_threads", "verbose"}  # settings that are never refused
-
-
-@frozen
-class ExitPoint:
-    """A threshold, measured on held-out rows.
-
-    Attributes
-    ----------
-    threshold : float
-        Infinite: no row leaves early; minus infinite: all leave before the first tree.
-    n_rounds : int
-        Learners of the model.
-    tradeoff : float
-        0, for its trees know no prices.
-    loss, cost, score : float
-        Mean loss, exact mean cost per row, and the given score or minus the loss.
-    batch : float
-        Each row's equal share of the once-prices, which `cost` leaves out.
-    """
-
-    threshold: float
-    n_rounds: int
-    tradeoff: float
-    loss: float
-    cost: float
-    score: float
-    batch: float
-
-    def total(self, tradeoff: float) -> tuple[float, float]:
-        """Return loss + tradeoff * cost with the share of once-prices, and a key by which later exits win ties."""
-        return self.loss + tradeoff * (self.cost + self.batch), -self.threshold
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

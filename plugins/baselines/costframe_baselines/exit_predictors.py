@@ -1,4 +1,4 @@
-"""Models with early exits that no stage tree can hold: for several classes, and for the rows of a query together."""
+"""Models with early exits that no stage tree can hold, and the one for several classes."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ from costframe.core.prices.price_arrays import names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import apply_link
 from costframe.core.stages.step import StageStepper
-from costframe.core.tables.rows import as_rows, check_queries
+from costframe.core.tables.rows import as_rows
 from costframe_baselines.exits import Exits, confidence
-from costframe_baselines.proximity import QueryOrder, drop_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.cost.report import Charges, CostReport
+    from costframe.core.cost.report import Charges
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
 
-__all__ = ["ConfidenceExits", "ProximityExits", "rank_by_exit"]
+__all__ = ["ConfidenceExits", "ExitPredictor"]
 
 
 @define(eq=False, frozen=True, slots=False)
-class _ExitPredictor(Predictor):
+class ExitPredictor(Predictor):
     """The common part: rows leave at exits, and each pays for the learners before its exit.
 
     Parameters
@@ -124,7 +123,7 @@ class _ExitPredictor(Predictor):
 
 
 @define(eq=False, frozen=True, slots=False)
-class ConfidenceExits(_ExitPredictor):
+class ConfidenceExits(ExitPredictor):
     """Rows of more than two classes leave when their best score exceeds the second by more than the threshold.
 
     It refuses hard caps and unavailable features.
@@ -231,101 +230,3 @@ class _ExitWalker:
 
     def _scores(self) -> NDArray[np.float64]:
         return np.reshape(self._stepper.answer[0], (1, -1))
-
-
-@define(eq=False, frozen=True, slots=False)
-class ProximityExits(_ExitPredictor):
-    """Rows of a query leave when their score is too far below the query's fifth best; see `drop_rows`.
-
-    Without queries, every row is a query of its own, and stays: the model is that of all learners. A score s is
-    predicted as level + s / (2 (1 + |s|)), with level 0 for rows that stay to the end, and a lower level for each exit
-    before: rows rank below all that left later.
-
-    Parameters
-    ----------
-    queries : int64 (rows,), optional
-        Queries of the rows to predict; see `of_queries`.
-    """
-
-    queries: NDArray[np.int64] | None = None
-
-    def of_queries(self, qid: ArrayLike) -> ProximityExits:
-        """Return the model for rows of these queries, for evaluators that know no queries."""
-        return evolve(self, queries=check_queries(qid, len(np.asarray(qid)), "qid"))
-
-    @cached_property
-    def whole(self) -> StageTree:
-        """The model of a row alone."""
-        return self.exits.prefix(len(self.exits.ends) - 1, "ranked").with_costs(self.costs)
-
-    def predict(
-        self, X: Any, *, qid: ArrayLike | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[np.float64]:
-        """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
-        model = self if qid is None else self.of_queries(qid)
-        if model.queries is None:
-            return self.whole.predict(X, max_cost=max_cost, unavailable=unavailable)
-        _refuse_limits_of_queries(max_cost, unavailable)
-        return model._ranked(*model._walk(as_rows(X, self.feature_names, self.categories)))  # noqa: SLF001 - its own
-
-    def decision_function(
-        self, X: Any, *, qid: ArrayLike | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[np.float64]:
-        """Return the predictions."""
-        return self.predict(X, qid=qid, max_cost=max_cost, unavailable=unavailable)
-
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> Inquiry:
-        """Begin the prediction of one row without others of its query, which evaluates all learners."""
-        if self.queries is not None:
-            raise ParameterError("qid: an inquiry is for one row, and rows of a query leave together")
-        return self.whole.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
-
-    def cost(self, X: Any, costs: object = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
-        """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
-        return super(ProximityExits, self if qid is None else self.of_queries(qid)).cost(X, costs, **how)
-
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
-        """Charge rows with the kernels; see `Predictor.charges`."""
-        if self.queries is None:
-            return self.whole.charges(X, costs, weight, how, n_jobs)
-        _refuse_limits_of_queries(how.max_cost, how.unavailable)
-        scores, exits = self._walk(X)
-        return self._charges_at(exits, self._ranked(scores, exits), X, costs, weight, how, n_jobs)
-
-    def _walk(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        check_queries(self.queries, len(X), "qid")  # type: ignore[arg-type] # only walks of queries come here
-        return super()._walk(X)
-
-    def _leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        assert self.queries is not None  # noqa: S101 - `_walk` has checked them
-        order = QueryOrder.of(self.queries[rows])
-        return drop_rows(scores[:, 0], order, number, len(self.exits.ends) - 1, self.threshold)
-
-    def _ranked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
-        return rank_by_exit(scores[:, 0], exits, len(self.exits.ends) - 1)
-
-
-def rank_by_exit(scores: NDArray[np.float64], exits: NDArray[np.int64], last: int) -> NDArray[np.float64]:
-    """Rank rows by their exit, then by their score: level + s / (2 (1 + |s|)), float64 (n,)."""
-    return np.asarray((exits - last) + apply_link("ranked", scores))
-
-
-def _refuse_limits_of_queries(max_cost: float | None, unavailable: Iterable[str]) -> None:
-    for name, given in (("max_cost", max_cost is not None), ("unavailable", bool(names_of(unavailable)))):
-        if given:
-            raise ParameterError(f"{name}: is for rows without queries; leave out qid")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
     from costframe.training.data import Rows
 
-__all__ = ["EVERY_ROW", "ExitTable", "Exits", "confidence", "confidence_exits", "confidence_tree"]
+__all__ = ["EVERY_ROW", "ExitPoint", "ExitTable", "Exits", "confidence", "confidence_exits", "confidence_tree"]
 
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
 
@@ -121,6 +121,37 @@ class ExitTable:
         """Return each row's equal share of the once-prices."""
         bought = self.bought[exits, np.arange(len(exits))].any(axis=0)
         return float(bought @ self.once) / self.rows.total_weight
+
+
+@frozen
+class ExitPoint:
+    """A threshold, measured on held-out rows.
+
+    Attributes
+    ----------
+    threshold : float
+        Infinite: no row leaves early; minus infinite: all leave before the first tree.
+    n_rounds : int
+        Learners of the model.
+    tradeoff : float
+        0, for its trees know no prices.
+    loss, cost, score : float
+        Mean loss, exact mean cost per row, and the given score or minus the loss.
+    batch : float
+        Each row's equal share of the once-prices, which `cost` leaves out.
+    """
+
+    threshold: float
+    n_rounds: int
+    tradeoff: float
+    loss: float
+    cost: float
+    score: float
+    batch: float
+
+    def total(self, tradeoff: float) -> tuple[float, float]:
+        """Return loss + tradeoff * cost with the share of once-prices, and a key by which later exits win ties."""
+        return self.loss + tradeoff * (self.cost + self.batch), -self.threshold
 
 
 def confidence(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from costframe.core.checks import check_choice, resolve
 from costframe.core.cost.groups import PricedGroups
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["L1GateClassifier", "choose_columns", "fit_gate"]
 
+_MOST = 1e100  # loss per unit of weight: at this price no column is chosen
 _PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns
 
 
@@ -70,7 +71,9 @@ class _Columns:
     def cheap(self, price: float) -> tuple[F8, NDArray[np.int64]]:
         """Return the cheap model with the columns that pay at a price of one unit of cost, and these columns."""
         rows = self.rows
-        used = choose_columns(self.H, rows.y, self.n_classes, rows.weight, self.priced.times(price))
+        with np.errstate(over="ignore"):
+            groups = evolve(self.priced, price=np.minimum(self.priced.price * min(price, _MOST), _MOST))
+        used = choose_columns(self.H, rows.y, self.n_classes, rows.weight, groups)
         return _on_all(fit_logistic(self.H[:, used], rows.y, self.n_classes, rows.weight), used, self.H), used
 
     def pair(self, price: float) -> tuple[GatedPair, F8]:

@@ -71,10 +71,8 @@ def test_it_keeps_the_number_of_trees_of_least_validation_loss_and_cost(tradeoff
 
 
 def test_without_validation_rows_the_training_rows_choose():
-    counts = [
-        BoostingClassifier(COSTS, tradeoff, n_estimators=20, learning_rate=0.5).fit(X, Y).n_iter_
-        for tradeoff in (0, 0.02, 1e6)
-    ]
+    asked, dear = {"n_estimators": 20, "learning_rate": 0.5}, COSTS | {"learner": 0.5}
+    counts = [BoostingClassifier(dear, tradeoff, **asked).fit(X, Y).n_iter_ for tradeoff in (0, 0.025, 1e6)]
     assert counts[0] == 20
     assert counts[0] > counts[1] > counts[2] == 0
 

@@ -10,7 +10,8 @@ from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.stages.stages import Answer
 from costframe.testing import CountingSource
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
-from costframe_baselines.exit_predictors import ConfidenceExits, ProximityExits
+from costframe_baselines.exit_predictors import ConfidenceExits
+from costframe_baselines.query_exits import ProximityExits
 
 COSTS = cf.CostModel.from_dict(
     {
