@@ -112,8 +112,8 @@ def fill_entries(leaves: I8, nodes: Nodes, n_items: int, found: Purchases) -> No
 
 
 @kernel
-def climb(share: F4, factor: F8, bought: Purchases, weight: F8, price: F8, load: F8) -> None:
-    """Multiply the shares of each pair by their nodes' factors, let them sum to one, and sum up what nodes pay.
+def climb(share: F4, kept: U1, factor: float, bought: Purchases, weight: F8, price: F8, load: F8) -> None:
+    """Multiply the shares of kept tests by a factor, let those of each pair sum to one, and sum up what nodes pay.
 
     Entry e pays weight * price * share[e] of its pair.
     """
@@ -122,7 +122,8 @@ def climb(share: F4, factor: F8, bought: Purchases, weight: F8, price: F8, load:
         begin, end = bought.first[g], bought.first[g + 1]
         total = 0.0
         for e in range(begin, end):
-            share[e] *= factor[bought.node[e]]
+            if kept[bought.node[e]] != 0:
+                share[e] *= factor
             total += share[e]
         scale = 1.0 / total
         whole = weight[bought.row[g]] * price[bought.item[g]]

@@ -70,15 +70,15 @@ def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max
 
     nodes = program.nodes
     n_nodes, roots = len(nodes.error), nodes.tree_first[:-1]
-    load, value, mean, factor = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes), np.ones(n_nodes)
+    load, value, mean, factor = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes), 1.0
     kept, found, bound, objective, done = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes, np.uint8), -np.inf, np.inf, 0
     while done < max_iter:
-        climb(share, factor, program.purchases, program.weight, program.price, load)
+        climb(share, kept, factor, program.purchases, program.weight, program.price, load)
         prune(nodes, load, 0, n_nodes, value, kept)
         bound = max(bound, float(value[roots].sum()))
         rate = max(1.0 - _MEMORY, 1.0 / (done + 1))
         mean = (1.0 - rate) * mean + rate * kept
-        factor = np.where(kept, np.exp(_STEP / np.sqrt(done + 1.0)), 1.0)
+        factor = float(np.exp(_STEP / np.sqrt(done + 1.0)))
         if done % _EVERY == 0 or done == max_iter - 1:
             level = np.minimum(_LEVELS, mean * (_LEVELS + 1)).astype(np.uint8)
             objectives = program.objectives(level, _LEVELS)

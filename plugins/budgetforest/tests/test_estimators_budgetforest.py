@@ -32,8 +32,8 @@ def test_an_unpruned_forest_of_scikit_learn_is_itself(kind, n_classes):
 def test_pruned_forests_are_pruned_again_and_cost_less():
     X, y = table()
     grown = BudgetRFClassifier(costs=PRICES, tradeoff=0.0, n_estimators=10).fit(X, y)
-    once = BudgetPruneClassifier(costs=PRICES, tradeoff=0.02, model=grown).fit(X, y)
-    twice = BudgetPruneClassifier(costs=PRICES, tradeoff=0.03, model=once).fit(X, y)
+    once = BudgetPruneClassifier(costs=PRICES, tradeoff=0.005, model=grown).fit(X, y)
+    twice = BudgetPruneClassifier(costs=PRICES, tradeoff=0.01, model=once).fit(X, y)
     costs = [model.cost(X).mean for model in (grown, once, twice)]
     assert costs[0] > costs[1] >= costs[2] > 0
     assert once.objective_ - once.bound_ <= 1e-3 * once.objective_

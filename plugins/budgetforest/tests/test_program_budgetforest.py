@@ -53,7 +53,7 @@ def program_of(data, forest, loss="squared"):
 @pytest.mark.parametrize("tradeoff", [0.0, 0.02, 0.1, 0.3, 100.0])
 @pytest.mark.parametrize("name", TABLES)
 def test_solution_is_the_optimum_of_the_integer_program_and_of_its_relaxation(name, tradeoff):
-    data = data_of(TABLES[name])
+    data = data_of(TABLES[name], n=24)
     forest = forest_of(data)
     rows = data.train
     for loss in ("squared", "error"):
