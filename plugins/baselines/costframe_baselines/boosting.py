@@ -51,14 +51,14 @@ class PlainBoosting(BoostedEstimator):
 
     _usual: ClassVar = TreeSettings(max_leaves=31, min_samples_leaf=20, min_hessian_leaf=1e-3)
 
-    def _column_sets(self, data: TrainingData) -> list[list[int]]:
-        """Return the columns of each ensemble to grow, the last one without a limit of prices."""
+    def _column_sets(self, data: TrainingData, *, path: bool) -> list[list[int]]:  # noqa: ARG002 - for those with prices
+        """Return the columns of each ensemble to grow, for a path or for one model; the last has no limit of prices."""
         return [_worth_reading(data).tolist()]
 
     def _train(self, data: TrainingData) -> Predictor:
         settings, tradeoff = self._settings(data), float(self.tradeoff)
         judged = data.train if data.valid is None else data.valid
-        grown = [self._grow(data.reading_only(columns), settings) for columns in self._column_sets(data)]
+        grown = [self._grow(data.reading_only(columns), settings) for columns in self._column_sets(data, path=False)]
         points = [
             point
             for branch, ensemble in enumerate(grown)
@@ -83,7 +83,7 @@ class PlainBoosting(BoostedEstimator):
                 raise ParameterError(f"{name}: has no effect on trees that are boosted without prices")
         assert data.valid is not None  # noqa: S101 - `fit_path` has seen to it
         settings, branches, points = evolve(settings, n_estimators=asked.annealer.most_rounds), [], []
-        chosen = self._column_sets(data)
+        chosen = self._column_sets(data, path=True)
         for branch, columns in enumerate(chosen):
             branches.append(self._grow(data.reading_only(columns), settings))
             points += measure_prefixes(
@@ -141,13 +141,13 @@ class _Affordable(PlainBoosting):
 
     max_price: float | None = field(default=None, kw_only=True)
 
-    def _column_sets(self, data: TrainingData) -> list[list[int]]:
+    def _column_sets(self, data: TrainingData, *, path: bool) -> list[list[int]]:
         columns = _worth_reading(data)
         prices = data.prices.alone[columns] + data.prices.once[columns] / data.train.total_weight
         if self.max_price is not None:
             return [columns[prices <= resolve("max_price", self.max_price, None)].tolist()]
         levels = np.unique(prices)
-        if not self.tradeoff:  # prices have no effect
+        if not (self.tradeoff or path):  # prices have no effect
             levels = levels[-1:]
         chosen = np.unique(np.linspace(0, len(levels) - 1, _MOST_PRICES).round().astype(np.int64))
         return [columns[prices <= level].tolist() for level in levels[chosen]]
