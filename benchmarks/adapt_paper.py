@@ -1,12 +1,13 @@
-"""Needs ../shared: savings of Adapt within 1 % of an expensive model on real tables, beside LightGBM's CEGB.
+"""Needs ../shared, but for synthetic-1 and -2: the figures and claims of the Adapt paper (NIPS 2017) on public tables.
 
-    python benchmarks/adapt_paper.py [letter thyroid nhanes cover] [--splits 1] [--gates 1 2] [--models xgboost]
+    python benchmarks/adapt_paper.py --quick            # the synthetic tables and two small ones
+    python benchmarks/adapt_paper.py --output figures   # all tables, five re-splits each
 
-The expensive models are a random forest and an RBF support vector machine on letter, as in the paper, and 300 boosted
-trees of xgboost elsewhere, priced on their paths. "Saved within 1 %" is as in ../shared/bench: the cheapest model whose
-validation score is at least 99 % of the best one's, at the cost of all features; "of the expensive model" is the
-cheapest within 1 % of the expensive model on validation rows, with its saving of that model's own cost. All scores
-are of test rows. Split 0 is the table's own, others are drawn by seed.
+A gate and a cheap model, linear (LIN) or boosted (GBRT), stand in front of an expensive model: a random forest, which
+is also the one that BudgetPrune prunes, and on letter a support vector machine too. Adapt is fitted by default and as
+printed (`recipe="paper"`), at a row of tradeoffs and shares of rows that go on. Its partners are Greedy Miser (a path,
+and as printed), BudgetPrune and the gate after l1. "Saved" is the cost of the forest (machine) that the cheapest model
+within 1 % of it on valid saves on test.
 """
 
 from __future__ import annotations
@@ -17,86 +18,202 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import costframe as cf
-from harness.points import HEAD, NEAR, budget_row, cheapest, figures, markdown, measure, measure_constant
-from harness.sides import lightgbm_points
-from harness.tables import SCORES, fitting_rows, load, options
-from harness.timing import clock
+from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims
+from harness.pictures import Panel, draw
+from harness.planes import EQUAL, measure_coast, measure_islands
+from harness.points import NEAR, cheapest, measure, measure_constant, prefix
+from harness.tables import SCORES, fewer_rows, fitting_rows, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
+    from pathlib import Path
 
+    from costframe.datasets import Dataset
     from harness.points import Point
 
-TABLES = ("letter", "thyroid", "nhanes", "cover")
-
-
-def boosted() -> Any:
-    """Boost 300 trees."""
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(n_estimators=300, max_depth=6, learning_rate=0.1, n_jobs=2)
-
-
-MODELS: dict[str, Callable[[], Any]] = {
-    "forest": lambda: RandomForestClassifier(200, n_jobs=2, random_state=0),
-    "svm": lambda: CalibratedClassifierCV(SVC(C=10, gamma=0.1), ensemble=False),  # cells of 16 levels, as they are
-    "xgboost": boosted,
+PLANES = {"synthetic-1": measure_coast, "synthetic-2": measure_islands}
+TABLES = (*PLANES, "letter", "heart", "nhanes", "cover", "sat12")
+QUICK = (*PLANES, "letter", "heart")
+KNOWN = {**SCORES, "synthetic-1": "accuracy", "synthetic-2": "accuracy"}
+ROWS, QUICK_ROWS = 3_000, 800  # most training rows
+GBRT, LIN, PRINTED = "Adapt-GBRT", "Adapt-LIN", ", as printed"
+L1, MISER, PRUNED, FOREST, MACHINE = "l1 gate", "Greedy Miser", "BudgetPrune", "forest", "SVM"
+WAYS: dict[str, dict[str, Any]] = {
+    GBRT: {"variant": "gbrt"},
+    LIN: {"variant": "lin"},
+    GBRT + PRINTED: {"variant": "gbrt", "recipe": "paper", "n_estimators": 40},
+    LIN + PRINTED: {"variant": "lin", "recipe": "paper"},
+    L1: {"algorithm": "l1-gate"},
 }
+LINEAR = ("letter", "heart")  # where linear models are fitted too, as on letters in the paper
+SHARES = (0.3, 0.5, 0.7)  # of rows that go on, as printed
+PREFIXES = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 80, 100)  # trees of Greedy Miser as printed, in per cent
+SAVED, BEST_COST, NEVER = 0.31, 1.5, 0.995  # the paper's saving on letters, its cost of Synthetic-2; no errors
 
 
 def main() -> None:
-    asked = options(
-        __doc__,
-        TABLES,
-        splits={"type": int, "default": 1},
-        gates={"type": int, "nargs": "*", "default": [1], "help": "how many in front of the expensive model"},
-        models={"nargs": "*", "choices": list(MODELS), "default": list(MODELS)},
-        no_lightgbm={"action": "store_true"},
-    )
-    for name in asked.tables:
-        models = [one for one in asked.models if (one == "xgboost") == (name != "letter")]
-        rows = [] if asked.no_lightgbm else [measure_lightgbm(name, asked.splits)]
-        rows += [measure_adapt(name, asked.splits, model, gates) for model in models for gates in asked.gates]
-        print(f"\n{name}\n\n{markdown([*HEAD, 'of the expensive model', 'seconds'], rows)}", flush=True)
+    asked = paper_options(__doc__, TABLES, quick=QUICK, known=KNOWN, free=tuple(PLANES))
+    found = measure_all(measure_split, asked, asked.quick, asked.output)
+    figures = {
+        "3": ("Synthetic-2", ["synthetic-2"], (LIN, LIN + PRINTED, GBRT, L1)),
+        "4": ("Adapt-GBRT and partners; a random forest is the expensive model", TABLES[2:],
+              (MISER, MISER + PRINTED, PRUNED, GBRT + PRINTED, GBRT, FOREST)),
+        "5": ("In front of a random forest", LINEAR, (L1, LIN, LIN + PRINTED, GBRT, GBRT + PRINTED, FOREST)),
+        "5_svm": ("In front of a support vector machine", ["letter"],
+                  [f"{way}, {MACHINE}" for way in (L1, LIN, GBRT, GBRT + PRINTED)] + [MACHINE]),
+    }  # fmt: skip
+    for figure, (title, tables, names) in figures.items():
+        panels = [_panel(table, found[table], names) for table in tables if table in found]
+        if panels:
+            draw(asked.output / f"adapt_{figure}", title, panels)
+    report_claims("adapt", claims(found), asked)
 
 
-def measure_lightgbm(name: str, splits: int) -> list[str]:
-    """Fit LightGBM's side, and return a row of the table."""
-    with clock() as spent:
-        points = [lightgbm_points(name, split) for split in range(splits)]
-    return [*_budgets("LightGBM, 42 fits", name, points), "", f"{spent['seconds'] / splits:.0f}"]
+def measure_split(table: str, split: int, quick: bool, output: Path) -> dict[str, list[Point]]:
+    """Fit all ways on one split; return points by way."""
+    warnings.simplefilter("ignore", FutureWarning)
+    if table in PLANES:
+        return PLANES[table](split, output)
+    data = fewer_rows(load(table, split), QUICK_ROWS if quick else ROWS)
+    start, found = [measure_constant(data, SCORES[table])], {}
+    forest = RandomForestClassifier(50 if quick else 100, min_samples_leaf=2, n_jobs=1, random_state=0)
+    machine = CalibratedClassifierCV(make_pipeline(StandardScaler(), SVC(C=10)), ensemble=False)
+    for name, model in {FOREST: forest, **({MACHINE: machine} if table == "letter" else {})}.items():
+        train = data.part("train")
+        proba = cross_val_predict(model, train.X, train.y, method="predict_proba")
+        expensive = model.fit(train.X, train.y)
+        for way, settings in WAYS.items():
+            if settings.get("variant") == "gbrt" or table in LINEAR:
+                end = "" if name == FOREST else f", {name}"
+                found[way + end] = start + in_front(data, expensive, proba, settings, quick=quick)
+        found[name] = [*start, alone(data, expensive, proba)]
+    found[PRUNED] = start + path_points(data, "budgetprune", {"n_estimators": 50})
+    found[PRUNED + PRINTED] = start + path_points(data, "budgetprune", {"model": forest, "recipe": "paper"})
+    found[MISER] = start + path_points(data, "miser", {})
+    found[MISER + PRINTED] = start + printed_miser(data, quick=quick)
+    return found
 
 
-def measure_adapt(name: str, splits: int, model: str, gates: int) -> list[str]:
-    """Fit a path in front of an expensive model, and return a row of the table."""
-    several, kept, seconds = [], [], 0.0
-    for split in range(splits):
-        data = load(name, split)
-        adapt: Any = cf.estimator("adapt", costs=data.costs, expensive=MODELS[model](), n_stages=gates, n_jobs=2)
-        with warnings.catch_warnings(), clock() as spent:
-            warnings.simplefilter("ignore", FutureWarning)
-            path = adapt.fit_path(**fitting_rows(data), scoring=SCORES[name])
-        seconds += spent["seconds"] / splits
-        full = measure(data, path.predictor(path.plain()), SCORES[name])
-        points = [full, *(measure(data, path.predictor(point), SCORES[name]) for point in path.frontier())]
-        near = cheapest(points, NEAR * full["val"])
-        several.append(points)
-        kept.append([near["test"], full["test"], 1 - near["test_cost"] / full["test_cost"]])
-    reached, whole, saved = np.mean(kept, axis=0)
-    label = f"Adapt, {model}, {gates} gate{'s' if gates > 1 else ''}"
-    return [*_budgets(label, name, several), f"{reached:.4f} of {whole:.4f}, {saved:.0%} saved", f"{seconds:.0f}"]
+def grid(data: Dataset, count: int) -> list[float]:
+    """Return a geometric row of tradeoffs around the loss of the best constant per cost of all features."""
+    share = np.unique(data.part("train").y, return_counts=True)[1] / len(data.part("train"))
+    return (np.geomspace(2.0, 0.03, count) * -(share @ np.log(share)) / data.full_cost).tolist()
 
 
-def _budgets(label: str, name: str, several: list[list[Point]]) -> list[str]:
-    """Return the cells of a side, which also has the constant."""
-    found = []
-    for split, points in enumerate(several):
-        data = load(name, split)
-        found.append(figures([measure_constant(data, SCORES[name]), *points], data.full_cost))
-    return budget_row(label, found)
+def path_points(data: Dataset, algorithm: str, settings: dict[str, Any], **given: Any) -> list[Point]:
+    """Fit a path, and measure its points."""
+    costs = {"costs": data.costs, "tradeoff": 0.0, "n_jobs": 1}
+    model: Any = cf.estimator(algorithm, data.task, **costs, **settings)
+    path, score = model.fit_path(**fitting_rows(data), scoring=SCORES[data.name], **given), SCORES[data.name]
+    return [measure(data, path.predictor(point), score) for point in path.frontier()]
+
+
+def in_front(data: Dataset, expensive: Any, proba: np.ndarray, settings: dict[str, Any], *, quick: bool) -> list[Point]:
+    """Fit gates and cheap models in front of an expensive model, at a grid of tradeoffs."""
+    linear = settings.get("variant") == "lin"
+    asked: dict[str, Any] = {"tradeoffs": grid(data, 2 if quick or linear else 4), "expensive_proba": proba}
+    more = {"expensive": expensive} | {key: value for key, value in settings.items() if key != "algorithm"}
+    if "recipe" in settings:
+        asked["full_shares"], more["full_share"] = SHARES, SHARES[0]
+    return path_points(data, settings.get("algorithm", "adapt"), more, **asked)
+
+
+def alone(data: Dataset, expensive: Any, proba: np.ndarray) -> Point:
+    """Measure the expensive model without a gate, as Adapt has it."""
+    settings = {"costs": data.costs, "expensive": expensive, "n_jobs": 1, "variant": "gbrt", "tradeoff": 0.0}
+    model: Any = cf.estimator("adapt", data.task, **settings)
+    given = {"tradeoffs": grid(data, 1), "expensive_proba": proba, "scoring": SCORES[data.name]}
+    path = model.fit_path(**fitting_rows(data), **given)
+    return measure(data, path.predictor(path.plain()), SCORES[data.name])
+
+
+def printed_miser(data: Dataset, *, quick: bool) -> list[Point]:
+    """Fit Greedy Miser as printed, and measure the models of more and more trees."""
+    rows, points = fitting_rows(data), []
+    for tradeoff in grid(data, 2 if quick else 4):
+        settings = {"recipe": "paper", "n_estimators": 40 if quick else 100, "n_jobs": 1}
+        model = cf.estimator("miser", data.task, costs=data.costs, tradeoff=tradeoff, **settings)
+        whole = model.fit(rows["X"], rows["y"]).predictor_
+        counts = dict.fromkeys(len(whole.bank) * share // 100 for share in PREFIXES)
+        points += [measure(data, prefix(whole, count), SCORES[data.name]) for count in counts]
+    return points
+
+
+def _panel(table: str, ways: Mapping[str, Any], names: Any) -> Panel:
+    data = cf.datasets.make_islands(shares=EQUAL) if table in PLANES else load(table, 1)
+    return Panel(table, KNOWN[table], data.costs.unit, data.full_cost, {way: ways[way] for way in names if way in ways})
+
+
+def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """Return what the paper says, in its order."""
+    several, coast = [], {table: ways for table, ways in found.items() if table == "synthetic-1"}
+    planes = {table: ways for table, ways in found.items() if table == "synthetic-2"}
+    real = {table: ways for table, ways in found.items() if table not in PLANES}
+    for way in ("LIN", "GBRT"):
+        several.append(by_split(f"2: {way} is within 1 % of the SVM", coast, (way,), _kept, "points"))
+        several.append(by_split(f"2: {way} sends at most 65 % of the rows on", coast, (way,), _stays, "% of rows"))
+    for way in (LIN, LIN + PRINTED):
+        text = f"3: {way} makes no error at a cost of {BEST_COST}, but for .05"
+        several.append(by_split(text, planes, (way,), _at_best_cost, "of cost"))
+        several.append(
+            by_split(f"3: {way} pays less than the l1 gate without errors", planes, (way, L1), _cheaper, "of cost")
+        )
+    for way, end in ((GBRT, ""), (GBRT + PRINTED, PRINTED)):
+        several += [better(f"4: {way} beats {one}{end}", real, one + end, way) for one in (MISER, PRUNED)]
+        several.append(by_split(f"4: {way} saves {SAVED:.0%} within 1 %", real, (way, FOREST), _saved, "% beyond that"))
+        for one in (MISER + end, PRUNED + end, L1):
+            text = f"4: {way} saves more within 1 % than {one}"
+            several.append(by_split(text, real, (way, one, FOREST), _saves_more, "% of the forest's cost"))
+    for end, (expensive, after) in [
+        (end, pair) for end in ("", PRINTED) for pair in ((FOREST, ""), (MACHINE, f", {MACHINE}"))
+    ]:
+        before = f"5: before the {expensive}, "
+        several.append(better(f"{before}{GBRT}{end} beats {LIN}{end}", real, LIN + end + after, GBRT + end + after))
+        several.append(better(f"{before}{LIN}{end} beats {L1}", real, L1 + after, LIN + end + after))
+    return several
+
+
+def _kept(_table: str, points: list[Point]) -> float:
+    return 100 * (points[0]["test"] - NEAR * points[0]["svm"])
+
+
+def _stays(_table: str, points: list[Point]) -> float:
+    return 100 * (0.65 - points[0]["sent"])
+
+
+def _least_cost(points: list[Point]) -> float:
+    """Return the test cost of the cheapest model that errs almost never on valid, 2 if there is none."""
+    right = [point for point in points if point["val"] >= NEVER]
+    return float(cheapest(right, -np.inf)["test_cost"]) if right else 2.0
+
+
+def _at_best_cost(_table: str, points: list[Point]) -> float:
+    return BEST_COST + 0.05 - _least_cost(points)
+
+
+def _cheaper(_table: str, points: list[Point], other: list[Point]) -> float:
+    return _least_cost(other) - _least_cost(points)
+
+
+def _saving(points: list[Point], expensive: list[Point]) -> float:
+    """Return the share of the expensive model's test cost that the cheapest model within 1 % of it on valid saves."""
+    whole = expensive[-1]
+    near = cheapest([whole, *points], NEAR * whole["val"])
+    return 1 - near["test_cost"] / whole["test_cost"]
+
+
+def _saved(_table: str, points: list[Point], expensive: list[Point]) -> float:
+    return 100 * (_saving(points, expensive) - SAVED)
+
+
+def _saves_more(_table: str, points: list[Point], other: list[Point], expensive: list[Point]) -> float:
+    return 100 * (_saving(points, expensive) - _saving(other, expensive))
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def test_the_price_and_the_trees_are_those_of_the_least_objective():
         totals = [total(model, tradeoff) for model in each]
         found = AffordableClassifier(COSTS, tradeoff, **asked).fit(X, Y, X_val=XV, y_val=YV)
         assert total(found, tradeoff) == pytest.approx(min(totals), rel=1e-12)
-    path = AffordableClassifier(COSTS, n_estimators=20).fit_path(X, Y, X_val=XV, y_val=YV)
+    path = AffordableClassifier(COSTS, 0.0, n_estimators=20).fit_path(X, Y, X_val=XV, y_val=YV)
     assert len(path.branches) == 4
     assert len({point.branch for point in path.points}) == 4
     assert path.plain().branch == 3
