@@ -212,7 +212,7 @@ def grow_tree(
     room = Room(
         np.zeros(n_features, np.bool_), np.zeros(prices.resource.shape[0], np.bool_), np.zeros((256, n_classes + 1)),
         np.zeros((2, n_classes)), np.empty(256, np.int64), np.arange(n_features), np.zeros(n_classes, np.int64),
-        np.full(1, seed),
+        np.full(1, seed % 2147483646 + 1),
     )  # fmt: skip
     spare = np.empty(rows.shape[0], np.int32)
     nodes.begin[0], nodes.end[0], nodes.parent[0], nodes.depth[0] = 0, rows.shape[0], -1, 0

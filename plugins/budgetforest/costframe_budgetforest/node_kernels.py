@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from costframe.core.jit import B1, F8, I4, I8, kernel
 
 
@@ -71,13 +69,9 @@ def price_split(f: int, prices: SplitPrice, bought: B1, paid: B1) -> float:
 
 @kernel
 def draw_feature(order: I8, place: int, state: I8) -> int:
-    """Draw the next feature without repetition: splitmix64 in `state[0]`."""
-    state[0] += np.int64(-7046029254386353131)
-    z = np.uint64(state[0])
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    other = place + np.int64(z >> np.uint64(33)) % (order.shape[0] - place)
+    """Draw the next feature without repetition; `state[0]` times the factor stays below 2^63."""
+    state[0] = state[0] * 48271 % 2147483647
+    other = place + state[0] % (order.shape[0] - place)
     chosen = order[other]
     order[other] = order[place]
     order[place] = chosen

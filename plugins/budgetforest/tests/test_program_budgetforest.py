@@ -101,7 +101,7 @@ def test_without_prices_only_tests_that_raise_the_loss_go_and_at_a_huge_tradeoff
     program = program_of(data, forest)
     free = solve(program.at(0.0), equal_shares(program), tolerance=0.0, max_iter=5)
     np.testing.assert_array_equal(free.kept, worth_keeping(forest, program.nodes.error))
-    assert free.kept.sum() > 20
+    assert free.kept.sum() > 10
     none = solve(program.at(1e6), equal_shares(program), tolerance=0.0, max_iter=200)
     assert not none.kept.any()
     assert none.gap == 0
