@@ -50,6 +50,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     SOFT: ("soft-cascade", {}),
     AND_OR: ("and-or", {}),
 }
+BOUNDS = {"bounds": (5, 20, 50, 150, 200)}  # of their stages in the paper, whose prices synthetic has
 LEFT = (GBRT, SINGLE, START, CRONUS)
 RIGHT = (GBRT, EXIT, SOFT, AND_OR, CRONUS, CRONUS + PRINTED)
 MOST, LEAST = 2.0, 0.02  # tradeoffs, in units of the constant's loss per cost of all features
@@ -85,10 +86,11 @@ def measure_split(name: str, split: int, quick: bool) -> dict[str, list[Point]]:
     for share in PREFIXES:
         found[GBRT].append(measure(table, prefix(plain, max(1, len(plain.bank) * share // 100))))
     found[EXIT] += early_exits(table, plain)
-    row = np.geomspace(MOST, LEAST, 3 if quick else 4).tolist()
+    row = np.geomspace(MOST, LEAST, 3 if quick else 5).tolist()
     test = table.parts["test"]
-    for way, (algorithm, settings) in WAYS.items():
-        for tradeoff in row:
+    for way, (algorithm, given) in WAYS.items():
+        settings = given | (BOUNDS if name == "synthetic" and way in (SOFT, AND_OR) else {})
+        for tradeoff in row[:-1] if way.endswith(PRINTED) else row:  # the printed minimizer is slow at low tradeoffs
             model = fit(table, algorithm, plain, tradeoff * table.price_of_loss(), settings)
             levels = follow_rows(model, table.costs, test.X, test.positive) if algorithm == "cronus" else []
             found[way].append(measure(table, model) | {"levels": levels})
@@ -124,6 +126,11 @@ def fit(table: Table, algorithm: str, bank: cf.StageTree, tradeoff: float, setti
 def early_exits(table: Table, plain: cf.StageTree) -> list[Point]:
     """Return the models of early exit from the trees in their order, at all thresholds."""
     rows, seen, ranks = table.parts["train"], table.parts["choice"], table.kind.ranking
+    if not ranks:  # log odds of labels -1 and 1
+        answer = plain.stages[0]
+        assert isinstance(answer, cf.Answer)  # noqa: S101 - a boosted model has no other stage
+        odds = cf.Answer(answer.learners, 2 * answer.weights, 2 * answer.intercept, "sigmoid")
+        plain = cf.StageTree(plain.bank, (odds,))
     given = {"costs": table.costs, "tradeoff": 0.0, "model": plain, "n_jobs": 1}
     model: Any = cf.estimator("early-exit", "ranking" if ranks else "classification", **given)
     queries = {"qid": rows.qid, "qid_val": seen.qid} if ranks else {}

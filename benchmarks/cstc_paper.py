@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TABLES = ("quadrants", "mslr", "nhanes", "letter", "heart")
 QUICK = ("quadrants", "mslr", "heart")
-ROWS, QUICK_ROWS = 6_000, 2_000  # most training rows
+ROWS, QUICK_ROWS = 4_000, 2_000  # most training rows
 SINGLE, CASCADE, TREE, PRINTED = "single stage", "Cronus", "CSTC", ", as printed"
 ALGORITHMS = {SINGLE: "reweighted", CASCADE: "cronus", TREE: "cstc"}
 MISER, CEGB, PLAIN, EXIT = "Greedy Miser", "CEGB", "GBRT", "early exit"
@@ -70,7 +70,7 @@ def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Any]]:
         path = model.fit_path(**rows, scoring=score)
         found[way] += [measure(data, path.predictor(point), score) for point in path.frontier()]
     trees = []
-    for tradeoff in (np.geomspace(MOST, LEAST, 3 if quick else 5) * constant_loss(data) / data.full_cost).tolist():
+    for tradeoff in (np.geomspace(MOST, LEAST, 3 if quick else 4) * constant_loss(data) / data.full_cost).tolist():
         found[MISER + PRINTED] += printed_miser(data, tradeoff, rounds)
         for way in ALGORITHMS:
             for end, given in (("", {}), (PRINTED, {"recipe": "paper", "engine": "cart"})):

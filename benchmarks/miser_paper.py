@@ -64,7 +64,7 @@ def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Point]]
     """Fit all ways on one split; return points by way, each way with the constant."""
     data = draw_scenes(split) if table == "scenes" else load(table, split)
     data = fewer_rows(data, QUICK_ROWS if quick else ROWS)
-    rounds, grid = 30 if quick else 100, tradeoffs(data, 3 if quick else 6)
+    rounds, grid = 30 if quick else 80, tradeoffs(data, 3 if quick else 5)
     found = {
         PRINTED: [point for at in grid for point in _boosted(data, at, rounds, recipe="paper")],
         DEFAULT: [point for at in grid for point in _boosted(data, at, rounds)],

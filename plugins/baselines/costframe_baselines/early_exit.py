@@ -127,7 +127,7 @@ class _EarlyExit(PlainBoosting):
         """Return the given model over the data's columns, or boost one without prices."""
         if self.model is None:
             settings = self._settings(data) if settings is None else settings
-            ensemble = self._grow(data.reading_only(self._column_sets(data)[0]), settings)
+            ensemble = self._grow(data.reading_only(self._column_sets(data, path=False)[0]), settings)
             self.n_iter_ = len(ensemble.rounds)
             tree = ensemble.finish(data.feature_names)
         else:
