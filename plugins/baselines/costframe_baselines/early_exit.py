@@ -181,7 +181,7 @@ def _held(data: TrainingData) -> Rows:
 
 @define(slots=False, eq=False, repr=False)
 class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
-    """Early exit by confidence: a row leaves as soon as its log odds, or its two best scores, are far enough apart.
+    """Early exit by confidence: a row leaves as soon as the log odds of its likeliest class are large enough.
 
     Parameters are those of `BoostingClassifier`, for a model trained inside, and
 

@@ -155,11 +155,11 @@ class ExitPoint:
 
 
 def confidence(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distance of the log odds from 0, or of the two best scores: float64 (..., n) for (..., n, K)."""
+    """Return the log odds of the likeliest class: float64 (..., n) for scores (..., n, K), K = 1 for two classes."""
     if scores.shape[-1] == 1:
         return np.abs(scores[..., 0])
     best = np.sort(scores, axis=-1)
-    return np.asarray(best[..., -1] - best[..., -2])
+    return np.asarray(best[..., -1] - np.logaddexp.reduce(best[..., :-1], axis=-1))
 
 
 def confidence_exits(scores: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
