@@ -86,11 +86,11 @@ def measure_split(name: str, split: int, quick: bool) -> dict[str, list[Point]]:
     for share in PREFIXES:
         found[GBRT].append(measure(table, prefix(plain, max(1, len(plain.bank) * share // 100))))
     found[EXIT] += early_exits(table, plain)
-    row = np.geomspace(MOST, LEAST, 3 if quick else 5).tolist()
+    row = np.geomspace(MOST, LEAST, 3 if quick else 4).tolist()
     test = table.parts["test"]
     for way, (algorithm, given) in WAYS.items():
         settings = given | (BOUNDS if name == "synthetic" and way in (SOFT, AND_OR) else {})
-        for tradeoff in row[:-1] if way.endswith(PRINTED) else row:  # the printed minimizer is slow at low tradeoffs
+        for tradeoff in row[1:3] if way.endswith(PRINTED) else row:  # the printed minimizer is slow at low tradeoffs
             model = fit(table, algorithm, plain, tradeoff * table.price_of_loss(), settings)
             levels = follow_rows(model, table.costs, test.X, test.positive) if algorithm == "cronus" else []
             found[way].append(measure(table, model) | {"levels": levels})

@@ -78,7 +78,7 @@ def load_parts(name: str, split: int, *, quick: bool) -> Table:
 
 
 def _draw(kind: Kind, split: int, *, quick: bool) -> tuple[cf.CostModel, dict[str, Part]]:
-    sizes = {"train": 300, "valid": 100, "test": 150} if quick else {"train": 500, "valid": 300, "test": 1500}
+    sizes = {"train": 300, "valid": 100, "test": 150} if quick else {"train": 500, "valid": 300, "test": 500}
     drawn = draw_ranking(split, sum(sizes.values()))
     positive = (drawn.grade >= kind.positive).astype(np.int64)
     whole = Part(drawn.X, positive, drawn.grade, drawn.weight, drawn.qid)
