@@ -25,9 +25,10 @@ from sklearn.svm import SVC
 
 import costframe as cf
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims
+from harness.fits import fit_on_train, path_points, prefix_points, tradeoffs
 from harness.pictures import Panel, draw
 from harness.planes import EQUAL, measure_coast, measure_islands
-from harness.points import NEAR, cheapest, measure, measure_constant, prefix
+from harness.points import NEAR, cheapest, measure, measure_constant
 from harness.tables import SCORES, fewer_rows, fitting_rows, load
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 LINEAR = ("letter", "heart")  # where linear models are fitted too, as on letters in the paper
 SHARES = (0.3, 0.5, 0.7)  # of rows that go on, as printed
-PREFIXES = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 80, 100)  # trees of Greedy Miser as printed, in per cent
+MOST, LEAST = 2.0, 0.03  # tradeoffs, in units of the constant's loss per cost of all features
 SAVED, BEST_COST, NEVER = 0.31, 1.5, 0.995  # the paper's saving on letters, its cost of Synthetic-2; no errors
 
 
@@ -94,56 +95,35 @@ def measure_split(table: str, split: int, quick: bool, output: Path) -> dict[str
                 end = "" if name == FOREST else f", {name}"
                 found[way + end] = start + in_front(data, expensive, proba, settings, quick=quick)
         found[name] = [*start, alone(data, expensive, proba)]
-    found[PRUNED] = start + path_points(data, "budgetprune", {"n_estimators": 50})
-    found[PRUNED + PRINTED] = start + path_points(data, "budgetprune", {"model": forest, "recipe": "paper"})
-    found[MISER] = start + path_points(data, "miser", {})
-    found[MISER + PRINTED] = start + printed_miser(data, quick=quick)
+    score = SCORES[table]
+    found[PRUNED] = start + path_points(data, "budgetprune", score, {"n_estimators": 50})
+    found[PRUNED + PRINTED] = start + path_points(data, "budgetprune", score, {"model": forest, "recipe": "paper"})
+    found[MISER] = start + path_points(data, "miser", score, {})
+    found[MISER + PRINTED] = list(start)
+    for tradeoff in tradeoffs(data, MOST, LEAST, 2 if quick else 4):
+        whole = fit_on_train(data, "miser", tradeoff, recipe="paper", n_estimators=40 if quick else 100)
+        found[MISER + PRINTED] += prefix_points(data, whole, score)
     return found
-
-
-def grid(data: Dataset, count: int) -> list[float]:
-    """Return a geometric row of tradeoffs around the loss of the best constant per cost of all features."""
-    share = np.unique(data.part("train").y, return_counts=True)[1] / len(data.part("train"))
-    return (np.geomspace(2.0, 0.03, count) * -(share @ np.log(share)) / data.full_cost).tolist()
-
-
-def path_points(data: Dataset, algorithm: str, settings: dict[str, Any], **given: Any) -> list[Point]:
-    """Fit a path, and measure its points."""
-    costs = {"costs": data.costs, "tradeoff": 0.0, "n_jobs": 1}
-    model: Any = cf.estimator(algorithm, data.task, **costs, **settings)
-    path, score = model.fit_path(**fitting_rows(data), scoring=SCORES[data.name], **given), SCORES[data.name]
-    return [measure(data, path.predictor(point), score) for point in path.frontier()]
 
 
 def in_front(data: Dataset, expensive: Any, proba: np.ndarray, settings: dict[str, Any], *, quick: bool) -> list[Point]:
     """Fit gates and cheap models in front of an expensive model, at a grid of tradeoffs."""
     linear = settings.get("variant") == "lin"
-    asked: dict[str, Any] = {"tradeoffs": grid(data, 2 if quick or linear else 4), "expensive_proba": proba}
+    asked: dict[str, Any] = {"expensive_proba": proba}
+    asked["tradeoffs"] = tradeoffs(data, MOST, LEAST, 2 if quick or linear else 4)
     more = {"expensive": expensive} | {key: value for key, value in settings.items() if key != "algorithm"}
     if "recipe" in settings:
         asked["full_shares"], more["full_share"] = SHARES, SHARES[0]
-    return path_points(data, settings.get("algorithm", "adapt"), more, **asked)
+    return path_points(data, settings.get("algorithm", "adapt"), SCORES[data.name], more, **asked)
 
 
 def alone(data: Dataset, expensive: Any, proba: np.ndarray) -> Point:
     """Measure the expensive model without a gate, as Adapt has it."""
     settings = {"costs": data.costs, "expensive": expensive, "n_jobs": 1, "variant": "gbrt", "tradeoff": 0.0}
     model: Any = cf.estimator("adapt", data.task, **settings)
-    given = {"tradeoffs": grid(data, 1), "expensive_proba": proba, "scoring": SCORES[data.name]}
+    given = {"tradeoffs": tradeoffs(data, MOST, LEAST, 1), "expensive_proba": proba, "scoring": SCORES[data.name]}
     path = model.fit_path(**fitting_rows(data), **given)
     return measure(data, path.predictor(path.plain()), SCORES[data.name])
-
-
-def printed_miser(data: Dataset, *, quick: bool) -> list[Point]:
-    """Fit Greedy Miser as printed, and measure the models of more and more trees."""
-    rows, points = fitting_rows(data), []
-    for tradeoff in grid(data, 2 if quick else 4):
-        settings = {"recipe": "paper", "n_estimators": 40 if quick else 100, "n_jobs": 1}
-        model = cf.estimator("miser", data.task, costs=data.costs, tradeoff=tradeoff, **settings)
-        whole = model.fit(rows["X"], rows["y"]).predictor_
-        counts = dict.fromkeys(len(whole.bank) * share // 100 for share in PREFIXES)
-        points += [measure(data, prefix(whole, count), SCORES[data.name]) for count in counts]
-    return points
 
 
 def _panel(table: str, ways: Mapping[str, Any], names: Any) -> Panel:

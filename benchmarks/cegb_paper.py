@@ -18,13 +18,13 @@ import attrs
 import numpy as np
 from attrs import frozen
 
-import costframe as cf
 from costframe.core.prices.costs import CostModel, FeaturePrice
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
+from harness.fits import fit_on_train, path_points, prefix_points, tradeoffs
 from harness.images import draw_scales
 from harness.pictures import Panel, draw
-from harness.points import NEAR, gains, measure, prefix
-from harness.tables import SCORES, fewer_rows, fitting_rows, load, single_prices
+from harness.points import NEAR, gains
+from harness.tables import SCORES, fewer_rows, load, single_prices
 
 if TYPE_CHECKING:
     from costframe.datasets import Dataset
@@ -34,7 +34,6 @@ TABLES = ("mslr", "nhanes", "cover", "thyroid", "heart", "letter", "scales")
 QUICK = ("heart", "thyroid", "scales")
 KNOWN = {**SCORES, "mslr": "average_precision@5", "scales": "average_precision"}
 ROWS, QUICK_ROWS = 12_000, 2_000  # most training rows
-PREFIXES = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)  # trees, in per cent
 LOW, HIGH = (0.01, 0.02, 0.05, 0.1), (0.2, 0.5, 1.0)  # shares of the cost of plain boosting
 SHALLOW, PLAIN = "depth 4", "plain boosting"
 
@@ -114,7 +113,8 @@ def measure_split(table: str, split: int, quick: bool) -> dict[tuple[str, str], 
         for way in ways:
             if way.algorithm == "budgetprune" and len(data.classes) != 2:
                 continue
-            grid = [way.tradeoff] if way.tradeoff is not None else tradeoffs(data, plain[-1], 3 if quick else 6)
+            row = tradeoffs(data, 3e-3, 10.0, 3 if quick else 6, cost=plain[-1]["val_cost"])
+            grid = [0.0, *row] if way.tradeoff is None else [way.tradeoff]
             prices = flat_prices(trained) if way is PRINTED else trained
             points = [point for at in ([0.0] if way.path else grid) for point in fit(paid, way, at, prices, quick)]
             key = ("features", "equal prices") if setting == "equal" else (setting, way.name)
@@ -147,33 +147,18 @@ def equal_prices(costs: CostModel) -> CostModel:
     return CostModel(tuple(FeaturePrice(name, mean) for name in costs.names), unit=costs.unit)
 
 
-def tradeoffs(data: Dataset, plain: Point, count: int) -> list[float]:
-    """Return 0 and a geometric row, from where prices hardly count to where little is bought."""
-    labels = data.part("train").y
-    loss = float(np.var(labels) / 2)
-    if data.classes:
-        share = np.unique(labels, return_counts=True)[1] / len(labels)
-        loss = float(-(share @ np.log(share)))
-    return [0.0, *(np.geomspace(3e-3, 10.0, count) * loss / plain["val_cost"]).tolist()]
-
-
 def fit(paid: Dataset, way: Way, tradeoff: float, trained: CostModel, quick: bool) -> list[Point]:
     """Fit once; measure the models of more and more trees, the constant first, or those of the path."""
-    rows, score, task = fitting_rows(paid), KNOWN[paid.name], paid.task
-    rounds, settings = 40 if quick else 100, dict(way.settings)
+    score, settings = KNOWN[paid.name], dict(way.settings)
     if way.path:
-        model: Any = cf.estimator(way.algorithm, task, costs=trained, tradeoff=0.0, n_jobs=1, **settings)
-        path = model.fit_path(**rows, scoring=score)
-        return [measure(paid, path.predictor(point), score) for point in path.frontier()]
+        return path_points(paid, way.algorithm, score, {"costs": trained, **settings})
     if "recipe" not in settings:
-        settings["min_samples_leaf"] = int(np.clip(len(rows["X"]) // 200, 5, 20))
-        if task == "ranking" and way.algorithm == "cegb":
+        settings["min_samples_leaf"] = int(np.clip(len(paid.part("train")) // 200, 5, 20))
+        if paid.task == "ranking" and way.algorithm == "cegb":
             settings["objective"] = "squared"  # as in the paper
-    costs = {"costs": trained, "tradeoff": tradeoff, "n_estimators": rounds, "n_jobs": 1}
-    model = cf.estimator(way.algorithm, task, **costs, **settings)
-    whole = model.fit(**{key: rows[key] for key in ("X", "y", "qid") if key in rows}).predictor_
-    counts = dict.fromkeys(len(whole.bank) * share // 100 for share in PREFIXES)
-    return [measure(paid, prefix(whole, count), score, tradeoff=tradeoff) for count in counts]
+    settings |= {"costs": trained, "n_estimators": 40 if quick else 100}
+    whole = fit_on_train(paid, way.algorithm, tradeoff, **settings)
+    return prefix_points(paid, whole, score, tradeoff=tradeoff)
 
 
 def _panel(table: str, ways: dict[tuple[str, str], Any], setting: str, names: tuple[str, ...]) -> Panel:

@@ -20,8 +20,9 @@ import numpy as np
 
 import costframe as cf
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims
+from harness.fits import fit_on_train, path_points, prefix_points, tradeoffs
 from harness.pictures import Panel, draw
-from harness.points import NEAR, cheapest, follow_rows, measure, measure_constant, prefix
+from harness.points import NEAR, cheapest, follow_rows, measure, measure_constant
 from harness.quadrants import CLAIMED, draw_quadrants, fit_quadrants, measure_quadrants
 from harness.tables import SCORES, fewer_rows, fitting_rows, load, single_prices
 
@@ -40,7 +41,6 @@ MISER, CEGB, PLAIN, EXIT = "Greedy Miser", "CEGB", "GBRT", "early exit"
 PATHS = {MISER: "miser", CEGB: "cegb", PLAIN: "boosting", EXIT: "early-exit"}
 PARTNERS = (SINGLE, CASCADE, MISER, CEGB, PLAIN, EXIT)
 MOST, LEAST = 3.0, 0.03  # tradeoffs, in units of the loss of CSTC's best constant per cost of all features
-PREFIXES = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 80, 100)  # trees of Greedy Miser as printed, in per cent
 
 
 def main() -> None:
@@ -62,16 +62,15 @@ def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Any]]:
     if table == "quadrants":
         return measure_synthetic(split, quick=quick)
     data = fewer_rows(load(table, split), QUICK_ROWS if quick else ROWS)
-    rows, score, rounds = fitting_rows(data), SCORES[table], 40 if quick else 100
+    score, rounds = SCORES[table], 40 if quick else 100
     found = defaultdict[str, list[Any]](lambda: [measure_constant(data, score)])
     for way, algorithm in PATHS.items():
         settings = {} if way == EXIT else {"n_estimators": rounds}
-        model: Any = cf.estimator(algorithm, data.task, costs=data.costs, tradeoff=0.0, n_jobs=1, **settings)
-        path = model.fit_path(**rows, scoring=score)
-        found[way] += [measure(data, path.predictor(point), score) for point in path.frontier()]
+        found[way] += path_points(data, algorithm, score, settings)
     trees = []
-    for tradeoff in (np.geomspace(MOST, LEAST, 3 if quick else 4) * constant_loss(data) / data.full_cost).tolist():
-        found[MISER + PRINTED] += printed_miser(data, tradeoff, rounds)
+    for tradeoff in tradeoffs(data, MOST, LEAST, 3 if quick else 4):
+        whole = fit_on_train(data, "miser", tradeoff, recipe="paper", n_estimators=rounds)
+        found[MISER + PRINTED] += prefix_points(data, whole, score)
         for way in ALGORITHMS:
             for end, given in (("", {}), (PRINTED, {"recipe": "paper", "engine": "cart"})):
                 tree = fit(data, way, tradeoff, rounds, given)
@@ -93,24 +92,6 @@ def measure_synthetic(seed: int, *, quick: bool) -> dict[str, list[Any]]:
         test = data.part("test")
         picture = found.setdefault("picture", [cf.plot_stages(models[0], test.X, test.y, data.costs, n_jobs=1)])
     return {**found, "picture": picture}
-
-
-def constant_loss(data: Dataset) -> float:
-    """Return the loss of CSTC's best constant on training rows: the entropy of classes, or half the variance."""
-    labels = data.part("train").y
-    if not data.classes:
-        return float(np.var(labels) / 2)
-    share = np.unique(labels, return_counts=True)[1] / len(labels)
-    return float(-share @ np.log(share))
-
-
-def printed_miser(data: Dataset, tradeoff: float, rounds: int) -> list[Point]:
-    """Fit Greedy Miser as printed, and measure the models of more and more trees."""
-    settings = {"recipe": "paper", "n_estimators": rounds, "n_jobs": 1}
-    rows = {key: value for key, value in fitting_rows(data).items() if not key.endswith("_val")}
-    model = cf.estimator("miser", data.task, costs=data.costs, tradeoff=tradeoff, **settings).fit(**rows)
-    counts = dict.fromkeys(len(model.predictor_.bank) * share // 100 for share in PREFIXES)
-    return [measure(data, prefix(model.predictor_, count), SCORES[data.name]) for count in counts]
 
 
 def fit(data: Dataset, way: str, tradeoff: float, rounds: int, given: dict[str, Any]) -> cf.StageTree:

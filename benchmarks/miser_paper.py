@@ -23,6 +23,7 @@ import costframe as cf
 from costframe.report.pictures import COLORS
 from costframe.training.scoring import score_named
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
+from harness.fits import PREFIXES, fit_on_train, path_points, tradeoffs
 from harness.pictures import Panel, draw, dress, sheet
 from harness.points import NEAR, PARTS, measure, prefix
 from harness.scenes import draw_scenes
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 TABLES = ("mslr", "synthetic", "scenes")
 KNOWN = {**SCORES, "scenes": "accuracy"}
 ROWS, QUICK_ROWS = 12_000, 2_000  # most training rows
-PREFIXES = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 80, 100)  # trees, in per cent
 PRINTED, DEFAULT, PLAIN = "Greedy Miser, as printed", "Greedy Miser, default", "plain boosting"
 SUBSETS, EXIT, CRONUS, SVM = "features up to a price", "early exit", "Cronus", "SVM"
 REACHED = {PRINTED: 0.10, DEFAULT: 0.10, CRONUS: 0.25, EXIT: 0.50}  # shares of plain boosting's cost, in the paper
@@ -64,7 +64,8 @@ def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Point]]
     """Fit all ways on one split; return points by way, each way with the constant."""
     data = draw_scenes(split) if table == "scenes" else load(table, split)
     data = fewer_rows(data, QUICK_ROWS if quick else ROWS)
-    rounds, grid = 30 if quick else 80, tradeoffs(data, 3 if quick else 5)
+    rounds, score = 30 if quick else 80, KNOWN[table]
+    grid = [0.0, *tradeoffs(data, 1e-2, 3.0, 3 if quick else 5)]
     found = {
         PRINTED: [point for at in grid for point in _boosted(data, at, rounds, recipe="paper")],
         DEFAULT: [point for at in grid for point in _boosted(data, at, rounds)],
@@ -72,53 +73,25 @@ def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Point]]
     found[PLAIN] = [point for points in found.values() for point in points if point["tradeoff"] == 0]
     constant = found[PLAIN][:1]
     trees = {"n_estimators": rounds, "max_depth": 3}
-    found[SUBSETS] = constant + _path(data, "affordable", **trees)
-    plain = _fit(data, 0.0, n_estimators=rounds, recipe="paper").predictor_
-    found[EXIT] = constant + _path(data, "early-exit", model=plain)
+    found[SUBSETS] = constant + path_points(data, "affordable", score, trees)
+    plain = fit_on_train(data, "miser", 0.0, n_estimators=rounds, recipe="paper")
+    found[EXIT] = constant + path_points(data, "early-exit", score, {"model": plain})
     if data.task == "ranking":
-        price = np.geomspace(2.0, 0.02, 3 if quick else 5) * constant_loss(data) / data.full_cost
-        found[CRONUS] = constant + [_cronus(data, float(at), rounds) for at in price]
+        row = tradeoffs(data, 2.0, 0.02, 3 if quick else 5)
+        found[CRONUS] = constant + [_cronus(data, at, rounds) for at in row]
     else:
         found[SVM] = [*constant, _machine(data)]
     return found
 
 
-def constant_loss(data: Dataset) -> float:
-    """Return the training loss of the best constant: half the variance of grades, or the entropy of classes."""
-    labels = data.part("train").y
-    if not data.classes:
-        return float(np.var(labels) / 2)
-    share = np.unique(labels, return_counts=True)[1] / len(labels)
-    return float(-(share @ np.log(share)))
-
-
-def tradeoffs(data: Dataset, count: int) -> list[float]:
-    """Return 0 and a geometric row of tradeoffs."""
-    return [0.0, *(np.geomspace(1e-2, 3.0, count) * constant_loss(data) / data.full_cost).tolist()]
-
-
-def _fit(data: Dataset, tradeoff: float, **settings: Any) -> Any:
-    """Fit Greedy Miser to the training rows alone."""
-    rows = fitting_rows(data)
-    model = cf.estimator("miser", data.task, costs=data.costs, tradeoff=tradeoff, n_jobs=1, **settings)
-    return model.fit(**{key: rows[key] for key in ("X", "y", "qid") if key in rows})
-
-
 def _boosted(data: Dataset, tradeoff: float, rounds: int, **settings: Any) -> list[Point]:
     """Fit Greedy Miser, and measure the models of more and more trees."""
-    whole, points = _fit(data, tradeoff, n_estimators=rounds, **settings).predictor_, []
+    whole, points = fit_on_train(data, "miser", tradeoff, n_estimators=rounds, **settings), []
     for share in PREFIXES:
         first = prefix(whole, len(whole.bank) * share // 100)
         bought = np.asarray(first.bank.F.sum(axis=1)).ravel() > 0
         points.append(measure(data, first, KNOWN[data.name], tradeoff=tradeoff, trees=share, bought=bought))
     return points
-
-
-def _path(data: Dataset, algorithm: str, **settings: Any) -> list[Point]:
-    """Fit a path, and measure its points."""
-    model: Any = cf.estimator(algorithm, data.task, costs=data.costs, tradeoff=0.0, n_jobs=1, **settings)
-    path, score = model.fit_path(**fitting_rows(data), scoring=KNOWN[data.name]), KNOWN[data.name]
-    return [measure(data, path.predictor(point), score) for point in path.frontier()]
 
 
 def _cronus(data: Dataset, tradeoff: float, rounds: int) -> Point:
