@@ -129,6 +129,15 @@ def test_the_interval_knows_of_both_errors():
     assert Frontier((sure,), "roc_auc", "unit", 1).interval(sure) == pytest.approx((0.99 - 1.645 * 0.05, 1.0))
 
 
+def test_the_interval_of_an_error_ends_at_zero():
+    one = point(-0.04, 3, score_error=0.03, test_error=0.04, rows_lacked=0.5)
+    low, high = Frontier((one,), "neg_log_loss", "unit", 1).interval(one)
+    assert low == pytest.approx(-0.04 - 1.645 * 0.05)
+    assert high == 0
+    worse = evolve(one, score=-0.4)
+    assert Frontier((worse,), "neg_log_loss", "unit", 1).interval(worse)[1] == pytest.approx(-0.4 + 0.2 + 1.645 * 0.05)
+
+
 def test_the_interval_allows_for_what_more_rows_may_teach():
     folds = point(0.8, 1, score_error=0.03, test_error=0.04, rows_lacked=0.25)
     low, high = Frontier((folds,), "r2", "unit", 1).interval(folds)

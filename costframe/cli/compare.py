@@ -46,7 +46,7 @@ Examples:
 @click.command(epilog=EXAMPLES, short_help="Compare algorithms by score and cost: the main command.")
 @click.argument("data", required=False, type=text)
 @reading_options
-@click.option("--algorithms", metavar="A,B", type=text, help="Algorithms to compare. [default: all installed]")
+@click.option("--algorithms", metavar="A,B", type=text, help="Algorithms to compare. [default: all but baselines]")
 @click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
 @folds_option
 @score_option

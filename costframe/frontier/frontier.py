@@ -21,6 +21,7 @@ from costframe.frontier.points import (
 )
 from costframe.frontier.sweeping import Sweep, fit_each, process_count
 from costframe.training.model_path import keep_non_dominated
+from costframe.training.scoring import best_value
 
 if TYPE_CHECKING:
     import os
@@ -214,12 +215,12 @@ class Frontier:
         """Return an interval that has the score on test in nine of ten cases; without test rows, on many rows.
 
         It is score +- 1.645 * sqrt(score_error^2 + test_error^2). If the score is from models of fewer rows, the
-        distance to 1 may shrink by the share of the missing rows, so the upper end rises by rows_lacked * (1 - score).
-        The upper end is at most 1.
+        distance to the best value (1, or 0 of negative errors) may shrink by the share of the missing rows, so the
+        upper end rises by rows_lacked * (best - score). The upper end is at most the best value.
         """
-        margin = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0)
-        learned = point.rows_lacked * max(1.0 - point.score, 0.0)
-        return point.score - margin, min(point.score + learned + margin, 1.0)
+        margin, best = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0), best_value(self.score_name)
+        learned = point.rows_lacked * max(best - point.score, 0.0)
+        return point.score - margin, min(point.score + learned + margin, best)
 
     def model(self, point: Point) -> Any:
         """Return the fitted estimator of a point."""

@@ -39,7 +39,8 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
     for name, algorithm in algorithms.items():
         kinds = {task: getattr(algorithm, role) for task, role in roles.items()}
         tasks = ", ".join(_task_text(task, kind) for task, kind in kinds.items() if kind is not None)
-        what = Text.assemble(f"{printable(algorithm.summary)} ", (f"({printable(algorithm.reference)})", "dim"))
+        note = "Baseline. " if algorithm.baseline else ""
+        what = Text.assemble(f"{note}{printable(algorithm.summary)} ", (f"({printable(algorithm.reference)})", "dim"))
         if narrow:
             table.add_row(Text.assemble((printable(name), "bold"), f": {tasks}\n", what, "\n"))
         else:

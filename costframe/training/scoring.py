@@ -122,6 +122,11 @@ def default_score(task: str, n_classes: int) -> str:
     return "ndcg@5" if task == "ranking" else "r2"
 
 
+def best_value(name: str) -> float:
+    """Return the score of perfect predictions: 0 of negative errors, else 1."""
+    return 0.0 if SHORT_NAMES.get(name, name).startswith("neg_") else 1.0
+
+
 def task_scores(task: str, n_classes: int) -> tuple[str, ...]:
     """Return the names of the scores that a task has; those of rankings have any whole number in place of 5."""
     if task == "classification":
