@@ -112,7 +112,7 @@ def in_front(data: Dataset, expensive: Any, proba: np.ndarray, settings: dict[st
     asked: dict[str, Any] = {"expensive_proba": proba}
     asked["tradeoffs"] = tradeoffs(data, MOST, LEAST, 2 if quick or linear else 4)
     more = {"expensive": expensive} | {key: value for key, value in settings.items() if key != "algorithm"}
-    if "recipe" in settings:
+    if "recipe" in settings and "algorithm" not in settings:
         asked["full_shares"], more["full_share"] = SHARES, SHARES[0]
     return path_points(data, settings.get("algorithm", "adapt"), SCORES[data.name], more, **asked)
 
