@@ -94,6 +94,8 @@ def measure_all(
                 found[table, split] = future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
                 raise
             spent = time.perf_counter() - begun
             left = spent / done * (len(tasks) - done)
