@@ -47,6 +47,7 @@ QUALITIES = ("words", "proximity", "links", "trust", "freshness", "clicks")
 SHARES = (0.07, 0.09, 0.16, 0.28)  # of grades 4 and 3, 2, 1, 0 the rest; grade 3 is relevant
 RELEVANT, COPIES = 3, 10
 FEWEST, MOST = 20, 40  # documents a query
+FEWER = {"train": 1, "valid": 4, "test": 4}  # rows kept by `fewer_rows`, in units of its bound
 
 
 def require_shared() -> None:
@@ -123,13 +124,11 @@ def fitting_rows(data: Dataset) -> dict[str, Any]:
 
 
 def fewer_rows(data: Dataset, most: int) -> Dataset:
-    """Keep the first training rows, or queries that they belong to, and all others."""
-    train = np.flatnonzero(data.split == "train")
-    if len(train) <= most:
-        return data
-    kept = np.sort(np.concatenate([train[:most], np.flatnonzero(data.split != "train")]))
-    qid = None if data.qid is None else data.qid[kept]
-    return attrs.evolve(data, X=data.X[kept], y=data.y[kept], split=data.split[kept], qid=qid)
+    """Keep the first training rows, and of valid and test four times as many; queries may be cut at the end."""
+    kept = [np.flatnonzero(data.split == part)[: most * times] for part, times in FEWER.items()]
+    rows = np.sort(np.concatenate(kept))
+    qid = None if data.qid is None else data.qid[rows]
+    return attrs.evolve(data, X=data.X[rows], y=data.y[rows], split=data.split[rows], qid=qid)
 
 
 def single_prices(costs: cf.CostModel) -> np.ndarray:
