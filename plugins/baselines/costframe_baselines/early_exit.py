@@ -32,6 +32,7 @@ from costframe_baselines.exits import (
     ExitPoint,
     Exits,
     ExitTable,
+    check_labels,
     confidence,
     confidence_exits,
     confidence_tree,
@@ -160,6 +161,7 @@ class _EarlyExit(PlainBoosting):
         unknown = [name for name in tree.feature_names if name not in set(data.feature_names)]
         if unknown:
             raise DataError(f"model: reads the feature {unknown[0]!r}, and X has no such column")
+        check_labels(tree, data.categories)
         bank = tree.bank.with_features(data.feature_names)
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 

@@ -246,3 +246,18 @@ def test_what_no_file_can_hold_is_refused_by_its_name_and_kept_by_pickle(tmp_pat
     kept = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own bytes
     np.testing.assert_array_equal(kept.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(kept.cost(X).per_row, model.cost(X).per_row)
+
+
+def test_a_given_model_with_other_numbers_of_categories_is_refused():
+    pandas = pytest.importorskip("pandas")
+    X, _, _ = table(0, 120)
+    label = np.array(["lo", "mid", "hi"])[np.arange(120) % 3]
+    rows = pandas.DataFrame(X, columns=list("abcd")).assign(c=pandas.Categorical(label, ["lo", "mid", "hi"]))
+    y = (label == "hi").astype(int)
+    plain = BoostingClassifier(COSTS, 0.0, n_estimators=4, max_leaves=3).fit(rows, y)
+    same = EarlyExitClassifier(COSTS, model=plain, threshold=1e9).fit(rows, y)
+    np.testing.assert_array_equal(same.predict_proba(rows), plain.predict_proba(rows))
+    for labels in (["mid", "hi", "lo"], ["lo", "mid", "hi", "no"]):
+        other = rows.assign(c=pandas.Categorical(label, labels))
+        with pytest.raises(CostframeError, match=r"model: knows the categories \['lo', 'mid', 'hi'\] of 'c', expected"):
+            EarlyExitClassifier(COSTS, model=plain, threshold=1e9).fit(other, y)
