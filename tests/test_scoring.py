@@ -24,6 +24,7 @@ from costframe.training.scoring import (
     average_precision,
     default_score,
     influence,
+    refuse_unfit_score,
     roc_auc,
     score_named,
     task_scores,
@@ -116,3 +117,31 @@ def test_every_score_has_scikit_learns_name_and_a_task():
 def test_other_names_are_refused(name):
     with pytest.raises(ParameterError, match=r"score: expected 'accuracy', .*'log_loss'.*'precision@5'"):
         score_named(name)
+
+
+@pytest.mark.parametrize("name", ["ndcg@0", "precision@5:0", "PRECISION@3"])
+def test_names_with_places_are_refused_with_their_form(name):
+    with pytest.raises(ParameterError, match=r"any k from 1.*may replace 5.*precision@k:g"):
+        score_named(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "p"),
+    [
+        ("f1", np.array([0.0, 1.0, 3.0]), np.zeros(3)),
+        ("log_loss", np.array([0.0, 1.0, 3.0]), np.zeros(3)),
+        ("r2", np.array([0, 1, 1]), np.zeros(3)),
+        ("ndcg@5", np.array([0, 1, 1]), np.zeros(3)),
+        ("average_precision", np.array([0, 1, 2]), np.full((3, 3), 1 / 3)),
+    ],
+)
+def test_scores_of_other_labels_are_refused(name, y, p):
+    with pytest.raises(ParameterError, match=f"scoring: labels that are .* have .*, not '{name}'"):
+        refuse_unfit_score(name, y, p)
+
+
+def test_scores_of_their_own_labels_are_not_refused():
+    for task, n_classes in (("classification", 2), ("classification", 3), ("regression", 0), ("ranking", 0)):
+        y = np.zeros(2, np.int64 if n_classes else np.float64)
+        for name in task_scores(task, n_classes):
+            refuse_unfit_score(name, y, np.zeros((2, 3) if n_classes == 3 else 2))

@@ -118,6 +118,15 @@ def test_a_named_score_without_a_value_is_refused():
         fit(X, y, loss=LogisticLoss(), monitor=monitor)
 
 
+def test_a_named_score_of_other_labels_is_refused():
+    for n_classes, name in ((0, "f1"), (2, "ndcg@5")):
+        X, y = draw(n_classes=n_classes)
+        with pytest.raises(ParameterError, match=f"scoring: labels .* not '{name}'"):
+            fit(
+                X, y, loss=LogisticLoss() if n_classes else SquaredLoss(), monitor=watch(Rows(X, y, np.ones(300)), name)
+            )
+
+
 @pytest.mark.parametrize(
     "kind", [float, np.float32, np.array, int, bool, lambda value: -np.inf if value < 4 else value]
 )

@@ -226,7 +226,8 @@ def check_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
     known = np.asarray(known)
     unknown = [one for one in classes.tolist() if one not in set(known.tolist())]
     if unknown:
-        raise DataError(f"y: has the class {unknown[0]!r}, which the {parameter} model does not know: {known.tolist()}")
+        owner = parameter if parameter.endswith("model") else f"{parameter} model"
+        raise DataError(f"y: has the class {unknown[0]!r}, which the {owner} does not know: {known.tolist()}")
     if known.tolist() != classes.tolist():
         raise DataError(
             f"{parameter}: knows the classes {known.tolist()}, expected those of y in ascending order: "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.checks import check_choice
+from costframe.core.errors import ParameterError
 from costframe.training.influences import INFLUENCES, cross_entropies, f1_counts
 from costframe.training.query_scores import QueryScore
 
@@ -139,8 +140,26 @@ def score_named(name: str) -> Score:
     by_query = QueryScore.named(name)
     if by_query is not None:
         return by_query
-    known = check_choice("score", name, (*SCORES, *SHORT_NAMES, *NAMES_BY_QUERY))
+    try:
+        known = check_choice("score", name, (*SCORES, *SHORT_NAMES, *NAMES_BY_QUERY))
+    except ParameterError as error:
+        if not isinstance(name, str) or "@" not in name:
+            raise
+        hint = "any k from 1 to 10^18 - 1 may replace 5, and precision@k:g sets the least relevant grade g, 1 to 999"
+        raise ParameterError(f"{error}; {hint}") from None
     return SCORES[SHORT_NAMES.get(known, known)]
+
+
+def refuse_unfit_score(name: str, y: NDArray[Any], p: NDArray[np.float64]) -> None:
+    """Refuse a known score that is not for such labels, whole numbers for classes, and predictions."""
+    classes = np.issubdtype(np.asarray(y).dtype, np.integer)
+    fitting = (
+        task_scores("classification", p.shape[1] if p.ndim == 2 else 2) if classes else task_scores("regression", 0)
+    )
+    if SHORT_NAMES.get(name, name) not in fitting and (classes or QueryScore.named(name) is None):
+        fitting = fitting if classes else (*fitting, *NAMES_BY_QUERY)
+        kind = "classes" if classes else "numbers"
+        raise ParameterError(f"scoring: labels that are {kind} have {', '.join(fitting)}, not {name!r}")
 
 
 def influence(

@@ -10,7 +10,7 @@ import numpy as np
 from costframe.core.cost.accounts import PrefixCost
 from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.stages import apply_link, squeeze
-from costframe.training.scoring import score_named
+from costframe.training.scoring import refuse_unfit_score, score_named
 from costframe.trees.binning.scaling import check_sizes
 
 if TYPE_CHECKING:
@@ -152,14 +152,20 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
     Raises
     ------
     ParameterError
-        If `scoring` is neither None, "loss", the name of a score nor a callable; a call raises it if the score is NaN
-        or no number.
+        If `scoring` is neither None, "loss", the name of a score nor a callable; a call raises it if the score is NaN,
+        no number, or not for such labels.
     """
     if scoring is None or scoring == "loss":
         return None
     if isinstance(scoring, str):
         named = score_named(scoring)
-        return lambda now: _checked(named(now.rows.y, now.predictions, now.rows.uneven_weight, now.rows.qid))
+
+        def score(now: Predicted) -> float:
+            rows, predictions = now.rows, now.predictions
+            refuse_unfit_score(scoring, rows.y, predictions)
+            return _checked(named(rows.y, predictions, rows.uneven_weight, rows.qid))
+
+        return score
     if not callable(scoring):
         raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {shown(scoring)}")
     return lambda now: _checked(scoring(now.rows.y, now.predictions))

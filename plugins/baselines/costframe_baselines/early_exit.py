@@ -32,6 +32,7 @@ from costframe_baselines.exits import (
     ExitPoint,
     Exits,
     ExitTable,
+    check_labels,
     confidence,
     confidence_exits,
     confidence_tree,
@@ -51,6 +52,8 @@ __all__ = ["EarlyExitClassifier", "EarlyExitRanker"]
 
 _EVERY = 10
 _TRIED = 40  # thresholds
+_LIMITS = {"max_cost", "unavailable"}
+_OF_COST = _LIMITS | {"acquisition", "sample_weight", "rounds"}
 _UNTOUCHED = {"random_state", "n_threads", "verbose"}  # settings that are never refused
 
 
@@ -150,10 +153,15 @@ class _EarlyExit(PlainBoosting):
                 "model: expected a fitted estimator of costframe, or a predictor as of cf.adopt, with one answer, got "
                 f"{type(model).__name__}; `clone` removes a fit unless FrozenEstimator keeps it"
             )
-        check_classes(model, getattr(self, "classes_", np.empty(0)), "model")
+        classes = getattr(self, "classes_", None)
+        if classes is not None:
+            check_classes(model, classes, "model")
+        elif hasattr(model, "classes_"):
+            raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
         unknown = [name for name in tree.feature_names if name not in set(data.feature_names)]
         if unknown:
             raise DataError(f"model: reads the feature {unknown[0]!r}, and X has no such column")
+        check_labels(tree, data.categories)
         bank = tree.bank.with_features(data.feature_names)
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 
@@ -255,6 +263,7 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         check_is_fitted(self, "predictor_")
         if qid is None or not isinstance(self.predictor_, ProximityExits):
             return super().predict(X, **limits)
+        self._terms({name: value for name, value in limits.items() if name not in _LIMITS})
         return self.predictor_.predict(self._read(X), qid=qid, **limits)
 
     def cost(self, X: Any, *, qid: ArrayLike | None = None, costs: object = None, **how: Any) -> CostReport:
@@ -262,6 +271,7 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         check_is_fitted(self, "predictor_")
         if qid is None or not isinstance(self.predictor_, ProximityExits):
             return super().cost(X, costs=costs, **how)
+        self._terms({name: value for name, value in how.items() if name not in _OF_COST})
         return self.predictor_.cost(self._read(X), self.costs_ if costs is None else costs, qid=qid, **how)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:

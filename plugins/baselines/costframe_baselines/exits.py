@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.errors import DataError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
 
@@ -15,9 +16,19 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.stages import Stage
+    from costframe.core.tables.categories import Categories
     from costframe.training.data import Rows
 
-__all__ = ["EVERY_ROW", "ExitPoint", "ExitTable", "Exits", "confidence", "confidence_exits", "confidence_tree"]
+__all__ = [
+    "EVERY_ROW",
+    "ExitPoint",
+    "ExitTable",
+    "Exits",
+    "check_labels",
+    "confidence",
+    "confidence_exits",
+    "confidence_tree",
+]
 
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
 
@@ -73,6 +84,16 @@ def _first_outputs(tree: StageTree) -> NDArray[np.int64]:
     """Return the first row of weights of each learner of the answer: int64 (L,)."""
     widths = tree.bank.widths[only_answer(tree).learners].astype(np.int64)
     return np.cumsum(widths) - widths
+
+
+def check_labels(tree: StageTree, categories: Categories) -> None:
+    """Refuse a given model that numbers the categories of X in another way."""
+    for name in sorted(set(tree.feature_names) & set(categories)):
+        known, wanted = tree.categories.get(name, ()), categories[name]
+        if known != wanted:
+            raise DataError(
+                f"model: knows the categories {list(known)} of {name!r}, expected those of X, {list(wanted)}"
+            )
 
 
 @frozen(eq=False)

@@ -1,12 +1,14 @@
 """Early exit: naive twins of both rules, given models, and the cost of trees that are really evaluated."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 import costframe as cf
-from costframe.core.errors import CostframeError, ParameterError
+from costframe.core.errors import CostframeError, ParameterError, StorageError
 from costframe.core.stages.stages import Answer
 from costframe.testing import CountingSource
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
@@ -219,7 +221,43 @@ def test_given_models_that_do_not_fit_are_refused():
     ):
         with pytest.raises(CostframeError, match=text):
             EarlyExitClassifier(COSTS, **given).fit(X, y)
-    with pytest.raises(CostframeError, match="model"):
+    with pytest.raises(ParameterError, match="model: expected one that ranks rows, got the classifier Boosting"):
         EarlyExitRanker(COSTS, model=plain).fit(X, y, qid=qid)
+    with pytest.raises(CostframeError, match="which the model does not know"):
+        EarlyExitClassifier(COSTS, model=plain).fit(X, y + 1)
     kept = clone(EarlyExitClassifier(COSTS, model=FrozenEstimator(plain), threshold=1e9)).fit(X, y)
     np.testing.assert_array_equal(kept.predict_proba(X), plain.predict_proba(X))
+
+
+def test_unknown_terms_of_a_ranking_are_refused_by_name_with_queries_as_without():
+    X, y, qid = table(0, 60)
+    model = EarlyExitRanker(COSTS, threshold=0.5, n_estimators=4, max_leaves=3, n_trees_per_exit=2).fit(X, y, qid=qid)
+    for queries in (None, qid):
+        for ask in (model.predict, model.cost):
+            with pytest.raises(ParameterError, match="max_costs: expected"):
+                ask(X, qid=queries, max_costs=1.0)
+
+
+def test_what_no_file_can_hold_is_refused_by_its_name_and_kept_by_pickle(tmp_path):
+    X, y, _ = table(0, 90, classes=3)
+    model = EarlyExitClassifier(ALL, threshold=0.3, n_estimators=6, max_leaves=3, n_trees_per_exit=2).fit(X, y)
+    with pytest.raises(StorageError, match="got ConfidenceExits"):
+        cf.save(model, tmp_path / "model")
+    kept = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own bytes
+    np.testing.assert_array_equal(kept.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(kept.cost(X).per_row, model.cost(X).per_row)
+
+
+def test_a_given_model_with_other_numbers_of_categories_is_refused():
+    pandas = pytest.importorskip("pandas")
+    X, _, _ = table(0, 120)
+    label = np.array(["lo", "mid", "hi"])[np.arange(120) % 3]
+    rows = pandas.DataFrame(X, columns=list("abcd")).assign(c=pandas.Categorical(label, ["lo", "mid", "hi"]))
+    y = (label == "hi").astype(int)
+    plain = BoostingClassifier(COSTS, 0.0, n_estimators=4, max_leaves=3).fit(rows, y)
+    same = EarlyExitClassifier(COSTS, model=plain, threshold=1e9).fit(rows, y)
+    np.testing.assert_array_equal(same.predict_proba(rows), plain.predict_proba(rows))
+    for labels in (["mid", "hi", "lo"], ["lo", "mid", "hi", "no"]):
+        other = rows.assign(c=pandas.Categorical(label, labels))
+        with pytest.raises(CostframeError, match=r"model: knows the categories \['lo', 'mid', 'hi'\] of 'c', expected"):
+            EarlyExitClassifier(COSTS, model=plain, threshold=1e9).fit(other, y)

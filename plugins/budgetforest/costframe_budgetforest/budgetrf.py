@@ -118,7 +118,7 @@ def _rule(given: ForestRows, data: TrainingData | None, settings: GrowSettings, 
     n_features = len(given.splittable)
     drawn = max(1, min(n_features, round(settings.max_features * n_features)))
     base = 0.0
-    if data is not None:
+    if data is not None and n_features:
         base = settings.smoothing * float(np.mean(data.prices.alone[given.order[given.splittable]]))
     return Rule(
         kinds[settings.impurity], threshold, settings.minimax, drawn, settings.max_depth, settings.min_leaf, base

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "check_prices", "find_leaves", "mean_losses", "worth_keeping"]
 
+_MOST = 1e100  # loss: nothing is worth it, and sums of it are finite
+
 
 def mean_losses(
     forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str, *, out_of_bag: bool
@@ -103,8 +105,10 @@ class Program:
         return cls(nodes, purchases, leaves, weight, shared)
 
     def at(self, tradeoff: float) -> Program:
-        """Return the program with its prices times lambda."""
-        return evolve(self, nodes=self.nodes._replace(fixed=self.nodes.fixed * tradeoff), price=self.price * tradeoff)
+        """Return the program with its prices times lambda, at most `_MOST`."""
+        with np.errstate(over="ignore"):
+            fixed, price = (np.minimum(each * tradeoff, _MOST) for each in (self.nodes.fixed, self.price))
+        return evolve(self, nodes=self.nodes._replace(fixed=fixed), price=price)
 
     def objectives(self, level: NDArray[np.uint8], count: int) -> NDArray[np.float64]:
         """Return the objectives of the prunings that keep the tests of a level >= 1, ..., >= count: float64 (count,).

@@ -123,3 +123,23 @@ def test_settings_of_the_default_forest_have_no_effect_on_a_given_one():
     for name in ("n_estimators", "max_depth", "min_samples_leaf"):
         with pytest.raises(ParameterError, match=name):
             BudgetPruneClassifier(model=RandomForestClassifier(3), **{name: 2}).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [BudgetPruneClassifier, BudgetRFClassifier])
+def test_columns_without_two_values_make_a_constant(kind):
+    X, y = np.ones((60, 5)), np.arange(60) % 3 // 2
+    model = kind(costs=PRICES, n_estimators=3).fit(X, y)
+    assert model.cost(X).mean == 0
+    assert (model.predict(X) == 0).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_prices_whose_product_with_the_tradeoff_overflows_are_never_paid():
+    X, y = table(80)
+    dear = {f"x{f}": 1e300 for f in range(5)}
+    model = BudgetPruneClassifier(costs={"features": dear | {"x4": 0.0}}, tradeoff=1e20, n_estimators=5).fit(X, y)
+    assert model.cost(X).mean == 0
+    assert np.ptp(model.predict_proba(X)) > 0
+    split = BudgetPruneClassifier(costs={"features": dear, "split": 1e300}, tradeoff=1e20, n_estimators=5).fit(X, y)
+    assert split.cost(X).mean == 0
