@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define
 
-from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, shown
+from costframe.core.errors import ParameterError
 from costframe.core.stages.stages import log_odds
+from costframe.gates.points import read_tradeoffs
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.shell import restore_on_error
 from costframe.trees.boosting.monitor import scorer
@@ -92,17 +92,8 @@ class ForestClassifier(CostAwareClassifier):
         )
         if data.valid is None:
             raise ParameterError("X_val: a path needs validation data")
-        path = self._find_path(data, _read_tradeoffs(tradeoffs), scorer(scoring), progress)
+        path = self._find_path(data, read_tradeoffs(tradeoffs), scorer(scoring), progress)
         point = path.at(float(self.tradeoff))
         self.n_iter_ = point.n_rounds
         self._keep(path.predictor(point), data.costs, data.train)
         return path
-
-
-def _read_tradeoffs(tradeoffs: Any) -> NDArray[np.float64] | None:
-    """Return falling tradeoffs."""
-    if tradeoffs is None:
-        return None
-    if isinstance(tradeoffs, str) or not hasattr(tradeoffs, "__len__") or not len(tradeoffs):
-        raise ParameterError(f"tradeoffs: expected a list of numbers >= 0, got {shown(tradeoffs)}")
-    return np.array(sorted((check_number("tradeoffs", each) for each in tradeoffs), reverse=True))
