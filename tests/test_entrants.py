@@ -35,8 +35,15 @@ def test_three_classes_leave_it_out_unless_it_is_named():
     assert {"miser", "reweighted"} <= set(three)
     assert "cronus" not in three
     assert list(skipped_algorithms("classification", 3)) == ["cronus"]
-    with pytest.raises(ParameterError, match="algorithm 'cronus': is for two classes, got 3"):
-        check_algorithms("classification", ["miser", "cronus"], 3)
+    for name in ("cronus", "soft-cascade"):
+        with pytest.raises(ParameterError, match=f"algorithm '{name}': is for two classes, got 3"):
+            check_algorithms("classification", ["miser", name], 3)
+
+
+def test_baselines_are_left_out_unless_they_are_named():
+    for task in ("classification", "regression", "ranking"):
+        assert not any(cf.algorithms()[name].baseline for name in check_algorithms(task, None))
+    assert check_algorithms("ranking", ["boosting", "cegb"]) == ["boosting", "cegb"]
 
 
 def test_where_nothing_is_left_the_text_says_so(monkeypatch):

@@ -102,7 +102,7 @@ def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0
         wanted = [wanted]
     if wanted is None:
         unfit = skipped_algorithms(task, n_classes)
-        names = [name for name in _with_task(task) if name not in unfit and not usable_algorithms()[name].baseline]
+        names = [name for name in _by_default(task) if name not in unfit]
         if not names and unfit:
             raise PluginError(f"no installed algorithm takes {n_classes} classes")
         if not names:
@@ -114,26 +114,26 @@ def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0
     for name in names:
         if getattr(registry().algorithm(name), TASKS[task]) is None:
             estimator(name, task)  # its error names the algorithm's tasks
-    unfit = skipped_algorithms(task, n_classes)
-    for name in names:
-        if name in unfit:
-            raise ParameterError(f"algorithm {name!r}: {unfit[name]}")
+    for name, error in skipped_algorithms(task, n_classes, names).items():
+        raise ParameterError(f"algorithm {name!r}: {error}")
     return names
 
 
-def skipped_algorithms(task: str, n_classes: int) -> dict[str, ParameterError]:
-    """Return errors of the task's algorithms for two classes only, by name, if there are more classes."""
+def skipped_algorithms(task: str, n_classes: int, names: Iterable[str] | None = None) -> dict[str, ParameterError]:
+    """Return errors of algorithms for two classes only, by name, if there are more; by default of all but baselines."""
     if task != "classification" or n_classes <= 2:
         return {}
     return {
         name: ParameterError(f"is for two classes, got {n_classes}")
-        for name in _with_task(task)
+        for name in (_by_default(task) if names is None else names)
         if two_classes_only(usable_algorithms()[name].classifier)
     }
 
 
-def _with_task(task: str) -> list[str]:
-    return [name for name, one in usable_algorithms().items() if getattr(one, TASKS[task]) is not None]
+def _by_default(task: str) -> list[str]:
+    """Return the algorithms of a task that sweeps fit unless they are given names."""
+    found = usable_algorithms().items()
+    return [name for name, one in found if getattr(one, TASKS[task]) is not None and not one.baseline]
 
 
 class FitError(PluginError):
