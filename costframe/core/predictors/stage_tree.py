@@ -187,12 +187,7 @@ class StageTree(Predictor):
         return partial(type(self), fallbacks=self.fallbacks), (self.bank, self.stages, self.costs)
 
     def predict(
-        self,
-        X: Any,
-        *,
-        n_jobs: int | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
+        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Predict rows: apply the link to the score of each row's answer.
 
@@ -247,9 +242,7 @@ class StageTree(Predictor):
         check_acquisition(acquisition)
         prices, ledger, known_values = open_ledger(self, costs, known)
         by_path, limits = acquisition == "path", Limits.of(max_cost, unavailable, prices, known_values)
-        if limits is not None and cannot_bind(limits, self, prices):
-            limits = None
-        if limits is None:
+        if limits is None or cannot_bind(limits, self, prices):
             stepper = StageStepper(self, prices, by_path=by_path, known_values=known_values)
             return Inquiry(stepper, self.feature_names, ledger, self.categories)
         walker = StageWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
@@ -265,8 +258,7 @@ class StageTree(Predictor):
     ) -> Charges:
         """Charge rows with the kernels; see `Predictor.charges`."""
         prices = costs.select(self.feature_names)
-        limits = Limits.of(how.max_cost, how.unavailable, prices)
-        return charge_tree(self, prices, X, weight, how, limits, n_jobs)
+        return charge_tree(self, prices, X, weight, how, Limits.of(how.max_cost, how.unavailable, prices), n_jobs)
 
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
