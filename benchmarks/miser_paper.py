@@ -132,7 +132,7 @@ def _draw_extracted(axes: Axes, table: str, several: list[list[Point]]) -> None:
     """Draw the share of features of each price that the best model on valid reads, against the tradeoff."""
     grid = sorted({point["tradeoff"] for point in several[0]})
     prices = _price_groups(table)
-    best = [[max(_at(points, at), key=lambda one: one["val"]) for at in grid] for points in several]
+    best = [_best_of_each(points) for points in several]
     for line, price in enumerate(np.unique(prices)):
         share = np.mean([[point["bought"][prices == price].mean() for point in points] for points in best], axis=0)
         label = f"price {price:g} ({int((prices == price).sum())} features)"
@@ -149,6 +149,12 @@ def _price_groups(table: str) -> np.ndarray:
     prices = single_prices(data.costs)
     groups = np.array([1, 5, 20, 50, 100, 150, 200])
     return np.asarray(groups[np.abs(np.log(prices[:, None]) - np.log(groups)).argmin(axis=1)], np.float64)
+
+
+def _best_of_each(points: list[Point]) -> list[Point]:
+    """Return the best model on valid at each tradeoff, by ascending tradeoff."""
+    grid = sorted({point["tradeoff"] for point in points})
+    return [max(_at(points, at), key=lambda one: one["val"]) for at in grid]
 
 
 def _at(points: list[Point], tradeoff: float) -> list[Point]:
@@ -177,8 +183,8 @@ def _below(most: float, _table: str, points: list[Point], plain: list[Point]) ->
 def _fewer_dear(table: str, points: list[Point]) -> float:
     """Return by how many per cent fewer expensive features are read at the largest tradeoff than without."""
     dear = _price_groups(table) >= 100
-    ends = [max(_at(points, at), key=lambda one: one["val"]) for at in (0.0, max(one["tradeoff"] for one in points))]
-    return float(100 * (ends[0]["bought"][dear].mean() - ends[1]["bought"][dear].mean()))
+    first, *_, last = _best_of_each(points)
+    return float(100 * (first["bought"][dear].mean() - last["bought"][dear].mean()))
 
 
 def _early_dear(table: str, points: list[Point]) -> float:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
+from scipy import stats
 
 from harness.points import (
     CLOSE,
     NEAR,
     NEGLIGIBLE,
-    SIGNIFICANT,
     cheapest,
     compare,
     markdown,
@@ -163,17 +163,16 @@ class Claim:
             return "-"
         mean, error = float(known.mean()), float(standard_error(known))
         note = f"; {self.figures[table]}" if table in self.figures else ""
-        return f"{self.word(mean, error)}: {with_errors([mean], [error], '+.1f')[0]}{note}"
+        return f"{self.word(mean, error, len(known))}: {with_errors([mean], [error], '+.1f')[0]}{note}"
 
-    def word(self, mean: float, error: float) -> str:
-        """Say what margins beyond two errors tell; a difference that is surely below one unit is none."""
-        if np.isnan(error):
+    def word(self, mean: float, error: float, n_splits: int) -> str:
+        """Say what the 95 % interval of the mean tells; a difference that is surely below one unit is none."""
+        if n_splits < 2:
             return "one split"
-        if abs(mean) + SIGNIFICANT * error < CLOSE and (
-            self.equal or abs(mean) <= max(SIGNIFICANT * error, NEGLIGIBLE)
-        ):
+        margin = float(stats.t.ppf(0.975, n_splits - 1)) * error
+        if abs(mean) + margin < CLOSE and (self.equal or abs(mean) <= max(margin, NEGLIGIBLE)):
             return "holds" if self.equal else "no difference"
-        if abs(mean) > max(SIGNIFICANT * error, NEGLIGIBLE):
+        if abs(mean) > max(margin, NEGLIGIBLE):
             return "holds" if mean > 0 and not self.equal else "does not hold"
         return "undecided"
 
@@ -187,7 +186,7 @@ def better(text: str, found: Mapping[str, Mapping[Any, Any]], first: Any, second
         margins[table], ratios = compare(ways[first], ways[second])
         if not np.isnan(ratios).all():
             ratio = np.exp(np.nanmean(ratios))
-            cost = with_errors([ratio], [ratio * np.expm1(standard_error(ratios))], ".2f")[0]
+            cost = with_errors([ratio], [ratio * standard_error(ratios[~np.isnan(ratios)])], ".2f")[0]
             figures[table] = f"{cost} of the cost"
     return Claim(text, margins, figures=figures, equal=equal)
 

@@ -25,7 +25,7 @@ Point = dict[str, Any]
 PARTS = (("valid", "val"), ("test", "test"))
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the cost of all features, as in ../shared/bench
 COMPARED, LEVELS, TRADED = 40, 15, 0.8  # budgets and scores at which two ways are compared; where scores begin
-SIGNIFICANT, NEGLIGIBLE, CLOSE = 2.0, 0.05, 1.0  # standard errors; points; points
+NEGLIGIBLE, CLOSE = 0.05, 1.0  # differences, in points
 NEAR = 0.99  # of the best score
 HEAD = ["side", *(f"{share:.0%}" for share in BUDGETS), "saved within 1 %", "at", "splits"]
 
