@@ -90,7 +90,9 @@ def measure_split(name: str, split: int, quick: bool) -> dict[str, list[Point]]:
     test = table.parts["test"]
     for way, (algorithm, given) in WAYS.items():
         settings = given | (BOUNDS if name == "synthetic" and way in (SOFT, AND_OR) else {})
-        for tradeoff in row[1:3] if way.endswith(PRINTED) else row:  # the printed minimizer is slow at low tradeoffs
+        for tradeoff in (
+            row[1 : 2 if quick else 3] if way.endswith(PRINTED) else row
+        ):  # the printed minimizer is slow at low tradeoffs
             model = fit(table, algorithm, plain, tradeoff * table.price_of_loss(), settings)
             levels = follow_rows(model, table.costs, test.X, test.positive) if algorithm == "cronus" else []
             found[way].append(measure(table, model) | {"levels": levels})
