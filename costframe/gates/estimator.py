@@ -21,19 +21,21 @@ from costframe.training.shell import restore_on_error
 from costframe.trees.binning.scaling import check_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.adoption.fitted_model import FittedModel
+    from costframe.gates.points import GatePoint
     from costframe.training.data import TrainingData
+    from costframe.training.model_path import DeferredPath
 
 __all__ = ["GatedClassifier"]
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class GatedClassifier(CostAwareClassifier):
-    """A classifier with a gate in front of an expensive model; a subclass has a `_train`.
+    """A classifier with a gate in front of an expensive model; a subclass has a `_train` and a `_sweep`.
 
     Parameters
     ----------
@@ -105,6 +107,68 @@ class GatedClassifier(CostAwareClassifier):
         proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         self._keep(self._train(data, proba), data.costs, data.train)
         return self
+
+    @restore_on_error
+    def fit_path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any,
+        y_val: ArrayLike,
+        sample_weight_val: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+        expensive_proba: ArrayLike | None = None,
+        tradeoffs: Sequence[float] | None = None,
+        full_shares: Sequence[float | None] | None = None,
+        scoring: Any = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> DeferredPath[GatePoint]:
+        """Fit a grid over tradeoffs and shares, and return all non-dominated models.
+
+        All fits share the expensive model and its out-of-fold probabilities. The estimator becomes the best model at
+        its own `tradeoff`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val, expensive_proba
+            As for `fit`.
+        tradeoffs : sequence of float, optional
+            By default 12, from almost no purchases to almost no effect of prices.
+        full_shares : sequence of float or None, optional
+            Values of P; by default `full_share` alone.
+        scoring : "loss", name of a score, or callable, optional
+            The score of points, higher is better; minus the validation loss by default.
+        progress : callable, optional
+            Called with the finished share, from 0 to 1.
+
+        Returns
+        -------
+        DeferredPath of GatePoint
+
+        Raises
+        ------
+        CostframeError
+            As for `fit`; also if there are no validation data, or a parameter has no effect on a grid.
+        """
+        data = self.training_data(
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
+        )
+        if data.valid is None:
+            raise ParameterError("X_val: a path needs validation data")
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
+        path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
+        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
+        return path
+
+    @abstractmethod
+    def _sweep(
+        self, data: TrainingData, proba: NDArray[np.float64] | None, tradeoffs: Any, full_shares: Any, scoring: Any,
+        progress: Callable[[float], None] | None,
+    ) -> DeferredPath[GatePoint]:  # fmt: skip
+        """Train the grid on checked data with validation rows, and check its other arguments."""
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any

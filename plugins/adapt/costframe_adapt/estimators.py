@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, field
 
-from costframe.core.errors import ParameterError
 from costframe.gates.estimator import GatedClassifier
 from costframe.gates.points import default_tradeoffs
-from costframe.training.shell import restore_on_error
 from costframe.trees.boosting.monitor import scorer
 from costframe_adapt.adapt import train_adapt, train_without_gate
 from costframe_adapt.judge import Judge
@@ -18,9 +16,9 @@ from costframe_adapt.path import sweep_grid
 from costframe_adapt.settings import read_grid, read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.gates.points import GatePoint
@@ -85,73 +83,19 @@ class AdaptClassifier(GatedClassifier):
     n_stages: int | None = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
 
-    @restore_on_error
-    def fit_path(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
-        expensive_proba: ArrayLike | None = None,
-        tradeoffs: Sequence[float] | None = None,
-        full_shares: Sequence[float | None] | None = None,
-        scoring: Any = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> DeferredPath[GatePoint]:
-        """Fit a grid over tradeoffs and shares, and return all non-dominated models.
-
-        All fits share the expensive model, its out-of-fold probabilities and the bins, and each begins at the result of
-        the next larger tradeoff. The estimator becomes the best model at its own `tradeoff`.
-
-        Parameters
-        ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val, expensive_proba
-            As for `fit`.
-        tradeoffs : sequence of float, optional
-            By default 12, from almost no purchases to almost no effect of prices.
-        full_shares : sequence of float or None, optional
-            Values of P; by default `full_share` alone.
-        scoring : "loss", name of a score, or callable, optional
-            The score of points, higher is better; minus the validation loss by default.
-        progress : callable, optional
-            Called with the finished share, from 0 to 1.
-
-        Returns
-        -------
-        DeferredPath of GatePoint
-
-        Raises
-        ------
-        CostframeError
-            As for `fit`; also if there are no validation data, or a parameter has no effect on a grid.
-        """
-        data = self.training_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
-        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
-        path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
-        self.n_iter_, self.objective_ = 0, np.zeros(0)
-        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
-        return path
-
     def _sweep(
         self, data: TrainingData, proba: NDArray[np.float64] | None, tradeoffs: Any, full_shares: Any, scoring: Any,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath[GatePoint]:  # fmt: skip
         settings = self._settings(data, grid=True)
         levels, shares = read_grid(self, settings, tradeoffs, full_shares)
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
         score = scorer(scoring)
         judge = Judge.of(data, self._find(data, settings.n_threads, proba), settings)
         if levels is None:
             levels = default_tradeoffs(judge.held, judge.expensive.held, data.prices)
-        return sweep_grid(judge, levels, shares, score, progress)
+        path = sweep_grid(judge, levels, shares, score, progress)
+        self.n_iter_, self.objective_ = 0, np.zeros(0)
+        return path
 
     def _train(self, data: TrainingData, proba: NDArray[np.float64] | None = None) -> StageTree:
         settings = self._settings(data)

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
 
-__all__ = ["ConfidenceExits", "ExitPredictor"]
+__all__ = ["ConfidenceExits", "ExitPredictor", "refuse_limits"]
+
+_NO_LIMITS = "a model with early exits for more than two classes has no limits"
 
 
 @define(eq=False, frozen=True, slots=False)
@@ -124,7 +126,7 @@ class ExitPredictor(Predictor):
 
 @define(eq=False, frozen=True, slots=False)
 class ConfidenceExits(ExitPredictor):
-    """Rows of more than two classes leave when their best score exceeds the second by more than the threshold.
+    """Rows of more than two classes leave when the log odds of their likeliest class exceed the threshold.
 
     It refuses hard caps and unavailable features.
     """
@@ -137,7 +139,7 @@ class ConfidenceExits(ExitPredictor):
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Return the scores of each row at its exit: float64 (rows, K)."""
-        _refuse_limits(max_cost, unavailable)
+        refuse_limits(max_cost, unavailable, _NO_LIMITS)
         return self._walk(as_rows(X, self.feature_names, self.categories))[0]
 
     def inquire(
@@ -151,7 +153,7 @@ class ConfidenceExits(ExitPredictor):
     ) -> Inquiry:
         """Begin the prediction of one row; see `Predictor.inquire`."""
         check_acquisition(acquisition)
-        _refuse_limits(max_cost, unavailable)
+        refuse_limits(max_cost, unavailable, _NO_LIMITS)
         prices, ledger, known_values = open_ledger(self, costs, known)
         walker = _ExitWalker(self, prices, known_values, by_path=acquisition == "path")
         return Inquiry(walker, self.feature_names, ledger, self.categories)
@@ -165,7 +167,7 @@ class ConfidenceExits(ExitPredictor):
         n_jobs: int | None = None,
     ) -> Charges:
         """Charge rows with the kernels; see `Predictor.charges`."""
-        _refuse_limits(how.max_cost, how.unavailable)
+        refuse_limits(how.max_cost, how.unavailable, _NO_LIMITS)
         scores, exits = self._walk(X)
         predictions = apply_link(self.exits.answer.link, scores)
         return self._charges_at(exits, predictions, X, costs, weight, how, n_jobs)
@@ -179,10 +181,11 @@ class ConfidenceExits(ExitPredictor):
         return self.leaves(scores)
 
 
-def _refuse_limits(max_cost: float | None, unavailable: Iterable[str]) -> None:
+def refuse_limits(max_cost: float | None, unavailable: Iterable[str], reason: str) -> None:
+    """Refuse a hard cap and unavailable features."""
     for name, given in (("max_cost", max_cost is not None), ("unavailable", bool(names_of(unavailable)))):
         if given:
-            raise ParameterError(f"{name}: a model with early exits for more than two classes has no limits")
+            raise ParameterError(f"{name}: {reason}")
 
 
 class _ExitWalker:

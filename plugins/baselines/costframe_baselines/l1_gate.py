@@ -19,13 +19,12 @@ from costframe.gates.points import GatePoints, default_tradeoffs, read_several, 
 from costframe.proximal.logistic import fit_logistic
 from costframe.proximal.newton import scores_of
 from costframe.stagewise.banks import find_bank, outputs_on
-from costframe.training.shell import restore_on_error
 from costframe.trees.boosting.monitor import scorer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
@@ -185,38 +184,6 @@ class L1GateClassifier(GatedClassifier):
         bench = self._bench(data, self._find(data, thread_count(self.n_jobs), proba))
         best = min(bench.candidates(tradeoff, share), key=lambda candidate: candidate.point.total(tradeoff))
         return compose(best.pair, best.point, bench.expensive.tree)
-
-    @restore_on_error
-    def fit_path(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
-        expensive_proba: ArrayLike | None = None,
-        tradeoffs: Sequence[float] | None = None,
-        full_shares: Sequence[float | None] | None = None,
-        scoring: Any = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> DeferredPath[GatePoint]:
-        """Fit at several tradeoffs, and return all models that no other dominates; arguments are those of Adapt's.
-
-        The estimator becomes the best model at its own `tradeoff`.
-        """
-        data = self.training_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
-        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
-        path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
-        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
-        return path
 
     def _sweep(
         self, data: TrainingData, proba: F8 | None, tradeoffs: Any, full_shares: Any, scoring: Any,

@@ -9,10 +9,9 @@ import numpy as np
 from attrs import define, evolve
 
 from costframe.core.errors import ParameterError
-from costframe.core.prices.price_arrays import names_of
 from costframe.core.stages.stages import apply_link
 from costframe.core.tables.rows import as_rows, check_queries
-from costframe_baselines.exit_predictors import ExitPredictor
+from costframe_baselines.exit_predictors import ExitPredictor, refuse_limits
 from costframe_baselines.proximity import QueryOrder, drop_rows
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
 
 __all__ = ["ProximityExits", "rank_by_exit"]
+
+_NO_LIMITS = "is for rows without queries; leave out qid"
 
 
 @define(eq=False, frozen=True, slots=False)
@@ -62,7 +63,7 @@ class ProximityExits(ExitPredictor):
         model = self if qid is None else self.of_queries(qid)
         if model.queries is None:
             return self.whole.predict(X, max_cost=max_cost, unavailable=unavailable)
-        _refuse_limits_of_queries(max_cost, unavailable)
+        refuse_limits(max_cost, unavailable, _NO_LIMITS)
         return model._ranked(*model._walk(as_rows(X, self.feature_names, self.categories)))  # noqa: SLF001 - its own
 
     def decision_function(
@@ -100,7 +101,7 @@ class ProximityExits(ExitPredictor):
         """Charge rows with the kernels; see `Predictor.charges`."""
         if self.queries is None:
             return self.whole.charges(X, costs, weight, how, n_jobs)
-        _refuse_limits_of_queries(how.max_cost, how.unavailable)
+        refuse_limits(how.max_cost, how.unavailable, _NO_LIMITS)
         scores, exits = self._walk(X)
         return self._charges_at(exits, self._ranked(scores, exits), X, costs, weight, how, n_jobs)
 
@@ -120,9 +121,3 @@ class ProximityExits(ExitPredictor):
 def rank_by_exit(scores: NDArray[np.float64], exits: NDArray[np.int64], last: int) -> NDArray[np.float64]:
     """Rank rows by their exit, then by their score: level + s / (2 (1 + |s|)), float64 (n,)."""
     return np.asarray((exits - last) + apply_link("ranked", scores))
-
-
-def _refuse_limits_of_queries(max_cost: float | None, unavailable: Iterable[str]) -> None:
-    for name, given in (("max_cost", max_cost is not None), ("unavailable", bool(names_of(unavailable)))):
-        if given:
-            raise ParameterError(f"{name}: is for rows without queries; leave out qid")
