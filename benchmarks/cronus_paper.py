@@ -22,7 +22,7 @@ from costframe.report.pictures import COLORS
 from costframe.training.scoring import score_named
 from harness.cronus_tables import KINDS, load_parts
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
-from harness.pictures import DASHES, Panel, draw, dress, sheet
+from harness.pictures import DASHES, Panel, draw, dress, pale_to_dark, sheet
 from harness.points import NEAR, PARTS, cheapest, follow_rows, prefix, with_queries
 from harness.tables import single_prices
 
@@ -240,10 +240,11 @@ def _draw_extracted(axes: Axes, table: str, ways: Mapping[str, Any]) -> None:
     """Draw the share of features of each price that any row has acquired up to each stage."""
     prices = single_prices(load_parts(table, 1, quick=True).costs)
     levels = shown(ways[CRONUS][0])["levels"]
-    for at, price in enumerate(np.unique(prices)):
+    groups = np.unique(prices)
+    for price, color in zip(groups, pale_to_dark(len(groups)), strict=True):
         share = [(level.acquired[prices == price] > 0).mean() for level in levels]
         label = f"price {price:g} ({int((prices == price).sum())})"
-        axes.plot(range(1, len(levels) + 1), share, color=COLORS[at % len(COLORS)], marker="o", ms=3, label=label)
+        axes.plot(range(1, len(levels) + 1), share, color=color, marker="o", ms=3, label=label)
     axes.set_ylim(0, 1.03)
     axes.legend(fontsize=7, frameon=False)
     dress(axes, table, "stage", "share of the features acquired")

@@ -20,11 +20,10 @@ import attrs
 import numpy as np
 
 import costframe as cf
-from costframe.report.pictures import COLORS
 from costframe.training.scoring import score_named
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
 from harness.fits import PREFIXES, fit_on_train, path_points, tradeoffs
-from harness.pictures import Panel, draw, dress, sheet
+from harness.pictures import Panel, draw, dress, pale_to_dark, sheet
 from harness.points import NEAR, PARTS, measure, prefix
 from harness.scenes import draw_scenes
 from harness.tables import SCORES, fewer_rows, fitting_rows, load, single_prices
@@ -133,10 +132,11 @@ def _draw_extracted(axes: Axes, table: str, several: list[list[Point]]) -> None:
     grid = sorted({point["tradeoff"] for point in several[0]})
     prices = _price_groups(table)
     best = [_best_of_each(points) for points in several]
-    for line, price in enumerate(np.unique(prices)):
+    groups = np.unique(prices)
+    for price, color in zip(groups, pale_to_dark(len(groups)), strict=True):
         share = np.mean([[point["bought"][prices == price].mean() for point in points] for points in best], axis=0)
         label = f"price {price:g} ({int((prices == price).sum())} features)"
-        axes.plot(range(len(grid)), share, "o-", color=COLORS[line % len(COLORS)], ms=4, label=label, alpha=0.9)
+        axes.plot(range(len(grid)), share, "o-", color=color, ms=4, label=label, alpha=0.9)
     axes.set_xticks(range(len(grid)), [f"{at:.1g}" for at in grid])
     axes.set_ylim(0, 1.03)
     axes.legend(fontsize=7, frameon=False)

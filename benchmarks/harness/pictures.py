@@ -53,8 +53,8 @@ def sheet(path: Path, title: str, subtitle: str, count: int, columns: int = COLU
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    columns = min(count, columns)
     rows = math.ceil(count / columns)
+    columns = math.ceil(count / rows)
     with style.context([*STYLE, {"font.size": 9}]):
         figure = Figure(figsize=(4.6 * columns, 3.2 * rows + 0.7), dpi=130, layout="constrained")
         FigureCanvasAgg(figure)
@@ -80,8 +80,14 @@ def dress(axes: Axes, title: str, x_label: str, y_label: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_panel(axes: Axes, panel: Panel, *, shades: bool) -> None:
+def pale_to_dark(count: int) -> list[tuple[float, ...]]:
+    """Return colors for lines that have an order."""
     from matplotlib import colormaps
+
+    return [tuple(one) for one in colormaps["cividis_r"](np.linspace(0.15, 1.0, count))]
+
+
+def _draw_panel(axes: Axes, panel: Panel, *, shades: bool) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
     bought = [point["val_cost"] for several in panel.ways.values() for points in several for point in points]
@@ -89,7 +95,7 @@ def _draw_panel(axes: Axes, panel: Panel, *, shades: bool) -> None:
     least = np.clip(0.7 * cheapest / panel.full_cost, LEAST, 0.1)
     budgets = np.geomspace(least, MOST, 90) * panel.full_cost
     count = len(panel.ways)
-    colors = [tuple(one) for one in colormaps["cividis_r"](np.linspace(0.15, 1.0, count))] if shades else COLORS
+    colors = pale_to_dark(count) if shades else COLORS
     ends = []
     for at, (label, several) in enumerate(panel.ways.items()):
         scores = np.array([at_budgets(points, budgets) for points in several])
