@@ -13,11 +13,12 @@ from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 RECIPES = {"default": {}, "paper": {"recipe": "paper"}}
 KINDS = [
     *[pytest.param(CronusClassifier, {"n_stages": 3} | one, id=f"classifier-{name}") for name, one in RECIPES.items()],
-    *[pytest.param(CronusRanker, {"n_stages": 3} | one, id=f"ranker-{name}") for name, one in RECIPES.items()],
+    pytest.param(CronusRanker, {"n_stages": 2, "rejected": 0.5, "ridge": 0.1}, id="ranker-default"),
+    pytest.param(CronusRanker, {"n_stages": 2} | RECIPES["paper"], id="ranker-paper"),
     pytest.param(CSTCClassifier, {"depth": 2, "ridge": 0.1}, id="tree-default"),  # chooses inflation
     pytest.param(CSTCClassifier, {"depth": 2} | RECIPES["paper"], id="tree-paper"),
-    pytest.param(CSTCClassifier, {"loss": "squared", "depth": 3, "inflation": 3.0}, id="tree-squared"),  # chooses ridge
-    pytest.param(CSTCRanker, {"depth": 3, "inflation": 3.0, "ridge": 0.1}, id="tree-ranker"),
+    pytest.param(CSTCClassifier, {"loss": "squared", "depth": 2, "inflation": 3.0}, id="tree-squared"),  # chooses ridge
+    pytest.param(CSTCRanker, {"depth": 2, "inflation": 3.0, "ridge": 0.1}, id="tree-ranker"),
     pytest.param(CSTCRegressor, {"depth": 2, "ridge": 0.1}, id="tree-regressor-default"),
     pytest.param(ReweightedClassifier, {}, id="single-classifier"),
     pytest.param(ReweightedRegressor, {}, id="single-regressor"),

@@ -209,5 +209,7 @@ def _fresh_uses(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) ->
 
 def _pad(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Stack tables of fewer or more columns, with zeros for those that a table lacks."""
-    width = max(table.shape[1] for table in tables)
-    return np.concatenate([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
+    stacked = np.zeros((sum(map(len, tables)), max(table.shape[1] for table in tables)))
+    for rows, table in zip(np.split(stacked, np.cumsum([len(table) for table in tables])[:-1]), tables, strict=True):
+        rows[:, : table.shape[1]] = table
+    return stacked

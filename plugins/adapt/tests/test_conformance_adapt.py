@@ -6,7 +6,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.gates import expensive
-from costframe.testing import parametrize_algorithm
+from costframe.testing import laws_of_cost, laws_of_training, parametrize_algorithm
+from costframe.testing.check import checks
 from costframe_adapt import AdaptClassifier
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
@@ -25,13 +26,20 @@ def test_laws(check):
     check()
 
 
-@parametrize_algorithm("adapt", settings=LINEAR)
+OF_TRAINING = {laws_of_cost.__name__, laws_of_training.__name__}  # the shell is the same for both variants
+
+
+@pytest.mark.parametrize(
+    "check",
+    [each for each in checks("adapt", settings=LINEAR) if each.law.check.__module__ in OF_TRAINING],
+    ids=lambda check: check.title,
+)
 def test_laws_of_linear_models(check):
     check()
 
 
 @parametrize_with_checks(
-    [AdaptClassifier(**QUICK), AdaptClassifier(variant="lin")],
+    [AdaptClassifier(**QUICK)],
     expected_failed_checks=lambda _estimator: {
         "check_sample_weight_equivalence_on_dense_data": "its 15 rows are too few for probabilities out of fold"
     },

@@ -4,11 +4,22 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.testing import parametrize_algorithm
+from costframe.testing.check import checks
 from costframe_cronus import CronusClassifier
 
+GIVEN = {"n_stages": 3, "ridge": 0.1, "rejected": 0.5}  # settings that are not chosen save half of the time
+CHOOSING = ("weights_are_repetitions", "threads_change_nothing", "unit_of_prices_is_free", "zero_prices_are_plain")
 
-@parametrize_algorithm("cronus")
+
+@parametrize_algorithm("cronus", settings=GIVEN)
 def test_laws_of_the_cascade(check):
+    check()
+
+
+@pytest.mark.parametrize(
+    "check", [each for each in checks("cronus") if each.law.name in CHOOSING], ids=lambda check: check.title
+)
+def test_laws_where_settings_are_chosen(check):
     check()
 
 

@@ -7,7 +7,7 @@ from costframe.testing import parametrize_algorithm
 from costframe.testing.check import checks
 from costframe_cstc import CSTCClassifier, CSTCRegressor
 
-GIVEN = {"inflation": 1.0, "ridge": 0.1}  # settings that are not chosen save six fits in seven
+GIVEN = {"n_estimators": 10, "inflation": 1.0, "ridge": 0.1}  # settings that are not chosen save six fits in seven
 CHOOSING = ("weights_are_repetitions", "threads_change_nothing", "unit_of_prices_is_free", "zero_prices_are_plain")
 
 
@@ -25,7 +25,7 @@ def test_laws_where_settings_are_chosen(check):
     check()
 
 
-@parametrize_with_checks([CSTCClassifier(n_estimators=10, **GIVEN), CSTCRegressor(n_estimators=10, **GIVEN)])
+@parametrize_with_checks([CSTCClassifier(**GIVEN), CSTCRegressor(**GIVEN)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn(estimator, check):
     check(estimator)
