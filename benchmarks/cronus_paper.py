@@ -23,7 +23,7 @@ from costframe.training.scoring import score_named
 from harness.cronus_tables import KINDS, load_parts
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond
 from harness.pictures import DASHES, Panel, draw, dress, pale_to_dark, sheet
-from harness.points import NEAR, PARTS, cheapest, follow_rows, prefix, with_queries
+from harness.points import NEAR, PARTS, cheapest, follow_rows, prefix
 from harness.tables import single_prices
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def measure(table: Table, model: cf.Predictor) -> Point:
     point: Point = {}
     for part, key in PARTS:
         rows = table.parts[part]
-        here = with_queries(model, rows.qid if table.kind.ranking else None)
+        here = model.of_queries(rows.qid) if table.kind.ranking else model
         cost = cf.ExpectedCost(table.costs).evaluate(here, rows.X, sample_weight=rows.weight, n_jobs=1).mean
         point |= {key: score(table, rows, here.decision_function(rows.X)), f"{key}_cost": cost}
     return point

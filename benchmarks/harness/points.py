@@ -35,15 +35,11 @@ def measure(data: Dataset, model: cf.Predictor, score: str, **noted: Any) -> Poi
     point, evaluator = dict(noted), cf.ExpectedCost(data.costs)
     for part, key in PARTS:
         rows = data.part(part)
-        report = evaluator.evaluate(with_queries(model, rows.qid), rows.X, n_jobs=1)
+        here = model if rows.qid is None else model.of_queries(rows.qid)
+        report = evaluator.evaluate(here, rows.X, n_jobs=1)
         value = score_named(score)(data.codes(rows.y), report.predictions, None, rows.qid)
         point |= {key: float(value), f"{key}_cost": report.mean}
     return point
-
-
-def with_queries(model: Any, qid: np.ndarray | None) -> Any:
-    """Return the model for rows of these queries, if its rows leave query by query."""
-    return model if qid is None or not hasattr(model, "of_queries") else model.of_queries(qid)
 
 
 def measure_constant(data: Dataset, score: str) -> Point:

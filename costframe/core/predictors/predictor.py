@@ -83,6 +83,14 @@ class Predictor(ABC):
             feature known with its value stays available.
         """
 
+    def of_queries(self, qid: ArrayLike) -> Predictor:
+        """Return the predictor for rows of these queries; itself, unless rows of a query depend on each other.
+
+        Evaluators that know no queries take the predictor that this returns.
+        """
+        del qid
+        return self
+
     def charges(
         self,
         X: NDArray[np.float64],

@@ -10,6 +10,8 @@ from sklearn.frozen import FrozenEstimator
 import costframe as cf
 from costframe.core.errors import CostframeError, ParameterError, StorageError
 from costframe.core.stages.stages import Answer
+from costframe.datasets import Dataset
+from costframe.frontier import Frontier
 from costframe.testing import CountingSource
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
 from costframe_baselines.exit_predictors import ConfidenceExits
@@ -145,6 +147,21 @@ def test_without_queries_nobody_leaves():
         model.predict(fresh, qid=qid, max_cost=1.0)
     with pytest.raises(ParameterError, match="qid"):
         bound.inquire()
+
+
+def test_a_sweep_prices_rows_of_queries():
+    X, y, qid = table(0, 600, classes=3)
+    part = qid % 4  # two quarters train
+    order = np.lexsort([qid, np.array([0, 0, 1, 2])[part]])
+    split = np.array(["train", "train", "valid", "test"])[part[order]]
+    data = Dataset("drawn", X[order], y[order], ("a", "b", "c", "d"), ALL, "ranking", split, qid[order])
+    settings = {"n_estimators": 12, "n_trees_per_exit": 2, "threshold": 0.05}
+    front = Frontier.sweep(data, ["early-exit"], [1e-3], folds=0, parameters=settings)
+    (point,), test = front.points, data.part("test")
+    model = front.model(point)
+    assert point.test_cost == model.cost(test.X, qid=test.qid).mean < model.cost(test.X).mean
+    assert point.test_score == model.score(test.X, test.y, qid=test.qid)
+    assert point.test_score != model.score(test.X, test.y, qid=np.arange(len(test.X)))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
