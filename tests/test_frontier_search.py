@@ -79,6 +79,23 @@ def test_every_score_chooses_models_by_path_and_by_early_stopping(task, scoring)
     assert stopped.fit(X[:200], y[:200], **first, **values).n_iter_ < 60
 
 
+def test_a_grade_that_no_row_has_is_no_score():
+    X, y = some_rows(300)
+    search = BudgetSearch(cf.estimator("cegb", "ranking", costs=COSTS, n_estimators=5), 8.0, scoring="precision@3:9")
+    with pytest.raises(DataError, match="no row is relevant for precision@3:9, the highest grade is 1"):
+        search.fit(X, y, qid=np.repeat(np.arange(50), 6))
+
+
+def test_the_f1_of_a_constant_does_not_blur_that_of_models():
+    """F1 of the constant jumps between 0 and 2/3, as folds have more or fewer positives."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    search = BudgetSearch(cf.estimator("boosting", n_estimators=30), 4.0, scoring="f1").fit(X, y)
+    assert search.best_point_.score > 0.6
+    assert search.best_point_.score_error < 0.15
+
+
 class Stubborn(ClassifierMixin, BaseEstimator):
     """Reads its first column whatever that costs."""
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
+from costframe.core.errors import DataError
 from costframe.frontier.display import score_label
 from costframe.training.scoring import ndcg_at_5, score_named
 
@@ -45,8 +46,12 @@ def test_precision_is_the_mean_over_orders_that_the_predictions_allow(seed, k):
     times = rng.integers(1, 4, len(y))
     relevant, orders = y >= 3, (list(order) for order in permutations(range(len(y))))
     allowed = [order for order in orders if (np.diff(p[order]) <= 0).all()]
-    reached = [np.repeat(relevant[order], times[order])[:k].sum() / k for order in allowed] if relevant.any() else 0.0
+    reached = [np.repeat(relevant[order], times[order])[:k].sum() / k for order in allowed]
     found = score_named(f"precision@{k}:3")
+    if not relevant.any():
+        with pytest.raises(DataError, match=f"no row is relevant for precision@{k}:3, the highest grade is [012]"):
+            found(y, p, None, None)
+        return
     once, twice = found(y, p, times.astype(float), None), found(np.repeat(y, times), np.repeat(p, times), None, None)
     assert once == pytest.approx(twice)
     if len(np.unique(p)) == len(p) or (times == 1).all():

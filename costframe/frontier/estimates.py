@@ -53,7 +53,7 @@ def estimate_on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.
     y = rows.codes(model)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
     if math.isnan(score):
-        raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or vary in nothing")
+        raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or variation")
     moved = influence(name, y, predictions, rows.weight, rows.qid)
     return Estimate(float(score), standard_error(moved), moved)
 

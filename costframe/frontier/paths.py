@@ -102,7 +102,7 @@ def fit_along(
                 folds.append(
                     _estimate_on_fold(trial, fold, other, fit_path(other, fold.train, fold.valid, done), chosen, plain)
                 )
-            known = _join(trial, folds)
+            known = _join(trial, chosen, folds)
         largest = max(point.tradeoff for point in [*front, plain])
         found = []
         for point, estimate in zip(chosen, known, strict=True):
@@ -136,7 +136,8 @@ def _estimate_on_fold(
     @functools.cache
     def estimate(place: int) -> Estimate:
         point = path.plain() if place < 0 else front[place]
-        return estimate_on_rows(trial.score, fold.out, model, path.predictor(point).predict(fold.out.X))
+        predictor = fold.out.bind(path.predictor(point))
+        return estimate_on_rows(trial.score, fold.out, model, predictor.predict(fold.out.X))
 
     front = path.frontier()
     costs = np.array([point.cost for point in front])
@@ -152,10 +153,14 @@ def _estimate_on_fold(
     return found
 
 
-def _join(trial: Trial, folds: Sequence[Sequence[Estimate]]) -> list[Estimate]:
-    """Join the estimates of each point over folds, with one variance of trained models for all points."""
+def _join(trial: Trial, chosen: Sequence[Any], folds: Sequence[Sequence[Estimate]]) -> list[Estimate]:
+    """Join the estimates of each point over folds, with one variance of trained models for all points.
+
+    It is the mean variance of models that cost something: the F1 of a constant jumps between folds.
+    """
     points = list(zip(*folds, strict=True))
-    varied = [model_variance(each) for each in points if len({one.score for one in each}) > 1]
+    paid = [each for point, each in zip(chosen, points, strict=True) if point.cost > 0] or points
+    varied = [model_variance(each) for each in paid if len({one.score for one in each}) > 1]
     variance = float(np.mean(varied)) if varied else 0.0
     places = [fold.place for fold in trial.folds]
     return [join_folds(each, places, variance if len({one.score for one in each}) > 1 else 0.0) for each in points]

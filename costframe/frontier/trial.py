@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.expected import CostReport
-    from costframe.core.predictors.predictor import Predictor
     from costframe.datasets import Dataset
     from costframe.frontier.estimates import Estimate
     from costframe.frontier.rows import Fold
@@ -106,7 +105,8 @@ class Trial:
         each = []
         for fold in self.folds:
             model = self._train(tradeoff, fold.train, fold.valid)
-            each.append(estimate_on_rows(self.score, fold.out, model, _predictor(model, fold.out).predict(fold.out.X)))
+            predictions = fold.out.bind(model.predictor_).predict(fold.out.X)
+            each.append(estimate_on_rows(self.score, fold.out, model, predictions))
         return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
 
     def measure(
@@ -142,17 +142,12 @@ class Trial:
         return Fitted(point, model, known.influence)
 
     def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
-        found = estimate_on_rows(self.score, rows, model, _predictor(model, rows).predict(rows.X))
+        found = estimate_on_rows(self.score, rows, model, rows.bind(model.predictor_).predict(rows.X))
         return found, _cost(model, rows)
 
 
-def _predictor(model: Any, rows: Rows) -> Predictor:
-    predictor: Predictor = model.predictor_
-    return predictor if rows.qid is None else predictor.of_queries(rows.qid)
-
-
 def _cost(model: Any, rows: Rows) -> CostReport:
-    return ExpectedCost(model.costs_).evaluate(_predictor(model, rows), rows.X, sample_weight=rows.weight)
+    return ExpectedCost(model.costs_).evaluate(rows.bind(model.predictor_), rows.X, sample_weight=rows.weight)
 
 
 def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:

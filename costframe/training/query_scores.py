@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from costframe.core.errors import DataError
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -61,7 +63,16 @@ class QueryScore:
         weight: NDArray[np.float64] | None = None,
         qid: ArrayLike | None = None,
     ) -> float:
-        """Return the mean over counted queries, see `by_query`; 0 if no query counts."""
+        """Return the mean over counted queries, see `by_query`; 0 if none counts.
+
+        Raises
+        ------
+        DataError
+            If no row has grade `least`.
+        """
+        if self.least is not None and len(y) and (best := np.max(y)) < self.least:
+            name = f"{self.kind}@{self.places}:{self.least}"
+            raise DataError(f"score: no row is relevant for {name}, the highest grade is {best:g}")
         each = self.by_query(y, p, weight, _numbered(qid, len(p)))
         each = each[~np.isnan(each)]
         return float(each.mean()) if len(each) else 0.0

@@ -12,7 +12,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.stages.stages import apply_link
 from costframe.core.tables.rows import as_rows, check_queries
 from costframe_baselines.exit_predictors import ExitPredictor, refuse_limits
-from costframe_baselines.proximity import QueryOrder, drop_rows
+from costframe_baselines.proximity import drop_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,8 +111,7 @@ class ProximityExits(ExitPredictor):
 
     def _leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         assert self.queries is not None  # noqa: S101 - `_walk` has checked them
-        order = QueryOrder.of(self.queries[rows])
-        return drop_rows(scores[:, 0], order, number, len(self.exits.ends) - 1, self.threshold)
+        return drop_rows(scores[:, 0], self.queries[rows], number, len(self.exits.ends) - 1, self.threshold)
 
     def _ranked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
         return rank_by_exit(scores[:, 0], exits, len(self.exits.ends) - 1)

@@ -11,7 +11,8 @@ import costframe as cf
 from costframe.core.errors import CostframeError, ParameterError, StorageError
 from costframe.core.stages.stages import Answer
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier
+from costframe.frontier import Frontier, paths
+from costframe.frontier.estimates import estimate_on_rows
 from costframe.testing import CountingSource
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
 from costframe_baselines.exit_predictors import ConfidenceExits
@@ -162,6 +163,35 @@ def test_a_sweep_prices_rows_of_queries():
     assert point.test_cost == model.cost(test.X, qid=test.qid).mean < model.cost(test.X).mean
     assert point.test_score == model.score(test.X, test.y, qid=test.qid)
     assert point.test_score != model.score(test.X, test.y, qid=np.arange(len(test.X)))
+
+
+def test_estimates_from_folds_are_of_rows_that_leave(monkeypatch):
+    """Rows that leave rank below -1/2, and no row leaves without its query."""
+    X, y, qid = table(0, 600, classes=3)
+    lowest = []
+
+    def noted(name, rows, model, predictions):
+        lowest.append(predictions.min())
+        return estimate_on_rows(name, rows, model, predictions)
+
+    monkeypatch.setattr(paths, "estimate_on_rows", noted)
+    model = EarlyExitRanker(COSTS, n_estimators=30, n_trees_per_exit=2)
+    cf.BudgetSearch(model, budget=5.0, folds=3).fit(X, y, qid=qid)
+    assert min(lowest) < -0.5
+
+
+@pytest.mark.parametrize("factor", [0.1, 3.0])
+def test_weights_of_a_ranking_move_no_exit(factor):
+    X, y, qid = table(0, classes=3)
+    rows, grades, queries = table(1, classes=3)
+    given = {"X_val": rows, "y_val": grades, "qid_val": queries}
+    for weight in (np.full(len(rows), factor), np.random.default_rng(0).choice([1.0, 2.0, 3.0], len(rows))):
+        model = EarlyExitRanker(COSTS, 0.05, n_estimators=12, n_trees_per_exit=2)
+        path = model.fit_path(X, y, qid=qid, sample_weight_val=weight, **given)
+        assert len(path.points) > 5
+        for point in path.points:
+            report = path.predictor(point).of_queries(queries).cost(rows, COSTS, sample_weight=weight)
+            assert point.cost == pytest.approx(report.mean, rel=1e-12)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -57,9 +57,7 @@ def grow_path(
     The path's first model is grown without prices; there is one without trees, too. `priced` says whether prices count.
     """
     judge, models, names = Judge.of(data, score), PathCollector["ForestPoint"](), data.feature_names
-    given = ForestRows.of(
-        without_copies(data) if priced else data, settings.n_trees, settings.seed, n_threads=settings.n_threads
-    )
+    given = ForestRows.of(without_copies(data) if priced else data, settings.seed, n_threads=settings.n_threads)
     plain = grow_plain(given, evolve(settings, thresholds=settings.thresholds[:1]))
     models.add(judge.measure(plain.predictor(names), 0.0, settings.n_trees), partial(plain.predictor, names))
     for done, threshold in enumerate(settings.thresholds, 1):
@@ -96,7 +94,7 @@ def forest_without_tests(forest: Forest) -> Forest:
 def grow_plain(given: ForestRows, settings: GrowSettings) -> Forest:
     """Grow a random forest without prices."""
     rule = _rule(given, None, settings, settings.thresholds[0])
-    return grow_forest(given, None, rule, settings.seed, n_threads=settings.n_threads)
+    return grow_forest(given, None, rule, settings.n_trees, settings.seed, n_threads=settings.n_threads)
 
 
 def grow_priced(
@@ -105,7 +103,7 @@ def grow_priced(
     """Grow a forest, with prices if `priced` and if there are any."""
     prices = data.prices if priced and data.prices.alone.any() | data.prices.split.any() else None
     rule = _rule(given, None if prices is None else data, settings, threshold)
-    return grow_forest(given, prices, rule, settings.seed, n_threads=settings.n_threads)
+    return grow_forest(given, prices, rule, settings.n_trees, settings.seed, n_threads=settings.n_threads)
 
 
 def _rule(given: ForestRows, data: TrainingData | None, settings: GrowSettings, threshold: float) -> Rule:

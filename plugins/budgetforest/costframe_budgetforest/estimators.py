@@ -243,7 +243,7 @@ class BudgetPruneClassifier(ForestClassifier):
         )
         if priced := priced and not paper:
             data = without_copies(data)
-        given = ForestRows.of(data, grow.n_trees, seed, n_threads=grow.n_threads)
+        given = ForestRows.of(data, seed, n_threads=grow.n_threads)
         return grow_priced(given, data, grow, 0.0, priced=priced)
 
     def _settings(self, data: TrainingData) -> PruneSettings:
@@ -258,7 +258,6 @@ class BudgetPruneClassifier(ForestClassifier):
                     raise CostModelError(f"costs: the paper has no prices of the kind {kind!r}, with recipe='paper'")
         return PruneSettings(
             loss="error" if paper else loss,
-            out_of_bag=False,
             tolerance=resolve("tolerance", self.tolerance, 1e-3),
             max_iter=resolve("max_iter", self.max_iter, 100, low=1, high=MOST_ROUNDS, whole=True),
             n_threads=thread_count(self.n_jobs),

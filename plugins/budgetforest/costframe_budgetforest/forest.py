@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
+from scipy.special import ndtri, pdtrik
 
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe_budgetforest.node_kernels import Growing, Rule, SplitPrice
 
-__all__ = ["Forest", "ForestRows", "draw_bags", "grow_forest"]
+__all__ = ["Bags", "Forest", "ForestRows", "grow_forest"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MANY = 1e4  # mean from which the normal distribution is as good
 _POISSON = np.cumsum(np.exp(-1.0) / np.array([1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0]))
 
 
@@ -40,13 +42,10 @@ class Forest:
         Their outputs are `shares` of the leaves; for two classes only that of class 1.
     shares : float64 (nodes, K)
         Class shares of each node, leaf or not.
-    bags : uint8 (n, T) or None
-        How often each training row was drawn for each tree; None if unknown.
     """
 
     trees: TreeTable
     shares: NDArray[np.float64]
-    bags: NDArray[np.uint8] | None = None
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
@@ -77,11 +76,11 @@ class Forest:
             right, trees.width, np.where(tests, -1, (np.cumsum(~tests) - 1) * width),
             self.shares[kept][~tests][:, -width:].ravel(), count[kept], trees.categories[named],
         )  # fmt: skip
-        return Forest(table, self.shares[kept], self.bags), kept
+        return Forest(table, self.shares[kept]), kept
 
     def prefix(self, count: int) -> Forest:
         """Keep the first trees."""
-        return Forest(self.trees.restrict(np.arange(count)), self.shares[: self.trees.first[count]], self.bags)
+        return Forest(self.trees.restrict(np.arange(count)), self.shares[: self.trees.first[count]])
 
     def predictor(self, names: tuple[str, ...]) -> StageTree:
         """Return the mean of the trees' shares as a predictor; a tree without tests is part of the constant."""
@@ -96,6 +95,56 @@ class Forest:
 
 
 @frozen(eq=False)
+class Bags:
+    """Bags of rows for trees: equal rows are drawn together, their number is Poisson with their weight as its mean.
+
+    So a row given twice is a row of weight two, and the order of rows has no effect. Rows that weigh less than one
+    together are drawn with mean one, at their weight.
+
+    Attributes
+    ----------
+    first : int64 (groups,)
+        A row of each group of equal rows.
+    number : uint64 (groups,)
+        Hash of their values.
+    weight : float64 (groups,)
+        Sum of their weights.
+    seed : int
+    """
+
+    first: NDArray[np.int64]
+    number: NDArray[np.uint64]
+    weight: NDArray[np.float64]
+    seed: int
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.uint64], weight: NDArray[np.float64], seed: int) -> Bags:
+        """Group rows by the hashes of their values, uint64 (n,)."""
+        number, first, group = np.unique(numbers, return_index=True, return_inverse=True)
+        return cls(first, number, np.asarray(np.bincount(group, weight), np.float64), seed)
+
+    def draw(self, tree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows of a tree's bag, ascending, and their weights in it; a bag is never empty."""
+        z = self.number + _mixed(np.uint64(self.seed % 2**63) * np.uint64(1_000_003) + np.uint64(tree + 1))
+        mean = np.maximum(self.weight, 1.0)
+        drawn = _poisson(np.clip(_mixed(z) / 2.0**64, 2.0**-60, 1 - 2.0**-53), mean)
+        if not drawn.any():
+            drawn = mean
+        order = np.argsort(self.first)
+        order = order[drawn[order] > 0]
+        return self.first[order], (drawn * (self.weight / mean))[order]
+
+
+def _poisson(u: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least number whose chance not to be exceeded is above u; of large means by the normal distribution."""
+    found = np.searchsorted(_POISSON, u, side="right").astype(np.float64)  # of mean one
+    few, many = np.flatnonzero((mean > 1.0) & (mean <= _MANY)), np.flatnonzero(mean > _MANY)
+    found[few] = np.ceil(pdtrik(u[few], mean[few]))
+    found[many] = mean[many] + np.sqrt(mean[many]) * ndtri(u[many])
+    return np.maximum(found, 0.0)
+
+
+@frozen(eq=False)
 class ForestRows:
     """Rows as bins, in the order of their columns' names, so that draws do not depend on the order of columns."""
 
@@ -103,35 +152,21 @@ class ForestRows:
     order: NDArray[np.int64]
     binned: BinnedData
     n_classes: int
-    bags: NDArray[np.uint8]
+    bags: Bags
     splittable: NDArray[np.bool_] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "splittable", np.flatnonzero(self.binned.splittable))
 
     @classmethod
-    def of(cls, data: TrainingData, n_trees: int, seed: int, *, max_bins: int = 255, n_threads: int = 1) -> ForestRows:
-        """Bin the training rows, and draw the bags of all trees."""
+    def of(cls, data: TrainingData, seed: int, *, max_bins: int = 255, n_threads: int = 1) -> ForestRows:
+        """Bin the training rows, and group equal ones for bags."""
         rows, names = data.train, data.feature_names
         order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         X, weight = rows.X[:, order], rows.uneven_weight
         mapper = BinMapper.fit(X, max_bins=max_bins, sample_weight=weight, n_threads=n_threads)
-        bags = draw_bags(row_numbers(rows, data), n_trees, seed)
+        bags = Bags.of(row_numbers(rows, data), rows.weight, seed)
         return cls(rows, order, mapper.transform(X, n_threads=n_threads), data.n_classes, bags)
-
-
-def draw_bags(numbers: NDArray[np.uint64], n_trees: int, seed: int) -> NDArray[np.uint8]:
-    """Draw how often each row is in each tree's bag, Poisson with mean one: uint8 (n, trees).
-
-    `numbers` are hashes of the rows: rows with equal values share their draws, so a row given twice is a row of weight
-    two, and the order of rows has no effect. A bag without rows holds all rows once.
-    """
-    bags = np.empty((len(numbers), n_trees), np.uint8)
-    for t in range(n_trees):
-        z = numbers + _mixed(np.uint64(seed % 2**63) * np.uint64(1_000_003) + np.uint64(t + 1))
-        bags[:, t] = np.searchsorted(_POISSON, _mixed(z) / 2.0**64, side="right")
-    bags[:, bags.max(axis=0, initial=0) == 0] = 1
-    return bags
 
 
 def _mixed(numbers: Any) -> Any:
@@ -143,10 +178,11 @@ def _mixed(numbers: Any) -> Any:
         return z ^ (z >> np.uint64(31))
 
 
-def grow_forest(given: ForestRows, prices: PriceArrays | None, rule: Rule, seed: int, *, n_threads: int = 1) -> Forest:
-    """Grow one tree for each bag; without prices by the largest drop."""
+def grow_forest(
+    given: ForestRows, prices: PriceArrays | None, rule: Rule, n_trees: int, seed: int, *, n_threads: int = 1
+) -> Forest:
+    """Grow trees, each on a bag of its own; without prices by the largest drop."""
     split, columns = _lay_out_prices(given, prices), np.ascontiguousarray(given.binned.columns[given.splittable])
-    n_trees = given.bags.shape[1]
 
     def grow(t: int) -> tuple[TreeTable, NDArray[np.float64]]:
         return _grow(
@@ -155,7 +191,7 @@ def grow_forest(given: ForestRows, prices: PriceArrays | None, rule: Rule, seed:
 
     grown = run_parallel(grow, range(n_trees), n_threads)
     trees = TreeTable.concatenate([table for table, _ in grown])
-    return Forest(trees, np.concatenate([shares for _, shares in grown]), given.bags)
+    return Forest(trees, np.concatenate([shares for _, shares in grown]))
 
 
 def _lay_out_prices(given: ForestRows, prices: PriceArrays | None) -> SplitPrice:
@@ -181,8 +217,9 @@ def _grow(
     """Grow one tree; return it with the class shares of its nodes."""
     from costframe_budgetforest.grow_kernels import grow_tree
 
-    weight = given.rows.weight * given.bags[:, t]
-    rows = np.flatnonzero(given.bags[:, t]).astype(np.int32)
+    drawn, weights = given.bags.draw(t)
+    weight, rows = np.zeros(len(given.rows)), drawn.astype(np.int32)
+    weight[rows] = weights
     nodes = _room(2 * len(rows), given.n_classes)
     count = grow_tree(columns, given.rows.y, weight, split, rule, rows, nodes, seed)
     shares = nodes.counts[:count] / nodes.counts[:count].sum(axis=1, keepdims=True)

@@ -23,20 +23,17 @@ __all__ = ["Program", "check_prices", "find_leaves", "mean_losses", "worth_keepi
 _MOST = 1e100  # loss: nothing is worth it, and sums of it are finite
 
 
-def mean_losses(
-    forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str, *, out_of_bag: bool
-) -> NDArray[np.float64]:
+def mean_losses(forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str) -> NDArray[np.float64]:
     """Return each node's share of the trees' mean loss if it is a leaf: float64 (nodes,).
 
-    Of tree t it is the sum over its rows of weight * loss / (T * weight of the tree's rows). "error" is the error of
+    It is the sum over its rows of weight * loss / (T * weight of all rows). "error" is the error of
     the tree's own vote, "squared" is the sum over classes of (share - label)^2 / 2.
     """
     from costframe_budgetforest.program_kernels import count_labels
 
     trees, shares = forest.trees, forest.shares
     counts = np.zeros(shares.shape)
-    bags = np.zeros(leaves.shape, np.uint8) if forest.bags is None else forest.bags
-    count_labels(leaves, forest.parent, rows.y, rows.weight, bags, out_of_bag, counts)
+    count_labels(leaves, forest.parent, rows.y, rows.weight, counts)
     total = counts.sum(axis=1)
     if loss == "error":
         lost = total - counts[np.arange(len(counts)), shares.argmax(axis=1)]

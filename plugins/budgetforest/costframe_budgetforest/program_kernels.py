@@ -194,12 +194,11 @@ def prune_one_by_one(leaves: I8, nodes: Nodes, weight: F8, price: F8, kept: U1, 
 
 
 @kernel
-def count_labels(leaves: I8, parent: I8, y: I8, weight: F8, bags: U1, out_of_bag: bool, counts: F8) -> None:
-    """Sum up the weights of rows by node and class, of each tree's rows out of its bag or of all rows."""
+def count_labels(leaves: I8, parent: I8, y: I8, weight: F8, counts: F8) -> None:
+    """Sum up the weights of rows by node and class."""
     for t in range(leaves.shape[1]):
         for i in range(leaves.shape[0]):
-            if not out_of_bag or bags[i, t] == 0:
-                counts[leaves[i, t], y[i]] += weight[i]
+            counts[leaves[i, t], y[i]] += weight[i]
     for node in range(parent.shape[0] - 1, -1, -1):
         if parent[node] >= 0:
             counts[parent[node]] += counts[node]

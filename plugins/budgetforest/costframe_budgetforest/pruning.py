@@ -36,7 +36,6 @@ class PruneSettings:
     """How to prune."""
 
     loss: str
-    out_of_bag: bool
     tolerance: float
     max_iter: int
     n_threads: int = 1
@@ -67,7 +66,7 @@ class Pruner:
         rows = data.train
         for last in (False, True):
             leaves = find_leaves(forest, rows.X, settings.n_threads)
-            error = mean_losses(forest, leaves, rows, settings.loss, out_of_bag=settings.out_of_bag)
+            error = mean_losses(forest, leaves, rows, settings.loss)
             if not last:
                 forest, _ = forest.cut(worth_keeping(forest, error))
         return cls(forest, Program.of(forest, rows, data.prices, leaves, error), settings)

