@@ -41,9 +41,11 @@ class Panel:
 
 def draw(path: Path, title: str, panels: Sequence[Panel], *, shades: bool = False) -> None:
     """Write `path`.png and .svg: test scores at budgets; lines have colors and dashes, or go from pale to dark."""
+    fullest_first = sorted(panels, key=lambda panel: -len(panel.ways))
+    names = list(dict.fromkeys(way for panel in fullest_first for way in panel.ways))  # with one look in all panels
     with sheet(path, title, SUBTITLE, len(panels)) as places:
         for axes, panel in zip(places, panels, strict=True):
-            _draw_panel(axes, panel, shades=shades)
+            _draw_panel(axes, panel, list(panel.ways) if shades else names, shades=shades)
 
 
 @contextlib.contextmanager
@@ -87,17 +89,17 @@ def pale_to_dark(count: int) -> list[tuple[float, ...]]:
     return [tuple(one) for one in colormaps["cividis_r"](np.linspace(0.15, 1.0, count))]
 
 
-def _draw_panel(axes: Axes, panel: Panel, *, shades: bool) -> None:
+def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str], *, shades: bool) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
     bought = [point["val_cost"] for several in panel.ways.values() for points in several for point in points]
     cheapest = min((cost for cost in bought if cost > 0), default=panel.full_cost)
     least = np.clip(0.7 * cheapest / panel.full_cost, LEAST, 0.1)
     budgets = np.geomspace(least, MOST, 90) * panel.full_cost
-    count = len(panel.ways)
-    colors = pale_to_dark(count) if shades else COLORS
+    colors = pale_to_dark(len(names)) if shades else COLORS
     ends = []
-    for at, (label, several) in enumerate(panel.ways.items()):
+    for label, several in panel.ways.items():
+        at = names.index(label)
         scores = np.array([at_budgets(points, budgets) for points in several])
         mean, error = scores.mean(axis=0), np.nan_to_num(standard_error(scores))
         color, dashes = colors[at % len(colors)], "-" if shades else DASHES[at % len(DASHES)]
