@@ -52,6 +52,9 @@ def test_what_fit_and_cost_refuse(run, patients, tmp_path):
     assert "not a costframe model" in refused(run("cost", prices, table))
     assert "no.json" in refused(run("cost", "no.json", table, "--costs", prices))
     assert run("fit", "breast-cancer", "--algorithm", "miser", "--tradeoff", 0.01, "--output", "t.model").exit_code == 0
+    several = ("fit", "letter.csv", "--target", "letter", "--algorithm", "early-exit", "--tradeoff", 1, "--output", "m")
+    (tmp_path / "letter.csv").write_text("a,letter\n" + "".join(f"{i},{'abc'[i % 3]}\n" for i in range(60)))
+    assert "'early-exit': its models of 3 classes cannot be saved to a file" in refused(run(*several))
     assert "which t.model reads" in refused(run("cost", "t.model", table))
 
 

@@ -65,7 +65,7 @@ def fit(
     """
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
-    from costframe.frontier.checks import check_algorithms
+    from costframe.frontier.checks import check_algorithms, check_saved
     from costframe.report.console import output as make_console
     from costframe.report.console import show_progress
 
@@ -75,6 +75,7 @@ def fit(
     check_file(output)
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, [algorithm], len(dataset.classes))
+    check_saved(algorithm, dataset.task, len(dataset.classes))
     console = make_console()
     for note in dataset.notes:
         console.print(printable(note), style="dim", markup=False)

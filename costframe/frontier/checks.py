@@ -24,6 +24,7 @@ __all__ = [
     "FitError",
     "check_algorithms",
     "check_amounts",
+    "check_saved",
     "check_score",
     "check_searched",
     "check_share",
@@ -132,6 +133,14 @@ def skipped_algorithms(task: str, n_classes: int, names: Iterable[str] | None = 
         for name in (_by_default(task) if names is None else names)
         if two_classes_only(usable_algorithms()[name].classifier)
     }
+
+
+def check_saved(name: str, task: str, n_classes: int) -> None:
+    """Refuse an algorithm whose models for a task cannot be saved to a file; `n_classes` is 0 without classes."""
+    most = getattr(getattr(registry().algorithm(name), TASKS[task]), "most_classes_saved", None)
+    if most is not None and (n_classes > most or not n_classes):
+        models = f"models of {n_classes} classes" if n_classes else f"models for {task}"
+        raise ParameterError(f"algorithm {name!r}: its {models} cannot be saved to a file, only compared")
 
 
 def _by_default(task: str) -> list[str]:

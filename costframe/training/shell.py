@@ -55,8 +55,9 @@ class CostAwareEstimator(RowReader):
     `tradeoff` (loss accepted per unit of cost per row, >= 0). A subclass that splits by categories sets
     `_takes_categories`, has a parameter `categorical_features` for `find_categorical`, and uses
     `TrainingData.categorical`. A subclass that searches sets of features during training sets `searches_sets`; for all
-    others, sweeps and searches do it. A subclass with a `fit` or `fit_path` of its own decorates it with
-    `restore_on_error`.
+    others, sweeps and searches do it. One with predictors that `cf.save` refuses sets `most_classes_saved`, the most
+    classes for which it does not; 0 if it refuses all. A subclass with a `fit` or `fit_path` of its own decorates it
+    with `restore_on_error`.
 
     Attributes
     ----------
@@ -70,6 +71,7 @@ class CostAwareEstimator(RowReader):
     tradeoff: float
     _ranks = False
     searches_sets: ClassVar[bool] = False
+    most_classes_saved: ClassVar[int | None] = None
     _only: Sequence[int] | None = None  # columns that training may read
 
     @abstractmethod

@@ -216,6 +216,7 @@ class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
     """
 
     class_weight: Any = field(default=None, kw_only=True)
+    most_classes_saved = 2
 
     def _predictor(self, exits: Exits, threshold: float) -> Predictor:
         if len(exits.answer.intercept) == 1 or abs(threshold) == np.inf:
@@ -257,6 +258,8 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
     threshold_ : float
         As for `EarlyExitClassifier`.
     """
+
+    most_classes_saved = 0
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[Any]:
         """Return scores that rank the rows of a query: float64 (rows,)."""
