@@ -89,7 +89,7 @@ def test_commands(run, tmp_path, command):
     else:
         options = ["--costs", "prices.json", "--output", "out"]
         options[1::2] = [str(tmp_path / name) for name in options[1::2]]
-        fits = ["--target", "ill", "--algorithms", "stumps", "--points", "2", "--folds", "0"]
+        fits = ["--target", "ill", "--algorithms", "reweighted", "--points", "2", "--folds", "0"]
         result = run("compare", str(tmp_path / "rows.parquet"), *options, *fits)
     assert result.exit_code == 0, result.output
     assert plain(result.output)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
+import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
@@ -142,9 +144,18 @@ _here: dict[str, Any] = {}  # of a process that fits for another one
 
 
 def _begin(sweep: Sweep, events: SimpleQueue[Any]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _here.update(
         sweep=sweep, events=events, make_trial=trial_maker(sweep.data, sweep.score, sweep.folds, sweep.parameters)
     )
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that it works for is gone, also if that was killed; it would wait for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # noqa: S101 - this is no main process
+    parent.join()
+    os._exit(1)
 
 
 def _fit(name: str) -> list[Fitted]:
