@@ -8,6 +8,7 @@ from costframe.testing.check import checks
 from costframe_cstc import CSTCClassifier, CSTCRegressor
 
 GIVEN = {"n_estimators": 10, "inflation": 1.0, "ridge": 0.1}  # settings that are not chosen save six fits in seven
+SMALL = {"n_estimators": 10, "depth": 2}
 CHOOSING = ("weights_are_repetitions", "threads_change_nothing", "unit_of_prices_is_free", "zero_prices_are_plain")
 
 
@@ -18,7 +19,11 @@ def test_laws(check):
 
 @pytest.mark.parametrize(
     "check",
-    [each for each in checks("cstc") if each.law.name in CHOOSING and each.case.title == "classifier-2"],
+    [
+        each
+        for each in checks("cstc", settings=SMALL)
+        if each.law.name in CHOOSING and each.case.title == "classifier-2"
+    ],
     ids=lambda check: check.title,
 )
 def test_laws_where_settings_are_chosen(check):
