@@ -16,6 +16,9 @@ EVERY_PRICE = cf.CostModel.from_dict({
     "resources": {"lab": {"cost": 10.0, "needs": ["visit"]}, "visit": 3.0}, "learner": 0.01, "split": 0.02,
 })  # fmt: skip
 
+CHOOSING = ("weights_are_repetitions", "threads_change_nothing", "unit_of_prices_is_free", "zero_prices_are_plain")
+"""The kit's laws that settings chosen on held-out rows may break."""
+
 
 def table(seed, n):
     """One row in seven is positive; a cheap look tells most of the others apart, a dear one the rest."""

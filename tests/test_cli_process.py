@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -68,35 +67,16 @@ def test_an_interrupt_is_one_line_and_writes_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_kill_leaves_no_process_behind(tmp_path):
+    """All of them hold the error stream, which ends with the last one."""
     command = [sys.executable, "-m", "costframe", "compare", "--algorithms", "miser,cegb", "--points", "500"]
     with subprocess.Popen(  # noqa: S603
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     ) as running:
         while "along its path" not in running.stderr.readline():
             assert running.poll() is None
-        begun = children(running.pid)
         running.kill()
-    assert len(begun) >= 2
-    until = time.monotonic() + 60
-    while any(map(runs, begun)):
-        assert time.monotonic() < until
-        time.sleep(0.1)
-
-
-def runs(pid):
-    """Whether a process is there, and is no zombie that nobody has waited for."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def children(parent):
-    """Return the processes that a process started."""
-    tasks = Path(f"/proc/{parent}/task").glob("*/children")
-    return [int(pid) for task in tasks for pid in task.read_text().split()]
+        running.communicate(timeout=600)
 
 
 def interrupted(code, folder, when):
@@ -135,7 +115,6 @@ main(["compare"])
 def test_importing_the_entry_point_imports_next_to_nothing():
     code = """
 import sys
-import time
 before = set(sys.modules)
 from costframe.cli import main
 print(*sorted(name for name in sys.modules if name.startswith("costframe")))

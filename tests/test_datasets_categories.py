@@ -77,7 +77,7 @@ def test_the_command_line_fits_compares_and_prices_tables_with_categories(run, t
     assert priced.exit_code == 0, priced.output
     paid = model.cost(frame.drop(columns="ill")).mean
     assert f"{paid:,.6g}" in priced.output
-    compared = run("compare", path, *given, "--algorithms", "miser", "--points", "2", "--folds", "0")
+    compared = run("compare", path, *given, "--algorithms", "cegb,miser", "--points", "2", "--folds", "3")
     assert compared.exit_code == 0, compared.output
     refused = run("fit", path, "--target", "ill", "--algorithm", "cegb", "--tradeoff", "0", "--output", "b.model")
     assert refused.exit_code != 0

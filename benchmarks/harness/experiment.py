@@ -18,6 +18,7 @@ import numpy as np
 from attrs import field, frozen
 from scipy import stats
 
+from costframe.frontier.sweeping import end_with_parent
 from harness.points import (
     CLOSE,
     NEAR,
@@ -86,7 +87,7 @@ def measure_all(
     name, begun = Path(sys.argv[0]).stem, time.perf_counter()
     stored = None if asked.keep is None else asked.keep / f"{name}{'-quick' if asked.quick else ''}"
     found: dict[tuple[str, int], dict[Any, Any]] = {}
-    with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn"), end_with_parent) as pool:
         waiting = {pool.submit(_measure_or_read, stored, measure_split, task, given): task for task in tasks}
         for done, future in enumerate(as_completed(waiting), start=1):
             table, split = waiting[future]

@@ -35,8 +35,7 @@ def measure(data: Dataset, model: cf.Predictor, score: str, **noted: Any) -> Poi
     point, evaluator = dict(noted), cf.ExpectedCost(data.costs)
     for part, key in PARTS:
         rows = data.part(part)
-        here = model if rows.qid is None else model.of_queries(rows.qid)
-        report = evaluator.evaluate(here, rows.X, n_jobs=1)
+        report = evaluator.evaluate(model.of_queries(rows.qid), rows.X, n_jobs=1)
         value = score_named(score)(data.codes(rows.y), report.predictions, None, rows.qid)
         point |= {key: float(value), f"{key}_cost": report.mean}
     return point

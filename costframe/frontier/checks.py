@@ -76,10 +76,9 @@ def check_score(data: Dataset, score: str | None) -> str:
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
         if absent:
             raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")
-    least = getattr(QueryScore.named(name), "least", None)
-    for part in ("valid", "test") if least is not None else ():
-        if (best := data.part(part).y.max()) < least:
-            raise DataError(f"{data.name}: the highest grade in {part!r} is {best:g}, so there is no {name}")
+    if by_query := QueryScore.named(name):
+        for part in ("valid", "test"):
+            by_query.check_grades(data.part(part).y, f"{data.name}, {part!r}")
     return name
 
 

@@ -136,7 +136,7 @@ def _estimate_on_fold(
     @functools.cache
     def estimate(place: int) -> Estimate:
         point = path.plain() if place < 0 else front[place]
-        predictor = fold.out.bind(path.predictor(point))
+        predictor = path.predictor(point).of_queries(fold.out.qid)
         return estimate_on_rows(trial.score, fold.out, model, predictor.predict(fold.out.X))
 
     front = path.frontier()

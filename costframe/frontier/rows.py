@@ -15,8 +15,6 @@ from costframe.core.tables.rows import check_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.predictor import Predictor
-
 __all__ = ["Fold", "Rows", "folds_of"]
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
@@ -75,10 +73,6 @@ class Rows:
         """Return the labels, as class codes for a classifier, that scores compare predictions with."""
         classes = getattr(model, "classes_", None)
         return np.asarray(self.y, np.float64) if classes is None else np.searchsorted(classes, np.asarray(self.y))
-
-    def bind(self, predictor: Predictor) -> Predictor:
-        """Return the predictor for these rows and their queries."""
-        return predictor if self.qid is None else predictor.of_queries(self.qid)
 
     def take(self, chosen: NDArray[np.int64]) -> Rows:
         """Keep some rows, by number."""

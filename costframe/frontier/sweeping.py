@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.trial import Fitted, Progress
 
-__all__ = ["Sweep", "fit_each", "process_count"]
+__all__ = ["Sweep", "end_with_parent", "fit_each", "process_count"]
 
 _CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
 _PATIENCE = 0.1  # seconds between looks at the progress of processes
@@ -144,18 +144,22 @@ _here: dict[str, Any] = {}  # of a process that fits for another one
 
 
 def _begin(sweep: Sweep, events: SimpleQueue[Any]) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _here.update(
         sweep=sweep, events=events, make_trial=trial_maker(sweep.data, sweep.score, sweep.folds, sweep.parameters)
     )
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process when the one that it works for is gone, also if that was killed; it would wait for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None  # noqa: S101 - this is no main process
-    parent.join()
-    os._exit(1)
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _fit(name: str) -> list[Fitted]:

@@ -105,7 +105,7 @@ class Trial:
         each = []
         for fold in self.folds:
             model = self._train(tradeoff, fold.train, fold.valid)
-            predictions = fold.out.bind(model.predictor_).predict(fold.out.X)
+            predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
             each.append(estimate_on_rows(self.score, fold.out, model, predictions))
         return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
 
@@ -142,12 +142,14 @@ class Trial:
         return Fitted(point, model, known.influence)
 
     def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
-        found = estimate_on_rows(self.score, rows, model, rows.bind(model.predictor_).predict(rows.X))
-        return found, _cost(model, rows)
+        report = _cost(model, rows)
+        assert report.predictions is not None  # noqa: S101 - routing is hard
+        return estimate_on_rows(self.score, rows, model, report.predictions), report
 
 
 def _cost(model: Any, rows: Rows) -> CostReport:
-    return ExpectedCost(model.costs_).evaluate(rows.bind(model.predictor_), rows.X, sample_weight=rows.weight)
+    predictor = model.predictor_.of_queries(rows.qid)
+    return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
 
 
 def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:

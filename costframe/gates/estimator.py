@@ -153,11 +153,9 @@ class GatedClassifier(CostAwareClassifier):
         CostframeError
             As for `fit`; also if there are no validation data, or a parameter has no effect on a grid.
         """
-        data = self.training_data(
+        data = self.path_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
         proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)

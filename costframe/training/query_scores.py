@@ -70,12 +70,16 @@ class QueryScore:
         DataError
             If no row has grade `least`.
         """
-        if self.least is not None and len(y) and (best := np.max(y)) < self.least:
-            name = f"{self.kind}@{self.places}:{self.least}"
-            raise DataError(f"score: no row is relevant for {name}, the highest grade is {best:g}")
+        self.check_grades(y, "score")
         each = self.by_query(y, p, weight, _numbered(qid, len(p)))
         each = each[~np.isnan(each)]
         return float(each.mean()) if len(each) else 0.0
+
+    def check_grades(self, y: NDArray[Any], where: str) -> None:
+        """Refuse rows of which none has grade `least`; the error begins with `where`."""
+        if self.least is not None and len(y) and (best := np.max(y)) < self.least:
+            name = f"{self.kind}@{self.places}:{self.least}"
+            raise DataError(f"{where}: no row is relevant for {name}, the highest grade is {best:g}")
 
     def influence(
         self, y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64] | None, qid: ArrayLike | None

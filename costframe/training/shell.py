@@ -144,6 +144,15 @@ class CostAwareEstimator(RowReader):
         data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories)
         return data if self._only is None else data.reading_only(self._only)
 
+    def path_data(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
+    ) -> TrainingData:
+        """Check the arguments of a `fit_path`, which needs validation data."""
+        data = self.training_data(X, y, sample_weight, **others)
+        if data.valid is None:
+            raise ParameterError("X_val: a path needs validation data")
+        return data
+
     def reading_only(self, columns: Sequence[int]) -> Self:
         """Return a copy that trains as if all other columns were constant, so that its models never read them.
 

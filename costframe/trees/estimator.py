@@ -212,11 +212,9 @@ class BoostedEstimator(CostAwareEstimator):
         for name in _NO_EFFECT:
             if getattr(self, name, None) is not None and getattr(self, name) is not False:
                 raise ParameterError(f"{name}: has no effect on a path; leave it out, or fit at given tradeoffs")
-        data = self.training_data(
+        data = self.path_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
         most = _PATH_ROUNDS if self.n_estimators is None else self.n_estimators
         annealer = Annealer(most, scorer(scoring))
         limits = None if tradeoffs is None else check_limits(tradeoffs)

@@ -83,7 +83,7 @@ class Predictor(ABC):
             feature known with its value stays available.
         """
 
-    def of_queries(self, qid: ArrayLike) -> Predictor:
+    def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return the predictor for rows of these queries; itself, unless rows of a query depend on each other.
 
         Evaluators that know no queries take the predictor that this returns.

@@ -17,13 +17,15 @@ _PLACE = 5  # of the row to which all others of the query are compared
 
 
 def fifth_best(scores: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the fifth best score of each row's query, minus infinity for queries of fewer rows: float64 (n,)."""
-    query = np.unique(qid, return_inverse=True)[1]
-    size = np.bincount(query)
-    best = scores[np.lexsort((-scores, query))]
+    """Return the fifth best score of each row's query, minus infinity for queries of fewer rows: float64 (n,).
+
+    Queries are numbers from 0, as from `check_queries`; some may have no row.
+    """
+    size = np.bincount(qid)
+    best = scores[np.lexsort((-scores, qid))]
     fifth, enough = np.full(len(size), -np.inf), size >= _PLACE
     fifth[enough] = best[(np.cumsum(size) - size)[enough] + _PLACE - 1]
-    return np.asarray(fifth[query])
+    return np.asarray(fifth[qid])
 
 
 def drop_rows(

@@ -42,14 +42,14 @@ class ProximityExits(ExitPredictor):
     Parameters
     ----------
     queries : int64 (rows,), optional
-        Queries of the rows to predict; see `of_queries`.
+        Numbers of the queries of the rows to predict, from 0; see `of_queries`.
     """
 
     queries: NDArray[np.int64] | None = None
 
-    def of_queries(self, qid: ArrayLike) -> ProximityExits:
+    def of_queries(self, qid: ArrayLike | None) -> ProximityExits:
         """Return the model for rows of these queries, for evaluators that know no queries."""
-        return evolve(self, queries=check_queries(qid, len(np.asarray(qid)), "qid"))
+        return self if qid is None else evolve(self, queries=check_queries(qid, len(np.asarray(qid)), "qid"))
 
     @cached_property
     def whole(self) -> StageTree:
@@ -60,7 +60,7 @@ class ProximityExits(ExitPredictor):
         self, X: Any, *, qid: ArrayLike | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
-        model = self if qid is None else self.of_queries(qid)
+        model = self.of_queries(qid)
         if model.queries is None:
             return self.whole.predict(X, max_cost=max_cost, unavailable=unavailable)
         refuse_limits(max_cost, unavailable, _NO_LIMITS)
@@ -88,7 +88,7 @@ class ProximityExits(ExitPredictor):
 
     def cost(self, X: Any, costs: object = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
-        return super(ProximityExits, self if qid is None else self.of_queries(qid)).cost(X, costs, **how)
+        return super(ProximityExits, self.of_queries(qid)).cost(X, costs, **how)
 
     def charges(
         self,

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 import costframe as cf
-from costframe.core.errors import CostframeError, ParameterError, StorageError
+from costframe.core.errors import CostframeError, DataError, ParameterError, StorageError
 from costframe.core.stages.stages import Answer
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, paths
@@ -163,6 +163,8 @@ def test_a_sweep_prices_rows_of_queries():
     assert point.test_cost == model.cost(test.X, qid=test.qid).mean < model.cost(test.X).mean
     assert point.test_score == model.score(test.X, test.y, qid=test.qid)
     assert point.test_score != model.score(test.X, test.y, qid=np.arange(len(test.X)))
+    with pytest.raises(DataError, match="drawn, 'valid': no row is relevant for precision@3:9, the highest grade is 2"):
+        Frontier.sweep(data, ["early-exit"], score="precision@3:9")
 
 
 def test_estimates_from_folds_are_of_rows_that_leave(monkeypatch):

@@ -104,7 +104,7 @@ class Bags:
     Attributes
     ----------
     first : int64 (groups,)
-        A row of each group of equal rows.
+        A row of each group of equal rows, ascending.
     number : uint64 (groups,)
         Hash of their values.
     weight : float64 (groups,)
@@ -121,7 +121,8 @@ class Bags:
     def of(cls, numbers: NDArray[np.uint64], weight: NDArray[np.float64], seed: int) -> Bags:
         """Group rows by the hashes of their values, uint64 (n,)."""
         number, first, group = np.unique(numbers, return_index=True, return_inverse=True)
-        return cls(first, number, np.asarray(np.bincount(group, weight), np.float64), seed)
+        order = np.argsort(first)
+        return cls(first[order], number[order], np.bincount(group, weight)[order].astype(np.float64), seed)
 
     def draw(self, tree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the rows of a tree's bag, ascending, and their weights in it; a bag is never empty."""
@@ -130,9 +131,8 @@ class Bags:
         drawn = _poisson(np.clip(_mixed(z) / 2.0**64, 2.0**-60, 1 - 2.0**-53), mean)
         if not drawn.any():
             drawn = mean
-        order = np.argsort(self.first)
-        order = order[drawn[order] > 0]
-        return self.first[order], (drawn * (self.weight / mean))[order]
+        inside = drawn > 0
+        return self.first[inside], (drawn * (self.weight / mean))[inside]
 
 
 def _poisson(u: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define
 
-from costframe.core.errors import ParameterError
 from costframe.core.stages.stages import log_odds
 from costframe.gates.points import read_tradeoffs
 from costframe.training.estimator import CostAwareClassifier
@@ -87,11 +86,9 @@ class ForestClassifier(CostAwareClassifier):
         CostframeError
             As for `fit`; also if there are no validation data.
         """
-        data = self.training_data(
+        data = self.path_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
-        if data.valid is None:
-            raise ParameterError("X_val: a path needs validation data")
         path = self._find_path(data, read_tradeoffs(tradeoffs), scorer(scoring), progress)
         point = path.at(float(self.tradeoff))
         self.n_iter_ = point.n_rounds

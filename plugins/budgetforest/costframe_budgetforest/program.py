@@ -26,8 +26,8 @@ _MOST = 1e100  # loss: nothing is worth it, and sums of it are finite
 def mean_losses(forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str) -> NDArray[np.float64]:
     """Return each node's share of the trees' mean loss if it is a leaf: float64 (nodes,).
 
-    It is the sum over its rows of weight * loss / (T * weight of all rows). "error" is the error of
-    the tree's own vote, "squared" is the sum over classes of (share - label)^2 / 2.
+    It is the sum over its rows of weight * loss / (T * weight of all rows). "error" is that of the tree's own vote,
+    "squared" is the sum over classes of (share - label)^2 / 2.
     """
     from costframe_budgetforest.program_kernels import count_labels
 

@@ -1,6 +1,7 @@
 """The public kit's laws, on the cascade and on its single stage."""
 
 import pytest
+from bank_cases import CHOOSING
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.testing import parametrize_algorithm
@@ -8,7 +9,6 @@ from costframe.testing.check import checks
 from costframe_cronus import CronusClassifier
 
 GIVEN = {"n_stages": 3, "ridge": 0.1, "rejected": 0.5}  # settings that are not chosen save half of the time
-CHOOSING = ("weights_are_repetitions", "threads_change_nothing", "unit_of_prices_is_free", "zero_prices_are_plain")
 
 
 @parametrize_algorithm("cronus", settings=GIVEN)

@@ -1,6 +1,7 @@
 """The public kit's laws, and scikit-learn's checks, on the tree."""
 
 import pytest
+from bank_cases import CHOOSING
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.testing import parametrize_algorithm
@@ -9,7 +10,6 @@ from costframe_cstc import CSTCClassifier, CSTCRegressor
 
 GIVEN = {"n_estimators": 10, "inflation": 1.0, "ridge": 0.1}  # settings that are not chosen save six fits in seven
 SMALL = {"n_estimators": 10, "depth": 2}
-CHOOSING = ("weights_are_repetitions", "threads_change_nothing", "unit_of_prices_is_free", "zero_prices_are_plain")
 
 
 @parametrize_algorithm("cstc", settings=GIVEN)
