@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_NODES, MOST_COLUMNS, MOST_RANKS = 2**22, 2**18, 2**23 - 1  # what the words of `node_layout` hold
 SHARED_WORDS = 16  # of bits, for each of the tests for categories that share a code column
+ZERO_MISSING, WHOLE, MOST_READING = 1, 2, 3  # readings; see `TreeTable`
 _SMALL = 2**17  # nodes and categories that fit, whatever they are
 
 
@@ -48,7 +49,7 @@ def _check_shapes(table: TreeTable) -> None:
         raise BankError(f"trees: 'first' must run from 0 to the number of nodes ({nodes}), got {table.first!r}")
     if (np.diff(table.first) < 1).any():
         raise BankError(f"tree {int(np.argmax(np.diff(table.first) < 1))}: has no node, expected at least a root")
-    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "category_count"):
+    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "category_count", "reading"):
         shape = getattr(table, name).shape
         if shape != (nodes,):
             raise BankError(f"trees: '{name}' must have shape ({nodes},), one entry a node, got {shape}")
@@ -77,6 +78,9 @@ def _check_nodes(table: TreeTable) -> None:
 
 def _check_categories(table: TreeTable) -> None:
     count, categories = table.category_count, table.categories
+    _refuse(table, table.reading > MOST_READING, "has an unknown reading")
+    _refuse(table, (table.reading >= WHOLE) & (count == 0), "reads categories and has none")
+    _refuse(table, (table.reading == ZERO_MISSING) & (count > 0), "reads zero as missing and tests for categories")
     _refuse(table, (count < 0) | ((count > 0) & (table.feature < 0)), "is no test and has categories")
     if categories.shape != (int(count.sum(dtype=np.int64)),):
         raise BankError(f"trees: 'categories' must have shape ({int(count.sum())},), got {categories.shape}")
@@ -85,8 +89,10 @@ def _check_categories(table: TreeTable) -> None:
     _refuse(table, (count > 0) & ~np.isnan(table.threshold), "has both categories and a threshold")
     node = np.repeat(np.arange(table.n_nodes), count)
     descending = np.append(False, (node[1:] == node[:-1]) & ~(categories[1:] > categories[:-1]))
-    wrong = np.bincount(node, weights=descending | ~np.isfinite(categories), minlength=table.n_nodes)
-    _refuse(table, wrong > 0, "must have categories that are finite and ascending")
+    last = np.append(node[1:] != node[:-1], True)
+    odd = ~np.isfinite(categories) & ~(np.isnan(categories) & last)
+    wrong = np.bincount(node, weights=descending & ~np.isnan(categories) | odd, minlength=table.n_nodes)
+    _refuse(table, wrong > 0, "must have categories that are ascending, and finite but for a NaN at the end")
 
 
 def check_sizes(table: TreeTable) -> None:

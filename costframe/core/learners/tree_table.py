@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import Factory, evolve, field, fields, frozen
 
-from costframe.core.learners.tree_checks import check_sizes, check_trees, check_values
+from costframe.core.learners.tree_checks import (
+    MOST_READING,
+    WHOLE,
+    ZERO_MISSING,
+    check_sizes,
+    check_trees,
+    check_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
+PLAIN, WHOLE_FLOAT32 = 0, MOST_READING  # with ZERO_MISSING and WHOLE, readings of a value before a node tests it
 
 
 def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
@@ -39,12 +47,16 @@ def _bool(values: ArrayLike) -> NDArray[np.bool_]:
     return _frozen(values, np.bool_)
 
 
+def _uint8(values: ArrayLike) -> NDArray[np.uint8]:
+    return _frozen(values, np.uint8)
+
+
 @frozen(eq=False)
 class TreeTable:
     """Binary decision trees: a row goes left iff its value is at most the threshold, NaN where `missing_left` says.
 
     A node with categories tests for them instead: a value equal to one of them goes against the missing way, and any
-    other value, an unknown category or NaN, goes the missing way.
+    other value, an unknown category or NaN, goes the missing way. NaN may itself be one of the categories.
 
     Parameters
     ----------
@@ -67,7 +79,11 @@ class TreeTable:
     category_count : int32 (nodes,)
         Number of categories of a node; zero by default, at leaves and at comparisons of numbers.
     categories : float64 (sum of category_count,)
-        Categories of all nodes, node by node: finite, and ascending within a node.
+        Categories of all nodes, node by node: ascending within a node, finite but for a NaN at the end.
+    reading : uint8 (nodes,)
+        Foreign libraries' readings of a value x before the test; PLAIN, the default, changes nothing. ZERO_MISSING
+        reads |x| <= float32(1e-35) as NaN. For categories only, WHOLE cuts the fraction off, and WHOLE_FLOAT32 does so
+        after rounding x to float32 and reads a negative number as no category.
 
     Raises
     ------
@@ -88,6 +104,9 @@ class TreeTable:
         converter=_int32, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True)
     )
     categories: NDArray[np.float64] = field(converter=_float64, default=())
+    reading: NDArray[np.uint8] = field(
+        converter=_uint8, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True)
+    )
 
     def __attrs_post_init__(self) -> None:
         check_trees(self)
@@ -128,11 +147,13 @@ class TreeTable:
         outputs: ArrayLike,
         categories: Mapping[int, ArrayLike] | None = None,
         *,
+        reading: ArrayLike = PLAIN,
         grown: bool = False,
     ) -> TreeTable:
         """Make the table of one tree; if it was `grown`, with arrays of the table's types, check its outputs only.
 
-        `outputs` is float64 (nodes,) or (nodes, K), used at leaves; `categories` maps nodes to their categories.
+        `outputs` is float64 (nodes,) or (nodes, K), used at leaves; `categories` maps nodes to their categories,
+        and `reading` is one for all nodes, or one for each.
         """
         sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
         values = np.asarray(outputs, np.float64)
@@ -152,6 +173,7 @@ class TreeTable:
             "values": values[leaf].ravel(),
             "category_count": count,
             "categories": np.concatenate([np.empty(0), *sets.values()]) if sets else np.empty(0),
+            "reading": np.full(len(values), reading, np.uint8),
         }
         if not grown:
             return cls(**arrays)
@@ -206,6 +228,7 @@ class TreeTable:
             self.values[ranges(self.value[nodes][leaf], widths[leaf])],
             counts,
             self.categories[ranges(self.category_first[:-1][nodes], counts)],
+            self.reading[nodes],
         )
 
     def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:

@@ -10,6 +10,8 @@ from attrs import field, frozen
 from costframe.core.errors import StageError, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from attrs import Attribute
     from numpy.typing import NDArray
 
@@ -62,16 +64,27 @@ def _scalar(values: object) -> NDArray[np.float64]:
     return array
 
 
-def _level(values: Any) -> float:
+def _finite(values: Any, name: str) -> float:
     if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
-        raise StageError(f"level: expected a number, got {shown(values)}")
+        raise StageError(f"{name}: expected a number, got {shown(values)}")
     try:
-        level = float(values)
+        number = float(values)
     except OverflowError:
-        level = np.inf
-    if not np.isfinite(level):
-        raise StageError(f"level: expected a finite number, got {shown(values)}")
-    return level
+        number = np.inf
+    if not np.isfinite(number):
+        raise StageError(f"{name}: expected a finite number, got {shown(values)}")
+    return number
+
+
+def _level(values: Any) -> float:
+    return _finite(values, "level")
+
+
+def _temperature(values: Any) -> float:
+    temperature = _finite(values, "temperature")
+    if temperature <= 0:
+        raise StageError(f"temperature: expected a positive number, got {temperature:g}")
+    return temperature
 
 
 @frozen(eq=False)
@@ -88,11 +101,13 @@ class Answer:
     weights : float64 (C, K)
         C is the number of outputs of these learners together. One dimension means K = 1.
     intercept : float64 (K,)
-    link : {"identity", "sigmoid", "softmax", "ranked"}
-        With "ranked" the prediction is level + s / (2 (1 + |s|)) of the one score s: rows answered at a higher level
-        rank above those of a lower one; rows of one level rank by their scores.
+    link : str
+        One of `LINKS`; see `apply_link`. With "ranked" the prediction is level + s / (2 (1 + |s|)) of the one score s:
+        rows answered at a higher level rank above those of a lower one; rows of one level rank by their scores.
     level : float
         For ranked answers only.
+    temperature : float
+        Positive; the link is applied to scores divided by it.
     """
 
     learners: NDArray[np.int64] = field(converter=_learners)
@@ -100,6 +115,7 @@ class Answer:
     intercept: NDArray[np.float64] = field(converter=_vector)
     link: str = field(default="identity")
     level: float = field(default=0.0, converter=_level)
+    temperature: float = field(default=1.0, converter=_temperature)
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
@@ -113,12 +129,14 @@ class Answer:
             )
         if self.link != "ranked" and self.level:
             raise StageError(f"level: is for ranked answers, got {self.level:g} with the link {self.link!r}")
+        if self.link == "ranked" and self.temperature != 1.0:
+            raise StageError(f"temperature: is not for ranked answers, got {self.temperature:g}")
         if self.link == "ranked" and len(self.intercept) > 1:
             raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
 
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the link to scores, float64 (rows, K); the result has the same shape."""
-        return apply_link(self.link, scores, self.level)
+        return apply_link(self.link, scores if self.temperature == 1.0 else scores / self.temperature, self.level)
 
 
 def _number(values: Any) -> float:
@@ -204,7 +222,7 @@ def _check_learners(number: int, stage: Stage, widths: NDArray[np.int32]) -> Non
         raise StageError(f"stage {number}: its learners have {expected} outputs, it has {len(stage.weights)} weights")
 
 
-LINKS = ("identity", "sigmoid", "softmax", "ranked")
+LINKS = ("identity", "sigmoid", "softmax", "ranked", "exp", "softplus", "signed-square", "step", "isolation")
 
 SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
 
@@ -215,19 +233,34 @@ def squeeze(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> NDArray[np.float64]:
-    """Return the predictions for scores, float64 (rows, K), in the same shape; `level` is for the link "ranked"."""
+    """Return the predictions for scores s, float64 (rows, K), in the same shape.
+
+    They are s ("identity"), 1 / (1 + exp(-s)) ("sigmoid", of each output), exp(s_k) / sum_j exp(s_j) ("softmax"),
+    exp(s) ("exp"), log(1 + exp(s)) ("softplus"), s |s| ("signed-square"), 1 if s > 0 else 0 ("step"), -2^-s
+    ("isolation"), or ranks within a `level` ("ranked").
+    """
     if link == "identity":
         return scores
     if link == "ranked":
         return _ranked(scores, level)
     with np.errstate(over="ignore", invalid="ignore"):
-        if link == "sigmoid":
-            return 1.0 / (1.0 + np.exp(-scores))
+        if link in _OF_EACH:
+            return np.asarray(_OF_EACH[link](scores), np.float64)
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     total = powers[:, 0].copy()
     for k in range(1, powers.shape[1]):  # in this order, however many rows there are
         total += powers[:, k]
     return np.asarray(powers / total[:, None])
+
+
+_OF_EACH: Mapping[str, Callable[[NDArray[np.float64]], NDArray[Any]]] = {
+    "sigmoid": lambda s: 1.0 / (1.0 + np.exp(-s)),
+    "exp": np.exp,
+    "softplus": lambda s: np.logaddexp(0.0, s),
+    "signed-square": lambda s: s * np.abs(s),
+    "step": lambda s: s > 0,
+    "isolation": lambda s: -np.exp2(-s),
+}
 
 
 def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:

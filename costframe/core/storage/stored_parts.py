@@ -27,6 +27,7 @@ _BANK = {"kind": "|u1", "index": "<i4", "evaluation": "<f8", "column_feature": "
 _TREES = {
     "first": "<i8", "feature": "<i4", "threshold": "<f8", "missing_left": "|u1", "left": "<i4", "right": "<i4",
     "width": "<i4", "value": "<i8", "values": "<f8", "category_count": "<i4", "categories": "<f8",
+    "reading": "|u1",
 }  # fmt: skip
 STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
 
@@ -50,7 +51,8 @@ def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
     arrays |= {f"{prefix}.{key}": getattr(answer, key).astype(dtype) for key, dtype in STAGE.items()}
     if not isinstance(answer, Answer):
         return {}
-    return {"link": answer.link} | ({"level": answer.level} if answer.link == "ranked" else {})
+    options = {"level": answer.level} if answer.link == "ranked" else {}
+    return {"link": answer.link} | options | ({"temperature": answer.temperature} if answer.temperature != 1.0 else {})
 
 
 class StoredArrays:
@@ -100,9 +102,10 @@ def build_bank(
 def build_answer(title: str, described: object, arrays: StoredArrays, prefix: str) -> Answer:
     """Make an answer from its description and its arrays."""
     read = arrays.take_all(prefix, STAGE)
-    ranked = isinstance(described, dict) and described.get("link") == "ranked"
-    link, *level = fields_of(described, title, "link", *(("level",) if ranked else ()))
-    return Answer(**read, link=link, level=level[0] if level else 0.0)
+    given = described if isinstance(described, dict) else {}
+    options = ("level",) if given.get("link") == "ranked" else ("temperature",) if "temperature" in given else ()
+    link, *values = fields_of(described, title, "link", *options)
+    return Answer(**read, link=link, **dict(zip(options, values, strict=True)))
 
 
 def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
