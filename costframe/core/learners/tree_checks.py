@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.errors import BankError
+from costframe.core.learners.readings import WHOLE, WHOLE_FLOAT32, ZERO_MISSING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 MOST_NODES, MOST_COLUMNS, MOST_RANKS = 2**22, 2**18, 2**23 - 1  # what the words of `node_layout` hold
 SHARED_WORDS = 16  # of bits, for each of the tests for categories that share a code column
-ZERO_MISSING, WHOLE, MOST_READING = 1, 2, 3  # readings; see `TreeTable`
 _SMALL = 2**17  # nodes and categories that fit, whatever they are
 
 
@@ -78,7 +78,7 @@ def _check_nodes(table: TreeTable) -> None:
 
 def _check_categories(table: TreeTable) -> None:
     count, categories = table.category_count, table.categories
-    _refuse(table, table.reading > MOST_READING, "has an unknown reading")
+    _refuse(table, table.reading > WHOLE_FLOAT32, "has an unknown reading")
     _refuse(table, (table.reading >= WHOLE) & (count == 0), "reads categories and has none")
     _refuse(table, (table.reading == ZERO_MISSING) & (count > 0), "reads zero as missing and tests for categories")
     _refuse(table, (count < 0) | ((count > 0) & (table.feature < 0)), "is no test and has categories")

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import Factory, evolve, field, fields, frozen
 
-from costframe.core.learners.tree_checks import (
-    MOST_READING,
-    WHOLE,
-    ZERO_MISSING,
-    check_sizes,
-    check_trees,
-    check_values,
-)
+from costframe.core.learners.readings import PLAIN
+from costframe.core.learners.tree_checks import check_sizes, check_trees, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
-PLAIN, WHOLE_FLOAT32 = 0, MOST_READING  # with ZERO_MISSING and WHOLE, readings of a value before a node tests it
 
 
 def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
