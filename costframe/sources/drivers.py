@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.cost.expected import until_terms
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.predictors.predictor import Known, Predictor
+    from costframe.core.stages.certain_layout import Until
 
 __all__ = ["predict_many", "predict_one", "predict_one_async"]
 
@@ -36,6 +38,7 @@ def predict_one(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
+    until: Until = None,
 ) -> Prediction:
     """Predict one row, and fetch from `source` only features that are certainly needed.
 
@@ -57,6 +60,9 @@ def predict_one(
     unavailable : iterable of str
         Features and resources that must not be fetched, for example because a source is down. The row still gets an
         answer, whose `reason` says why it was cut.
+    until : "class" or float, optional
+        The row ends as soon as nothing further can change its class, or move its scores by more than this; see
+        `StageTree.inquire`.
 
     Returns
     -------
@@ -75,7 +81,8 @@ def predict_one(
     An exception of the callable passes through, with a note of the features being fetched and the cost so far.
     """
     predictor = as_predictor(predictor)
-    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
+    more = until_terms(predictor, until)
+    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable, **more)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
         with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
@@ -94,10 +101,12 @@ async def predict_one_async(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
+    until: Until = None,
 ) -> Prediction:
     """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
     predictor = as_predictor(predictor)
-    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
+    more = until_terms(predictor, until)
+    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable, **more)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
         with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
@@ -117,6 +126,7 @@ def predict_many(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
+    until: Until = None,
 ) -> list[Prediction]:
     """Predict many rows in lockstep: every round is one trip for all rows that are not finished.
 
@@ -128,7 +138,7 @@ def predict_many(
         must return exactly these keys and names.
     keys : iterable of hashable
         Distinct keys of the rows for a callable source; None for a table.
-    costs, acquisition, known, max_cost, unavailable
+    costs, acquisition, known, max_cost, unavailable, until
         As in `predict_one`, the same for all rows.
 
     Returns
@@ -149,9 +159,10 @@ def predict_many(
     order, fetch = rows_fetcher(source, keys, predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
-    barred = names_of(unavailable)
+    barred, more = names_of(unavailable), until_terms(predictor, until)
     inquiries = {
-        key: predictor.inquire(prices, acquisition, paid, max_cost=max_cost, unavailable=barred) for key in order
+        key: predictor.inquire(prices, acquisition, paid, max_cost=max_cost, unavailable=barred, **more)
+        for key in order
     }
     unfinished = dict(inquiries)
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:

@@ -11,6 +11,7 @@ from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.checks import check_number
+from costframe.core.cost.expected import until_terms
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -223,7 +224,8 @@ class CostAwareEstimator(RowReader):
         """Return the exact cost of predicting rows.
 
         No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
-        early as `cut`. `costs` replace the estimator's prices; a plan also accepts another `tradeoff`.
+        early as `cut`. With `until`, rows end as soon as they are certain; see `StageTree.inquire`. `costs` replace
+        the estimator's prices; a plan also accepts another `tradeoff`.
         """
         table = self._read(X)
         return self.predictor_.cost(
@@ -252,11 +254,13 @@ class CostAwareEstimator(RowReader):
         return found
 
     def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
-        """Return the terms of a prediction, or refuse them if the predictor is not a plan."""
+        """Return the terms of a prediction; refuse those of a plan if the predictor is not one."""
+        until_terms(self.predictor_, terms.get("until"))
         for name, value in terms.items():
-            if name not in {"costs", "tradeoff"}:
-                raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {shown(name)}")
-            if value is not None and not isinstance(self.predictor_, PlannedPredictor):
+            if name not in {"costs", "tradeoff", "until"}:
+                known = "max_cost, unavailable, costs or tradeoff, or until"
+                raise ParameterError(f"{name}: expected {known}, got {shown(name)}")
+            if name != "until" and value is not None and not isinstance(self.predictor_, PlannedPredictor):
                 raise ParameterError(
                     f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
                     f"only a plan takes others when it predicts; got {shown(value)}"

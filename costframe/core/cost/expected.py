@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Predictor
+    from costframe.core.stages.certain_layout import Until
 
 __all__ = ["CostReport", "ExpectedCost"]
 
@@ -46,6 +47,8 @@ class ExpectedCost:
         Hard cap on the cost of each row; for hard routing only, like `unavailable`.
     unavailable : iterable of str
         Unavailable features and resources; see `Predictor.inquire`.
+    until : "class" or float, optional
+        Rows end as soon as they are certain; see `StageTree.inquire`. For hard routing only.
     """
 
     costs: object = None
@@ -54,6 +57,7 @@ class ExpectedCost:
     steepness: float | None = field(default=None, kw_only=True)
     max_cost: float | None = field(default=None, kw_only=True)
     unavailable: tuple[str, ...] = field(default=(), kw_only=True, converter=names_of)
+    until: Until = field(default=None, kw_only=True)
 
     @routing.validator
     def _known_routing(self, _attribute: Attribute[str], value: str) -> None:
@@ -63,16 +67,17 @@ class ExpectedCost:
         check_acquisition(self.acquisition)
         if self.steepness is not None and self.routing == "hard":
             raise ParameterError("steepness: has no effect on hard routing")
-        for name, given in (("max_cost", self.max_cost is not None), ("unavailable", bool(self.unavailable))):
-            if given and self.routing == "soft":
+        given = self.max_cost is not None, bool(self.unavailable), self.until is not None
+        for name, is_given in zip(("max_cost", "unavailable", "until"), given, strict=True):
+            if is_given and self.routing == "soft":
                 raise ParameterError(f"{name}: has no meaning for soft routing, whose rows go all ways; use 'hard'")
         if self.steepness is not None:
             check_number("steepness", self.steepness, strict=True)
 
     @property
     def limited(self) -> bool:
-        """Whether rows may be cut: there is a cap, or something is unavailable."""
-        return self.max_cost is not None or bool(self.unavailable)
+        """Whether rows may be cut: there is a cap, something is unavailable, or they end when they are certain."""
+        return self.max_cost is not None or bool(self.unavailable) or self.until is not None
 
     def evaluate(
         self,
@@ -97,7 +102,7 @@ class ExpectedCost:
             Threads; None uses all cores. The result does not depend on it.
         """
         rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
-        weight = _weights(sample_weight, len(rows))
+        weight, _ = _weights(sample_weight, len(rows)), until_terms(predictor, self.until)
         model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)
         if rounds and self.routing == "soft":
@@ -118,10 +123,21 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]
     return weight if 1e-100 < largest < 1e100 else weight / largest
 
 
+def until_terms(predictor: Predictor, until: Until) -> dict[str, Any]:
+    """Return `until` as an argument of the predictor's methods, or none; refuse it for one that has no bounds."""
+    if until is not None and not predictor.has_bounds:
+        raise ParameterError(
+            "until: expected a model that is one sum of learners, a StageTree with one answer; "
+            f"a {type(predictor).__name__} does not know what it can still add; leave it out"
+        )
+    return {} if until is None else {"until": until}
+
+
 def replay(predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> Prediction:
     """Predict one row, float64 (d,), with an inquiry."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
-    inquiry = predictor.inquire(costs, how.acquisition, max_cost=how.max_cost, unavailable=how.unavailable)
+    limits: dict[str, Any] = {"max_cost": how.max_cost, "unavailable": how.unavailable}
+    inquiry = predictor.inquire(costs, how.acquisition, **limits, **until_terms(predictor, how.until))
     while needs := inquiry.needs:
         inquiry.supply({name: float(row[column[name]]) for name in needs})
     return inquiry.answer

@@ -90,7 +90,8 @@ class CostReport:
     unit : str
     feature_names : tuple of str (d,)
     cut : bool (rows,), or None
-        Rows answered early because of a cap or unavailable features; None without limits.
+        Rows answered early because of a cap or unavailable features, or because they were certain; None without
+        limits and `until`.
     """
 
     per_row: NDArray[np.float64]

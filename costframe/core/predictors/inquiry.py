@@ -42,8 +42,8 @@ class Prediction:
     exit : int
         Index of the answering stage, or of a route at which the row was cut; 0 for a model without stages.
     reason : str
-        "complete", or why the row was cut: "max_cost" (its cap) or "unavailable" (a feature or resource was
-        unavailable). If both, "unavailable".
+        "complete", "certain" (the rest could not change what was asked for), or why the row was cut: "max_cost" (its
+        cap) or "unavailable" (a feature or resource was unavailable). If both, "unavailable".
     """
 
     value: float | NDArray[np.float64]

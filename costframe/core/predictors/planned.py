@@ -12,6 +12,7 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.checks import check_number
+from costframe.core.cost.expected import until_terms
 from costframe.core.errors import ParameterError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
+    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 
@@ -175,6 +177,7 @@ class PlannedPredictor(Predictor):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         n_jobs: int | None = None,
+        until: Until = None,
     ) -> NDArray[np.float64]:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.
 
@@ -191,12 +194,18 @@ class PlannedPredictor(Predictor):
             Unavailable features and resources.
         n_jobs : int, optional
             Threads; None uses all cores. The result does not depend on it.
+        until : None
+            Others are refused: a plan has no bounds; see `StageTree.inquire`.
         """
+        until_terms(self, until)
         parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         return squeeze(np.concatenate([self.linked(part) for part in parts]))
 
-    def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
+    def decision_function(
+        self, X: Any, *, n_jobs: int | None = None, until: Until = None, **terms: Any
+    ) -> NDArray[np.float64]:
         """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
+        until_terms(self, until)
         parts = self.walk(X, self.terms(**terms), n_jobs)
         ranked = self.stops[0].answer.link == "ranked"
         return squeeze(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
@@ -215,9 +224,11 @@ class PlannedPredictor(Predictor):
         tradeoff: float | None = None,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        until: Until = None,
     ) -> Inquiry:
         """Begin the prediction of one row; see `Predictor.inquire`. It buys whole sets for any `acquisition`."""
         check_acquisition(acquisition)
+        until_terms(self, until)
         model = self._resolve_costs(costs)
         _, ledger, known_values = open_ledger(self, model, known)
         terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, known_values)

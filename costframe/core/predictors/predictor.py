@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from costframe.core.cost.expected import ExpectedCost, replay_charges
 from costframe.core.errors import CostModelError, InquiryError, ParameterError, shown
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.report import Charges, CostReport
     from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 Known = Mapping[str, Any] | Iterable[str]
@@ -25,6 +26,9 @@ Known = Mapping[str, Any] | Iterable[str]
 
 class Predictor(ABC):
     """A model that predicts rows, and names the features it needs for each row."""
+
+    has_bounds: ClassVar[bool] = False
+    """Whether its methods take `until`, and rows end as soon as they are certain; see `StageTree.inquire`."""
 
     @property
     @abstractmethod
@@ -143,10 +147,11 @@ class Predictor(ABC):
         rounds: bool = False,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        until: Until = None,
     ) -> CostReport:
         """Return the exact cost of predicting rows; shorthand for `ExpectedCost`."""
         evaluator = ExpectedCost(
-            costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
+            costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable, until=until
         )
         return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.caps.capped import capped_scores, lay_out_capped
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
+from costframe.core.cost.certain_charges import charge_certain
 from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
@@ -18,6 +19,8 @@ from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.stages.certain import CertainWalker, certain_rows
+from costframe.core.stages.certain_layout import Goal, lay_out_certain
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.plan import cannot_bind, plan_stages, sum_evaluations
 from costframe.core.stages.run_stages import check_acquisition, marks_for, predict_rows
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.certain_layout import Certain, Until
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
     from costframe.core.stages.run_stages import ReadingMarks
@@ -74,6 +78,7 @@ class StageTree(Predictor):
         If the stages are not a tree or do not fit the bank, or the fallbacks do not fit both.
     """
 
+    has_bounds: ClassVar[bool] = True
     bank: WeakLearnerBank
     stages: tuple[Stage, ...] = field(converter=_as_stages)
     costs: CostModel | None = None
@@ -128,6 +133,11 @@ class StageTree(Predictor):
     def step_layout(self) -> StepLayout:
         """The tree as arrays for steps of a row."""
         return lay_out_steps(self.bank, self.layout)
+
+    @cached_property
+    def certain_model(self) -> Certain:
+        """The tree as arrays for rows that end when they are certain."""
+        return lay_out_certain(self.step_layout)
 
     @cached_property
     def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
@@ -207,7 +217,13 @@ class StageTree(Predictor):
         return make, (self.bank, self.stages, self.costs)
 
     def predict(
-        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
+        self,
+        X: Any,
+        *,
+        n_jobs: int | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        until: Until = None,
     ) -> NDArray[np.float64]:
         """Predict rows: apply the link to the score of each row's answer.
 
@@ -220,12 +236,14 @@ class StageTree(Predictor):
             Hard cap on the cost of each row, at the model's own prices, with path acquisition.
         unavailable : iterable of str
             Unavailable features and resources. `fallbacks` answer the rows that limits cut.
+        until : "class" or float, optional
+            Each row ends as soon as it is certain, at the model's own prices; see `inquire`.
 
         Returns
         -------
         float64 (rows,), or (rows, K) for K > 1 outputs
         """
-        scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
+        scores, exits = self._scores(X, n_jobs, max_cost, unavailable, until)
         return squeeze(self.linked(scores, exits))
 
     def decision_function(
@@ -235,19 +253,20 @@ class StageTree(Predictor):
         n_jobs: int | None = None,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        until: Until = None,
     ) -> NDArray[np.float64]:
         """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
 
         Ranked answers give predictions, because scores of different stages have no common order.
         """
-        scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
+        scores, exits = self._scores(X, n_jobs, max_cost, unavailable, until)
         if self.links == ("ranked",):
             return squeeze(self.linked(scores, exits))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the stage that answers each row: int64 (rows,)."""
-        return self._scores(X, n_jobs, None, ())[1]
+        return self._scores(X, n_jobs, None, (), None)[1]
 
     def inquire(
         self,
@@ -257,11 +276,23 @@ class StageTree(Predictor):
         *,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        until: Until = None,
     ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`."""
+        """Begin the prediction of one row; see `Predictor.inquire`.
+
+        A model of one answer takes `until`. With a number, the row ends as soon as the rest cannot move any score by
+        more than that from the score given; with "class", as soon as it cannot change the class: p > 1/2 for one
+        output, else the first largest. The answer then has the middle of the scores left open, and the reason
+        "certain". The row never pays more than the whole evaluation does, in often more rounds: each asks for the
+        feature that promises most for its price, and what is free with it.
+        """
         check_acquisition(acquisition)
         prices, ledger, known_values = open_ledger(self, costs, known)
         by_path, limits = acquisition == "path", Limits.of(max_cost, unavailable, prices, known_values)
+        if until is not None:
+            goal = Goal.of(until, self, limited=limits is not None, acquisition=acquisition)
+            certain = CertainWalker(self, prices, goal, known_values, ledger.paid_before)
+            return Inquiry(certain, self.feature_names, ledger, self.categories)
         if limits is None or cannot_bind(limits, self, prices):
             stepper = StageStepper(self, prices, by_path=by_path, known_values=known_values)
             return Inquiry(stepper, self.feature_names, ledger, self.categories)
@@ -278,16 +309,23 @@ class StageTree(Predictor):
     ) -> Charges:
         """Charge rows with the kernels; see `Predictor.charges`."""
         prices = costs.select(self.feature_names)
-        return charge_tree(self, prices, X, weight, how, Limits.of(how.max_cost, how.unavailable, prices), n_jobs)
+        limits = Limits.of(how.max_cost, how.unavailable, prices)
+        if how.until is not None:
+            goal = Goal.of(how.until, self, limited=limits is not None, acquisition=how.acquisition)
+            return charge_certain(self, prices, goal, X, weight, n_jobs)
+        return charge_tree(self, prices, X, weight, how, limits, n_jobs)
 
     def _scores(
-        self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
+        self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str], until: Until
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        if max_cost is None and not (unavailable := names_of(unavailable)):
+        if max_cost is None and not (unavailable := names_of(unavailable)) and until is None:
             return predict_rows(self.bank, self.layout, rows, n_jobs)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)
+        if until is not None:
+            goal = Goal.of(until, self, limited=limits is not None, acquisition="path")
+            return certain_rows(self, prices, goal, rows, n_jobs).scores, np.zeros(len(rows), np.int64)
         assert limits is not None  # noqa: S101 - there is a cap, or a name
         return capped_scores(self, prices, limits, rows, n_jobs)
 

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
-from costframe.core.cost.expected import ExpectedCost, replay
+from costframe.core.cost.expected import ExpectedCost, replay, until_terms
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.predictors.inquiry import Ledger
+    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
@@ -82,8 +83,14 @@ class SteppedPredictor(Predictor):
         check_names(self.feature_names, "features")
         check_features(self.categories, self.feature_names)
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
-        """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`."""
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), until: Until = None
+    ) -> NDArray[np.float64]:
+        """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`.
+
+        `until` is refused: the model does not know what it can still add.
+        """
+        until_terms(self, until)
         rows = as_rows(X, self.feature_names, self.categories)
         if max_cost is None and not names_of(unavailable):
             values = [self._predict_row(row) for row in rows]
@@ -96,10 +103,10 @@ class SteppedPredictor(Predictor):
         return np.array(values) if values else np.empty(0)
 
     def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), until: Until = None
     ) -> NDArray[np.float64]:
         """Return the predictions: a stepped model has no link."""
-        return self.predict(X, max_cost=max_cost, unavailable=unavailable)
+        return self.predict(X, max_cost=max_cost, unavailable=unavailable, until=until)
 
     def inquire(
         self,
@@ -109,6 +116,7 @@ class SteppedPredictor(Predictor):
         *,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        until: Until = None,
     ) -> Inquiry:
         """Begin the prediction of one row; `acquisition` has no effect here.
 
@@ -120,6 +128,7 @@ class SteppedPredictor(Predictor):
             If there are limits and no `fallback`.
         """
         check_acquisition(acquisition)
+        until_terms(self, until)
         prices, ledger, known_values = open_ledger(self, costs, known)
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")

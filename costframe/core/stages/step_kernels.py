@@ -40,7 +40,7 @@ def _use_all(begin: int, end: int, account: F8, marks: U1, read: I8) -> None:
 
 
 @kernel
-def _run_stage(  # noqa: C901 - one loop: a call with this many arrays would take as long as the work
+def run_stage(  # noqa: C901 - one loop: a call with this many arrays would take as long as the work
     first: int, last: int, x: F8, account: F8, at: I8, marks: U1, word: I8, threshold: F8, span: I8, category: F8,
     uses: I8, use_value: F8, read: I8, split: F8, by_path: bool, spends: bool,
 ) -> int:  # fmt: skip
@@ -105,7 +105,7 @@ def step_row(
         marks[needed[i]] |= KNOWN
     while True:
         first, last = stages[stage, 0], stages[stage, 1]
-        waiting = _run_stage(
+        waiting = run_stage(
             first, last, x, account, at, marks, word, threshold, span, category, uses, use_value, read, split,
             by_path, spends,
         )  # fmt: skip

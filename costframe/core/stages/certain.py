@@ -1,0 +1,161 @@
+"""Rows of an additive model that end as soon as their answer is certain: tables of them, and steps of one row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from costframe.core.learners.bits import word_count
+from costframe.core.learners.tree_table import OPAQUE
+from costframe.core.stages.certain_layout import PAID, RowPrices
+from costframe.core.stages.run_stages import StageRunner
+from costframe.core.stages.step_layout import CALLED, COMPARISONS, KNOWN, N_ACCOUNT, N_USED, USES, WEIGHT
+from costframe.core.threads import over_chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.certain_kernels import CertainRow
+    from costframe.core.stages.certain_layout import Certain, Goal
+
+_ROWS = 256  # that one thread takes at a time: they take longer than whole evaluations
+_NONE = np.empty(0)
+
+
+class CertainRows(NamedTuple):
+    """Ends of rows, and their purchases."""
+
+    scores: NDArray[np.float64]  # (rows, K)
+    masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the model uses
+    account: NDArray[np.float64]  # (rows, 4); see `step_layout`
+    rounds: NDArray[np.int64]  # (rows,)
+    early: NDArray[np.bool_]  # (rows,): whether some learner was left unfinished
+
+    def rows(self, part: slice) -> CertainRows:
+        """Return a view of some rows."""
+        views: list[Any] = [each[part] for each in self]
+        return CertainRows(*views)
+
+
+def certain_rows(
+    tree: StageTree, prices: PriceArrays, goal: Goal, X: NDArray[np.float64], n_jobs: int | None
+) -> CertainRows:
+    """Step through rows, float64 (rows, d), each to its goal."""
+    layout, n = tree.layout, len(X)
+    found = CertainRows(
+        np.zeros((n, layout.n_outputs)),
+        np.zeros((n, word_count(len(layout.used))), np.uint64),
+        np.zeros((n, N_ACCOUNT)),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.bool_),
+    )
+    X, model, own = np.ascontiguousarray(X, np.float64), tree.certain_model, RowPrices.of(prices, layout.used)
+
+    def chunk(part: slice) -> None:
+        from costframe.core.stages.certain_kernels import run_rows
+
+        opaque = np.zeros((part.stop - part.start, 0))
+        if layout.n_opaque:
+            opaque = StageRunner(tree.bank, layout, X[part]).opaque_outputs()
+        room = _begin_row(model, own, layout.n_opaque)
+        run_rows(X[part], layout.used, opaque, model, own, goal, room, found.rows(part))
+
+    over_chunks(chunk, n, n_jobs, _ROWS)
+    return found
+
+
+def _begin_row(model: Certain, prices: RowPrices, n_opaque: int) -> CertainRow:
+    """Return a row without values."""
+    from costframe.core.stages.certain_kernels import CertainRow, begin_row
+
+    steps, n_used = model.steps, len(prices.cost)
+    n_resources, n_outputs = len(prices.resource_cost), steps.stage_value.shape[1] - 1
+    row = CertainRow(
+        x=np.zeros(n_used),
+        marks=np.zeros(n_used, np.uint8),
+        at=np.zeros(steps.n_learners, np.int64),
+        account=np.zeros(N_ACCOUNT),
+        opaque=np.zeros(n_opaque),
+        low=np.zeros(len(steps.target)),
+        high=np.zeros(len(steps.target)),
+        scores=np.zeros(n_outputs),
+        least=np.zeros(n_outputs),
+        most=np.zeros(n_outputs),
+        open=np.zeros(n_outputs, np.bool_),
+        paid=np.zeros(n_resources, np.uint8),
+        found=np.zeros(n_resources, np.int64),
+        needed=np.zeros(n_used, np.int64),
+        pull=np.zeros(n_used),
+        share=np.zeros(n_resources),
+    )
+    begin_row(model, row)
+    return row
+
+
+class CertainWalker:
+    """One row on its way through an additive model, until its answer is certain."""
+
+    def __init__(
+        self,
+        tree: StageTree,
+        prices: PriceArrays,
+        goal: Goal,
+        known_values: Mapping[int, float],
+        paid: tuple[Collection[int], Collection[int]],
+    ) -> None:
+        self._tree, self._goal, self._used = tree, goal, tree.layout.used
+        self._prices = RowPrices.of(prices, self._used)
+        features, resources = paid
+        self._prices.cost[np.isin(self._used, list(features))] = 0.0
+        row = _begin_row(tree.certain_model, self._prices, tree.layout.n_opaque)
+        row.paid[list(resources)] = PAID
+        steps = tree.step_layout
+        row.at[steps.use[tree.layout.kind == OPAQUE, 0]] = 0  # not called
+        for u in np.flatnonzero(np.isin(self._used, list(known_values))) if known_values else ():
+            row.x[u], row.marks[u] = known_values[int(self._used[u])], KNOWN
+        self._row, self.needs = self._go_on(_NONE, row)
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Add the values of all features in `needs`, and go on; if an opaque learner raises, nothing changes."""
+        supplied = np.array([values[f] for f in self.needs], np.float64)
+        copies: list[Any] = [each.copy() for each in self._row]
+        self._row, self.needs = self._go_on(supplied, type(self._row)(*copies))
+
+    def _go_on(self, supplied: NDArray[np.float64], row: CertainRow) -> tuple[CertainRow, list[int]]:
+        """Change a row by the values needed, until it needs others; return it with its needs."""
+        from costframe.core.stages.certain_kernels import advance_row
+
+        while (count := advance_row(supplied, self._tree.certain_model, self._prices, self._goal, row)) < 0:
+            self._call_opaque(-1 - count, row)
+            supplied = _NONE
+        return row, self._used[row.needed[:count]].tolist()
+
+    def _call_opaque(self, use: int, row: CertainRow) -> None:
+        """Call the learner of a use, whose features have values."""
+        layout, bank = self._tree.layout, self._tree.bank
+        learner, first = bank.opaques[bank.index[layout.learner[use]]], int(layout.place[use])
+        values = row.x[np.searchsorted(self._used, np.array(learner.features, np.int64))]
+        row.opaque[first : first + learner.width] = learner(values[None])[0]
+        row.at[self._tree.step_layout.use[use, 0]] = CALLED
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction and exit, always 0."""
+        value = self._tree.linked(self._row.scores[None].copy(), np.zeros(1, np.int64))[0]
+        return (float(value[0]) if len(value) == 1 else value), 0
+
+    @property
+    def reason(self) -> str:
+        """Whether some learner was left unfinished."""
+        return "certain" if (self._row.at >= 0).any() else "complete"
+
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """Sum of e_t of finished learners, price of comparisons made, and further uses of features if they cost."""
+        account = self._row.account
+        return float(account[WEIGHT]), float(account[COMPARISONS]), int(account[USES] - account[N_USED])

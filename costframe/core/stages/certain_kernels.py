@@ -1,0 +1,205 @@
+"""Compiled steps of a row through an additive model until its answer is certain.
+
+A score is a sum of floats in the order of the learners, and rounding is monotone: the same sum of lower bounds of the
+learners' outputs is at most the score, to the last bit, and that of upper bounds is at least the score.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from costframe.core.jit import B1, F8, I8, U1, kernel
+from costframe.core.learners.row_kernels import weigh_outputs
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.prices.needs_kernels import change_needed
+from costframe.core.stages.bound_kernels import bound_tree
+from costframe.core.stages.certain_layout import CLOSE, CUT, LARGEST, PAID, UNPAID
+from costframe.core.stages.choice_kernels import choose_needs, list_needs
+from costframe.core.stages.step_kernels import run_stage
+from costframe.core.stages.step_layout import (
+    CALLED,
+    KIND,
+    KNOWN,
+    LEARNER,
+    PAYLOAD,
+    PLACE,
+    READ,
+    TARGET,
+    TARGET_END,
+    WIDTH,
+)
+
+if TYPE_CHECKING:
+    from costframe.core.stages.certain import CertainRows
+    from costframe.core.stages.certain_layout import Certain, Goal, RowPrices
+
+
+class CertainRow(NamedTuple):
+    """One row on its way, for U features that the model uses, L learners, K outputs, R resources.
+
+    There are P pairs of a learner and an output that it adds to.
+    """
+
+    x: F8  # (U,)
+    marks: U1  # (U,)
+    at: I8  # (L,): node of each tree, ~node at its end; negative at the end of other learners
+    account: F8
+    opaque: F8  # outputs of opaque learners
+    low: F8  # (P,): bounds of what each learner adds to each output
+    high: F8
+    scores: F8  # (K,): the score given, and its bounds
+    least: F8
+    most: F8
+    open: B1  # (K,): outputs on which the goal still depends
+    paid: U1  # (R,)
+    needed: I8  # (U,), of which the first are valid
+    pull: F8  # (U,): see `choice_kernels`, like the next one
+    share: F8  # (R,)
+    found: I8  # (R,): resources on the way
+
+
+@kernel
+def begin_row(model: Certain, row: CertainRow) -> None:
+    """Make a row without values; the outputs of opaque learners are as they are."""
+    uses = model.steps.use
+    row.marks[:], row.account[:], row.paid[:] = 0, 0.0, UNPAID
+    row.low[:], row.high[:] = -np.inf, np.inf
+    for use in range(uses.shape[0]):
+        row.at[uses[use, LEARNER]] = uses[use, PLACE] if uses[use, KIND] == TREE else CALLED
+
+
+@kernel
+def _add_output(use: int, model: Certain, row: CertainRow) -> None:
+    """Set the bounds of a learner at its end to its outputs; their sums are those of `add_outputs`."""
+    steps = model.steps
+    uses = steps.use
+    kind, begin, first = uses[use, KIND], uses[use, TARGET], uses[use, PAYLOAD]
+    n_targets, value = uses[use, TARGET_END] - begin, 1.0
+    if kind == TREE:
+        first += (~row.at[uses[use, LEARNER]] - uses[use, PLACE]) * n_targets
+    elif kind == COLUMN:
+        value = row.x[steps.read[uses[use, READ]]]
+        if np.isnan(value):
+            value = steps.use_value[use, 1]
+    for j in range(n_targets):
+        if kind == OPAQUE:
+            width, place = uses[use, WIDTH], uses[use, PLACE]
+            row.low[begin + j] = weigh_outputs(steps.payload, first + j, n_targets, row.opaque, place, width)
+        else:
+            row.low[begin + j] = steps.payload[first + j] * value
+        row.high[begin + j] = row.low[begin + j]
+
+
+@kernel
+def _bound_learners(fresh: np.int64, model: Certain, row: CertainRow) -> None:
+    """Set the bounds of all learners, after features came whose bits, by their numbers modulo 64, are `fresh`."""
+    steps, stack, known = model.steps, np.empty(model.steps.depth + 2, np.int64), np.int64(0)
+    for u in range(row.marks.shape[0]):
+        known |= np.int64(row.marks[u] & KNOWN) << (u & 63)
+    for use in range(steps.use.shape[0]):
+        v, begin, end = row.at[steps.use[use, LEARNER]], steps.use[use, TARGET], steps.use[use, TARGET_END]
+        if v < 0:
+            _add_output(use, model, row)
+        elif steps.use[use, KIND] == TREE and steps.reads[v] & fresh != 0:
+            first = steps.use[use, PAYLOAD] - steps.use[use, PLACE] * (end - begin)
+            bound_tree(
+                v, first, row.x, row.marks, known, steps.word, steps.reads, steps.threshold, steps.span,
+                steps.category, model.lowest, model.highest, row.low[begin:end], row.high[begin:end], stack,
+            )  # fmt: skip
+
+
+@kernel
+def _add_bounds(target: I8, intercept: F8, row: CertainRow) -> bool:
+    """Set the scores and their bounds, in the order of the learners; return whether the bounds leave one score only."""
+    row.scores[:] = intercept
+    row.least[:] = intercept
+    row.most[:] = intercept
+    for p in range(target.shape[0]):
+        k, low, high = target[p], row.low[p], row.high[p]
+        row.least[k] += low
+        row.most[k] += high
+        row.scores[k] += low if low == high else min(max(0.5 * low + 0.5 * high, low), high)
+    for k in range(intercept.shape[0]):
+        if row.least[k] != row.most[k] or (row.least[k] == 0.0 and math.copysign(1.0, intercept[k]) < 0.0):
+            return False  # a sum that begins with -0.0 may end at either zero
+    return True
+
+
+@kernel
+def _as_compared(score: float, goal: Goal) -> float:
+    """Return a score as predictions of classes are compared; it is monotone."""
+    score /= goal.temperature
+    return 1.0 / (1.0 + math.exp(-score)) if goal.by_sigmoid else score
+
+
+@kernel
+def _find_open(goal: Goal, row: CertainRow) -> bool:
+    """Set the outputs on which the goal still depends; return whether there are any."""
+    scores, least, most, best, any_open = row.scores, row.least, row.most, 0, False
+    for k in range(scores.shape[0]):
+        best = k if scores[k] > scores[best] else best
+    finite = most[best] / goal.temperature < np.inf  # the link softmax has no largest of infinite scores
+    for k in range(scores.shape[0]):
+        if goal.kind == CLOSE:
+            done = goal.margin > 0.0 and max(most[k] - scores[k], scores[k] - least[k]) <= goal.margin
+        elif goal.kind == CUT:
+            done = least[k] / goal.temperature > goal.above or most[k] / goal.temperature <= goal.below
+        else:
+            lead = _as_compared(least[best], goal) - _as_compared(most[k], goal)
+            done = k == best or (finite and (lead > goal.margin or (lead == goal.margin == 0.0 and best < k)))
+        row.open[k] = not done
+        any_open |= not done
+    row.open[best] |= any_open and goal.kind == LARGEST
+    return any_open
+
+
+@kernel
+def advance_row(supplied: F8, model: Certain, prices: RowPrices, goal: Goal, row: CertainRow) -> int:
+    """Take the values of the features needed, and go on until others are needed, or the row ends.
+
+    Return the number of features needed, or -1 - use for the use of an opaque learner to call; then call again without
+    values, as at the beginning.
+    """
+    steps, fresh = model.steps, np.int64(0 if supplied.shape[0] else -1)
+    for i in range(supplied.shape[0]):
+        u = row.needed[i]
+        row.x[u] = supplied[i]
+        row.marks[u] |= KNOWN
+        change_needed(u, prices.needs, row.paid, UNPAID, PAID, row.found, 0)
+        fresh |= np.int64(1) << (u & 63)
+    waiting = run_stage(
+        0, steps.use.shape[0], row.x, row.account, row.at, row.marks, steps.word, steps.threshold, steps.span,
+        steps.category, steps.use, steps.use_value, steps.read, prices.split, True, prices.spends,
+    )  # fmt: skip
+    if waiting < 0:
+        return waiting
+    _bound_learners(fresh, model, row)
+    if _add_bounds(steps.target, steps.stage_value[0, 1:], row) or waiting == 0 or not _find_open(goal, row):
+        return 0
+    count = list_needs(steps.use, steps.read, row.at, row.marks, row.needed)
+    return count if count > 0 else choose_needs(model, prices, row)
+
+
+@kernel
+def run_rows(
+    X: F8, used: I8, opaque: F8, model: Certain, prices: RowPrices, goal: Goal, row: CertainRow, found: CertainRows
+) -> None:
+    """Take rows to their ends; `row` is room for one, whose opaque learners are `opaque`, called before."""
+    values = np.empty(used.shape[0])
+    for i in range(X.shape[0]):
+        begin_row(model, row)
+        row.opaque[:] = opaque[i]
+        count = advance_row(values[:0], model, prices, goal, row)
+        while count > 0:
+            found.rounds[i] += 1
+            for at in range(count):
+                u = row.needed[at]
+                values[at] = X[i, used[u]]
+                found.masks[i, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
+            count = advance_row(values[:count], model, prices, goal, row)
+        found.scores[i], found.account[i] = row.scores, row.account
+        for use in range(row.at.shape[0]):
+            found.early[i] |= row.at[use] >= 0

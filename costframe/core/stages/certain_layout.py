@@ -1,0 +1,122 @@
+"""An additive model laid out for rows that end once their answer is certain; what they wait for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, shown
+from costframe.core.stages.stages import Answer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.needs import Needs
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.step_layout import StepLayout
+
+CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
+UNPAID, PAID, LOOKED_AT = 0, 1, 2  # states of a resource
+_MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding
+Until = float | str | None
+"""When a row may end: a number epsilon, "class", or None: when all learners are evaluated; see `Predictor.inquire`."""
+
+
+class Goal(NamedTuple):
+    """What must be certain of the K scores of a row, divided by a temperature, before it ends.
+
+    CLOSE: each, before the division, is within `margin` of the score given. CUT: each is above `above`, or at most
+    `below`. LARGEST: which is the first largest, by more than `margin`; `by_sigmoid`, after that link.
+    """
+
+    kind: int
+    margin: float
+    temperature: float
+    above: float = 0.0
+    below: float = 0.0
+    by_sigmoid: bool = False
+
+    @classmethod
+    def of(cls, until: Until, tree: StageTree, *, limited: bool, acquisition: str) -> Goal:
+        """Make the goal of `until`, or refuse it where it does not fit the model or other arguments."""
+        if limited:
+            raise ParameterError("until: rows with max_cost or unavailable end by these; give either, not both")
+        if acquisition != "path":
+            raise ParameterError("until: needs acquisition='path', for a tree acquired as a whole leaves nothing open")
+        if len(tree.stages) > 1:
+            raise ParameterError(
+                f"until: expected a model that is one sum of learners, got {len(tree.stages)} stages, which end rows "
+                "by their thresholds; leave it out"
+            )
+        answer = tree.stages[0]
+        assert isinstance(answer, Answer)  # noqa: S101 - a route would have further stages
+        if not isinstance(until, str):
+            return cls(CLOSE, check_number("until", until), answer.temperature)
+        if until != "class":
+            raise ParameterError(f"until: expected 'class' or a number >= 0, got {shown(until)}")
+        return cls._of_class(answer, knows_classes=tree.classes is not None)
+
+    @classmethod
+    def _of_class(cls, answer: Answer, *, knows_classes: bool) -> Goal:
+        """Make the goal that the class is certain: p > 1/2, or the first largest of several predictions.
+
+        Several outputs with the link sigmoid and without classes are as many yes or no.
+        """
+        several, temperature = len(answer.intercept) > 1, answer.temperature
+        if answer.link == "sigmoid" and several and knows_classes:
+            return cls(LARGEST, _MARGIN, temperature, by_sigmoid=True)
+        if answer.link == "sigmoid":  # 1 / (1 + exp(-s)) rounds to 1/2 for the least s > 0
+            return cls(CUT, 0.0, temperature, above=_MARGIN)
+        if answer.link == "step":
+            return cls(CUT, 0.0, temperature)
+        if answer.link in {"identity", "softmax"} and several:
+            return cls(LARGEST, _MARGIN if answer.link == "softmax" else 0.0, temperature)
+        if answer.link == "identity" and knows_classes:
+            return cls(CUT, 0.0, temperature, above=0.5, below=0.5)
+        hint = "give the predictor its labels (with_classes), or " if answer.link == "identity" else ""
+        raise ParameterError(
+            f"until='class': a model of one output with the link {answer.link!r} has no classes; {hint}give a number, "
+            "how far the score may be from the whole one"
+        )
+
+
+class Certain(NamedTuple):
+    """An additive model, with bounds of what trees add below each node."""
+
+    steps: StepLayout
+    lowest: NDArray[np.float64]  # like `steps.payload`
+    highest: NDArray[np.float64]
+
+
+class RowPrices(NamedTuple):
+    """Prices of features and resources that a row has yet to pay; features are those that the model uses, U of them."""
+
+    cost: NDArray[np.float64]  # (U,)
+    needs: Needs
+    resource_cost: NDArray[np.float64]
+    split: NDArray[np.float64]  # (U,)
+    spends: bool
+
+    @classmethod
+    def of(cls, prices: PriceArrays, used: NDArray[np.int64]) -> RowPrices:
+        """Take the prices of the columns `used`."""
+        return cls(
+            np.array(prices.cost[used]),
+            prices.direct_needs.restrict(used),
+            np.array(prices.resource_cost),
+            np.array(prices.split[used]),
+            prices.spends,
+        )
+
+
+def lay_out_certain(steps: StepLayout) -> Certain:
+    """Find the bounds below each node, once a model."""
+    from costframe.core.stages.bound_kernels import raise_bounds
+
+    unknown = np.isnan(steps.payload)  # infinities of both signs met in one leaf
+    lowest, highest = np.where(unknown, -np.inf, steps.payload), np.where(unknown, np.inf, steps.payload)
+    raise_bounds(steps.word, steps.use, lowest, highest)
+    return Certain(steps, lowest, highest)
