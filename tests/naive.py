@@ -22,21 +22,24 @@ def read(x, reading):
     return -math.inf if reading == 3 and x < 0 else float(int(x))
 
 
+def goes_left(trees, at, value):
+    """Whether a value goes left at a node."""
+    x = read(value, int(trees.reading[at]))
+    begin = int(sum(trees.category_count[:at]))
+    categories = [float(c) for c in trees.categories[begin : begin + int(trees.category_count[at])]]
+    if categories:
+        against = any(x == c or (math.isnan(x) and math.isnan(c)) for c in categories)
+        return not trees.missing_left[at] if against else bool(trees.missing_left[at])
+    return bool(trees.missing_left[at]) if math.isnan(x) else x <= trees.threshold[at]
+
+
 def tree_walk(trees, tree, row):
     """Leaf (counted from the root) and the features tested on the way, one entry a comparison."""
     node, tested = 0, []
     while trees.feature[at := node_at(trees, tree, node)] >= 0:
         f = int(trees.feature[at])
         tested.append(f)
-        x = read(row[f], int(trees.reading[at]))
-        begin = int(sum(trees.category_count[:at]))
-        categories = [float(c) for c in trees.categories[begin : begin + int(trees.category_count[at])]]
-        if categories:
-            against = any(x == c or (math.isnan(x) and math.isnan(c)) for c in categories)
-            left = not trees.missing_left[at] if against else bool(trees.missing_left[at])
-        else:
-            left = bool(trees.missing_left[at]) if math.isnan(x) else x <= trees.threshold[at]
-        node = int(trees.left[at]) if left else int(trees.right[at])
+        node = int(trees.left[at]) if goes_left(trees, at, row[f]) else int(trees.right[at])
     return node, tested
 
 

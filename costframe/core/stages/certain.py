@@ -79,6 +79,7 @@ def _begin_row(model: Certain, prices: RowPrices, n_opaque: int) -> CertainRow:
         x=np.zeros(n_used),
         marks=np.zeros(n_used, np.uint8),
         at=np.zeros(steps.n_learners, np.int64),
+        bounded=np.zeros(steps.n_learners, np.int64),
         account=np.zeros(N_ACCOUNT),
         opaque=np.zeros(n_opaque),
         low=np.zeros(len(steps.target)),

@@ -46,6 +46,7 @@ class CertainRow(NamedTuple):
     x: F8  # (U,)
     marks: U1  # (U,)
     at: I8  # (L,): node of each tree, ~node at its end; negative at the end of other learners
+    bounded: I8  # (L,): the node whose bounds each tree has
     account: F8
     opaque: F8  # outputs of opaque learners
     low: F8  # (P,): bounds of what each learner adds to each output
@@ -69,6 +70,7 @@ def begin_row(model: Certain, row: CertainRow) -> None:
     row.low[:], row.high[:] = -np.inf, np.inf
     for use in range(uses.shape[0]):
         row.at[uses[use, LEARNER]] = uses[use, PLACE] if uses[use, KIND] == TREE else CALLED
+    row.bounded[:] = -1
 
 
 @kernel
@@ -100,10 +102,12 @@ def _bound_learners(fresh: np.int64, model: Certain, row: CertainRow) -> None:
     for u in range(row.marks.shape[0]):
         known |= np.int64(row.marks[u] & KNOWN) << (u & 63)
     for use in range(steps.use.shape[0]):
-        v, begin, end = row.at[steps.use[use, LEARNER]], steps.use[use, TARGET], steps.use[use, TARGET_END]
+        learner, begin, end = steps.use[use, LEARNER], steps.use[use, TARGET], steps.use[use, TARGET_END]
+        v = row.at[learner]
         if v < 0:
             _add_output(use, model, row)
-        elif steps.use[use, KIND] == TREE and steps.reads[v] & fresh != 0:
+        elif steps.use[use, KIND] == TREE and (v != row.bounded[learner] or steps.reads[v] & fresh != 0):
+            row.bounded[learner] = v
             first = steps.use[use, PAYLOAD] - steps.use[use, PLACE] * (end - begin)
             bound_tree(
                 v, first, row.x, row.marks, known, steps.word, steps.reads, steps.threshold, steps.span,
