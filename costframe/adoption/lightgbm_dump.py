@@ -17,6 +17,7 @@ from costframe.adoption.lightgbm_saved import (
     SavedModel,
     SavedTree,
     read_head,
+    read_labels,
     refuse_linear,
 )
 from costframe.core.errors import shown
@@ -38,14 +39,14 @@ def read_dump(document: Part) -> SavedModel:
     model = read_head(document, document.get("feature_names").texts())
     trees = [_read_tree(Part(part.value, f"{document.where}: tree {t}"), model) for t, part in _numbered(document)]
     model = evolve(model, trees=trees)
-    lists = list(document.get("pandas_categorical").items()) if document.has("pandas_categorical") else []
-    if not lists:
+    labels = read_labels(document.get("pandas_categorical"), model) if document.has("pandas_categorical") else []
+    if not labels:
         return model
     infos = document.get("feature_infos")
     ranges = [_read_range(infos.get(name)) if infos.has(name) else None for name in model.names]
     return evolve(
         model,
-        labels=[[one.value for one in each.items()] for each in lists],
+        labels=labels,
         ranges=ranges,
         categorical=frozenset(f for f, each in enumerate(ranges) if isinstance(each, list)),
     )

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     from costframe.adoption.documents import Part
 
-__all__ = ["CATEGORICAL", "DEFAULT_LEFT", "MISSING_SHIFT", "SavedModel", "SavedTree", "read_head", "refuse_linear"]
+__all__ = [
+    "CATEGORICAL",
+    "DEFAULT_LEFT",
+    "MISSING_SHIFT",
+    "SavedModel",
+    "SavedTree",
+    "read_head",
+    "read_labels",
+    "refuse_linear",
+]
 
 OLDEST, NEWEST = 2, 4
 CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2  # bits of a split's decision type; above these, how it reads NaN
@@ -114,6 +123,16 @@ def read_head(head: Part, names: tuple[str, ...]) -> SavedModel:
         objective=head.get("objective").text() if head.has("objective") else "",
         averages=averages,
     )
+
+
+def read_labels(part: Part, model: SavedModel) -> list[list[Any]]:
+    """Return lists of categories of pandas, not more than features."""
+    if part.value is None:
+        return []
+    if len(part) > model.n_features:
+        raise part.refuse(f"expected lists for at most {model.n_features:,} features, got {len(part):,}")
+    lists = list(part.items())
+    return [each.value for each in lists if len(each) >= 0]  # what is no list is refused by its length
 
 
 def refuse_linear(where: str, feature: int, model: SavedModel) -> AdoptionError:

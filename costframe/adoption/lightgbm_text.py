@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from costframe.adoption.lightgbm_saved import (
     SavedModel,
     SavedTree,
     read_head,
+    read_labels,
     refuse_linear,
 )
 from costframe.core.errors import AdoptionError, shown
@@ -62,7 +64,7 @@ def read_text(data: bytes, where: str) -> SavedModel:
         raise AdoptionError(f"{where}: tells of {told:,} trees and holds {len(starts):,}; the file was cut")
     trees = [
         _read_tree(_entries(lines[first:last], _TREE, f"{where}: tree {number}"), number, model)
-        for number, (first, last) in enumerate(zip(starts, [*starts[1:], end], strict=True))
+        for number, (first, last) in enumerate(pairwise([*starts, end]))
     ]
     return _with_labels(evolve(model, trees=trees), head, lines[end + 1 :])
 
@@ -145,15 +147,13 @@ def _numbers(line: Part, kind: type[int | float], letters: str) -> list[Any]:
 def _with_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedModel:
     """Add what the lines after the trees and the head tell of categories, if they tell of pandas' own."""
     given = [line.partition(":")[2] for line in after if line.startswith("pandas_categorical:")]
-    parsed = parse_json(given[-1].encode(), f"{model.where}: pandas_categorical") if given else None
-    lists = list(parsed.items()) if parsed is not None and parsed.value is not None else []
-    if not lists:
+    labels = read_labels(parse_json(given[-1].encode(), f"{model.where}: pandas_categorical"), model) if given else []
+    if not labels:
         return model
     ranges = [_read_range(word) for word in head.get("feature_infos").text().split()]
     told = ",".join(line for line in after if line.startswith("[categorical_feature:"))
     own = {int(column) for column in re.findall("[0-9]{1,9}", told)}
     own |= {f for f, each in enumerate(ranges) if isinstance(each, list)}
-    labels = [[one.value for one in each.items()] for each in lists]
     return evolve(model, labels=labels, ranges=ranges, categorical=frozenset(own))
 
 

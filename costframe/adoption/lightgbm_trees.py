@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["at_most", "make_table"]
 
 _NO_MISSING, _ZERO = 0, 1  # how a split reads NaN; 2: as a missing value
+_MOST_COMPARED = 2**18  # numbers of ordered categories, summed over their splits
 
 
 def at_most(threshold: ArrayLike) -> NDArray[np.float64]:
@@ -101,7 +102,12 @@ def _make_tests(model: SavedModel, values: Mapping[int, NDArray[np.float64]]) ->
         np.where(by_category, WHOLE, np.where(kind == _ZERO, ZERO_MISSING, PLAIN)),
         {split: next(given).astype(np.float64) for split in np.flatnonzero(by_category).tolist()},
     )
-    for split in np.flatnonzero(np.isin(feature, list(values))).tolist():
+    coded = np.flatnonzero(np.isin(feature, list(values))).tolist()
+    if sum(len(values[int(feature[split])]) for split in coded if split not in tests.sets) > _MOST_COMPARED:
+        raise AdoptionError(
+            f"{model.where}: has too many comparisons of ordered categories that are numbers; make them texts"
+        )
+    for split in coded:
         _decode(tests, split, values[int(feature[split])])
     for split in [split for split, each in tests.sets.items() if not len(each)]:  # every value goes the missing way
         tests.threshold[split] = np.inf if tests.missing_left[split] else np.nan
@@ -111,9 +117,14 @@ def _make_tests(model: SavedModel, values: Mapping[int, NDArray[np.float64]]) ->
 
 def _decode(tests: _Tests, split: int, numbers: NDArray[np.float64]) -> None:
     """Make a split by codes one by the numbers for which they stand; any other number is missing, as NaN is."""
-    codes = np.arange(len(numbers))
-    goes_left = np.isin(codes, tests.sets[split]) if split in tests.sets else codes <= tests.threshold[split]
-    if tests.reading[split] == ZERO_MISSING:
-        goes_left[:1] = tests.missing_left[split]
-    tests.sets[split] = np.sort(numbers[goes_left != tests.missing_left[split]])
+    if split in tests.sets:
+        codes = tests.sets[split].astype(np.int64)
+        codes = codes[codes < len(numbers)]
+    else:
+        codes = np.arange(len(numbers))
+        goes_left = codes <= tests.threshold[split]
+        if tests.reading[split] == ZERO_MISSING:
+            goes_left[:1] = tests.missing_left[split]
+        codes = codes[goes_left != tests.missing_left[split]]
+    tests.sets[split] = np.sort(numbers[codes])
     tests.threshold[split], tests.reading[split] = np.nan, PLAIN
