@@ -224,3 +224,63 @@ def test_content_is_recognised_whatever_the_suffix():
     assert looks_like_lightgbm(b' {"tree_info": [], "max_feature_idx": 3}')
     for other in (b"", b"tree", b"{}", b'{"learner": {"tree_info": []}}', b"\x00" * 99, b"trees\nversion=v4\n"):
         assert not looks_like_lightgbm(other)
+
+
+SPLIT = b"""tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+max_feature_idx=0
+feature_names=grade
+feature_infos=[0:2]
+
+Tree=0
+num_leaves=2
+num_cat=0
+split_feature=0
+threshold=%s
+decision_type=%d
+left_child=-1
+right_child=-2
+leaf_value=1 2
+
+end of trees
+
+"""
+NONE, ZERO, NAN, LEFT = 0, 4, 8, 2  # bits of a decision
+
+
+@pytest.mark.parametrize(
+    ("decision", "threshold", "expected"),  # of NaN, 0, 1e-36, -1e-36, -1e-34, 1
+    [
+        (NONE, b"0", [1, 1, 1, 1, 1, 2]),
+        (NONE, b"-0.0", [1, 1, 1, 1, 1, 2]),
+        (NONE | LEFT, b"-1e-36", [2, 2, 2, 2, 1, 2]),
+        (NONE, b"inf", [1, 1, 1, 1, 1, 1]),
+        (ZERO, b"0.5", [2, 2, 2, 2, 1, 2]),
+        (ZERO | LEFT, b"-5", [1, 1, 1, 1, 2, 2]),
+        (NAN, b"0.5", [2, 1, 1, 1, 1, 2]),
+        (NAN | LEFT, b"-1", [1, 2, 2, 2, 2, 2]),
+    ],
+)
+def test_numbers_go_where_the_missing_type_of_their_split_says(decision, threshold, expected):
+    adopted = read(SPLIT % (threshold, decision))
+    assert adopted.predict(np.array([[np.nan], [0.0], [1e-36], [-1e-36], [-1e-34], [1.0]])).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("decision", "threshold", "expected"),  # of NaN, an unknown number, and the categories with the codes 0, 1, 2
+    [
+        (NONE, b"0.5", [1, 1, 1, 2, 2]),
+        (NONE, b"-0.5", [2, 2, 2, 2, 2]),
+        (NONE, b"7", [1, 1, 1, 1, 1]),
+        (ZERO, b"1.5", [2, 2, 2, 1, 2]),
+        (ZERO | LEFT, b"1.5", [1, 1, 1, 1, 2]),
+        (NAN, b"1.5", [2, 2, 1, 1, 2]),
+        (NAN | LEFT, b"1.5", [1, 1, 1, 1, 2]),
+        (NAN | LEFT, b"inf", [1, 1, 1, 1, 1]),
+    ],
+)
+def test_ordered_numbers_go_where_their_codes_go_and_unknown_ones_where_nan_goes(decision, threshold, expected):
+    adopted = read(SPLIT % (threshold, decision) + b"pandas_categorical:[[40, 10, 20]]")
+    assert adopted.predict(np.array([[np.nan], [15.0], [40.0], [10.0], [20.0]])).tolist() == expected

@@ -20,10 +20,16 @@ def small_booster():
     return lgb.train(options, lgb.Dataset(X, rng.integers(0, 3, 80), categorical_feature=[2]), 2)
 
 
+def use(data):
+    """Adopt a file and predict with it."""
+    adopted = read(data)
+    adopted.predict(np.resize([0.5, np.nan, 7.0, -np.inf], (9, len(adopted.feature_names))), n_jobs=1)
+
+
 def test_hostile_texts_are_refused_or_read_without_harm():
     text = small_booster().model_to_string().encode()
     for original in (TEXT, text):
-        outcome = survive(read, copies(mutate_bytes, original, 150))
+        outcome = survive(use, copies(mutate_bytes, original, 150))
         assert outcome.refused > outcome.read > 0
         assert outcome.megabytes < 200
         assert outcome.seconds < 1
@@ -31,7 +37,7 @@ def test_hostile_texts_are_refused_or_read_without_harm():
 
 def test_hostile_dumps_are_refused_or_read_without_harm():
     document = small_booster().dump_model()
-    outcome = survive(lambda copy: read(json.dumps(copy).encode()), copies(mutate_json, document, 300))
+    outcome = survive(lambda copy: use(json.dumps(copy).encode()), copies(mutate_json, document, 300))
     assert outcome.refused > 0 < outcome.read
     assert outcome.megabytes < 200
     assert outcome.seconds < 1

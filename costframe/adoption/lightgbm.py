@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.adopted import choose_names
+from costframe.adoption.adopted import choose_names, one_answer
 from costframe.adoption.documents import Part, parse_json
 from costframe.adoption.lightgbm_categories import find_meanings
 from costframe.adoption.lightgbm_dump import read_dump
 from costframe.adoption.lightgbm_text import read_text
 from costframe.adoption.lightgbm_trees import make_table
 from costframe.core.errors import AdoptionError, StageError, shown
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.adoption.lightgbm_saved import SavedModel
+    from costframe.core.predictors.stage_tree import StageTree
 
 __all__ = ["adopt_lightgbm", "adopt_lightgbm_file", "is_lightgbm", "looks_like_lightgbm"]
 
-_SQUARED = ("regression", "regression_l2", "regression_l1", "huber", "fair", "quantile", "mape")  # may end in "sqrt"
-_LINKS = dict.fromkeys((*_SQUARED, "lambdarank", "rank_xendcg"), "identity") | {
+_SQUARED = ("regression", "regression_l2", "regression_l1", "fair", "quantile", "mape")  # may end in "sqrt"
+_LINKS = dict.fromkeys((*_SQUARED, "huber", "lambdarank", "rank_xendcg"), "identity") | {
     "poisson": "exp",
     "gamma": "exp",
     "tweedie": "exp",
@@ -40,8 +38,8 @@ _LINKS = dict.fromkeys((*_SQUARED, "lambdarank", "rank_xendcg"), "identity") | {
     "cross_entropy_lambda": "softplus",
     "xentlambda": "softplus",
 }
-_LINKS["raw"] = "identity"
 _CLASSES = ("multiclass", "multiclassova")
+_OF_CLASSES = ("sigmoid", "softmax")
 _WITH_SLOPE = ("binary", "multiclassova")
 _IMAGES = {"sigmoid": (0.0, 1.0), "exp": (0.0, np.inf), "softplus": (0.0, np.inf)}
 _FREE_WEIGHTS = 2**20  # of a small file; its trees times its scores
@@ -92,11 +90,12 @@ def adopt_lightgbm(model: Any, feature_names: Sequence[str] | None = None) -> St
     name = type(model).__name__
     if not is_lightgbm(model) or any(base.__name__ == "CVBooster" for base in type(model).__mro__):
         raise AdoptionError(f"{name}: expected one lightgbm Booster or scikit-learn wrapper; adopt one of its boosters")
-    if hasattr(model, "booster_") or not hasattr(model, "model_to_string"):
+    booster, classes = model, None
+    if not hasattr(model, "model_to_string"):
         if not model.__sklearn_is_fitted__():
             raise AdoptionError(f"{name}: is not fitted; fit it before adopting it")
-        model = model.booster_
-    return _assemble(read_text(model.model_to_string().encode(), f"lightgbm {name}"), feature_names)
+        booster, classes = model.booster_, getattr(model, "classes_", None)
+    return _assemble(read_text(booster.model_to_string().encode(), f"lightgbm {name}"), feature_names, classes)
 
 
 def adopt_lightgbm_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
@@ -118,7 +117,8 @@ def adopt_lightgbm_file(data: bytes, where: str, feature_names: Sequence[str] | 
     return _assemble(model, feature_names)
 
 
-def _assemble(model: SavedModel, feature_names: Sequence[str] | None) -> StageTree:
+def _assemble(model: SavedModel, feature_names: Sequence[str] | None, classes: NDArray[Any] | None = None) -> StageTree:
+    """Return the predictor of a model, with labels of its `classes` if it predicts their probabilities."""
     n_trees, n_scores = len(model.trees), model.n_scores
     if n_trees == 0:
         raise AdoptionError(f"{model.where}: it has no trees; train it for at least one round")
@@ -128,25 +128,31 @@ def _assemble(model: SavedModel, feature_names: Sequence[str] | None) -> StageTr
     meanings = find_meanings(model)
     table = make_table(model, meanings.numbers)
     link, temperature = _link(model, table.values)
-    bank = WeakLearnerBank.from_trees(table, names)
     weights = np.tile(np.eye(n_scores), (n_trees // n_scores, 1))
+    texts = {names[f]: labels for f, labels in meanings.texts.items()}
+    if link not in _OF_CLASSES or classes is None or len(classes) != max(2, n_scores):
+        classes = None
     try:
-        answer = Answer(np.arange(n_trees), weights, np.zeros(n_scores), link, temperature=temperature)
+        return one_answer(
+            table, names, weights, np.zeros(n_scores), link, texts, temperature=temperature, classes=classes
+        )
     except StageError as error:
         raise AdoptionError(f"{model.where}: {error}") from error
-    return StageTree(bank, (answer,)).with_categories({names[f]: texts for f, texts in meanings.texts.items()})
 
 
 def _link(model: SavedModel, outputs: NDArray[np.float64]) -> tuple[str, float]:
     """Return the link of a model's objective, and the temperature of its scores."""
-    name, *settings = model.objective.split() or ["raw"]
+    rounds = len(model.trees) // model.n_scores if model.averages else 1
+    if not model.objective.strip():
+        return "identity", rounds
+    name, *settings = model.objective.split()
     if name not in _LINKS:
         raise AdoptionError(
             f"{model.where}: objective {shown(name)} is unknown, and so is its link; known are {', '.join(_LINKS)}"
         )
     told = dict(setting.partition(":")[::2] for setting in settings)
     expected = str(model.n_scores) if name in _CLASSES else None
-    if name != "raw" and (told.get("num_class") != expected or (model.n_scores > 1) != (name in _CLASSES)):
+    if told.get("num_class") != expected or (model.n_scores > 1) != (name in _CLASSES):
         raise AdoptionError(
             f"{model.where}: objective {shown(model.objective)} does not go with {model.n_scores} scores"
         )
@@ -159,7 +165,6 @@ def _link(model: SavedModel, outputs: NDArray[np.float64]) -> tuple[str, float]:
         if name not in _SQUARED:
             raise AdoptionError(f"{model.where}: objective {shown(model.objective)} is unknown")
         link = "signed-square"
-    rounds = len(model.trees) // model.n_scores if model.averages else 1
     if model.averages and _hold_predictions(model, link, outputs):
         return "identity", rounds
     return link, rounds / slope
