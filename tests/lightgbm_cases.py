@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from costframe.adoption.lightgbm import adopt_lightgbm_file
 
@@ -10,6 +11,11 @@ TINY = 1.0000000180025095e-35
 EXTREMES = [0.0, -0.0, TINY, -TINY, 1e-36, -1e-36, np.nextafter(TINY, 1), np.nextafter(-TINY, -1), 5e-324, -5e-324]
 EXTREMES += [*[np.nan] * 6, np.inf, -np.inf, 1e300, 1.7e308, -1e300]
 CODES = [0, 1, 2, 3, 5, 9, -1, -0.5, -1.5, 0.5, 2.999, 31, 32, 33, 1e6, 2.0**31, 2.0**32 + 1, -(2.0**31) - 1]
+
+
+def import_lightgbm():
+    """The library itself; a test that asks for it is skipped without it."""
+    return pytest.importorskip("lightgbm", reason="needs lightgbm: pip install 'costframe[bench]'")
 
 
 def hard_rows(predictor, n_rows, seed=0):

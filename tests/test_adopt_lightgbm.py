@@ -4,18 +4,18 @@ import json
 import subprocess
 import sys
 
-import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lightgbm_cases import EXTREMES, TINY, assert_equal, hard_rows
+from lightgbm_cases import EXTREMES, TINY, assert_equal, hard_rows, import_lightgbm
 
 from costframe.adoption.lightgbm import adopt_lightgbm, adopt_lightgbm_file, is_lightgbm
 from costframe.adoption.lightgbm_trees import at_most
 from costframe.core.errors import AdoptionError, DataError
 
+lgb = import_lightgbm()
 QUIET = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 3, "min_data_in_bin": 1, "num_leaves": 6}
 CATEGORY = {"min_data_per_group": 2, "cat_smooth": 0.5, "cat_l2": 0.1}
 FOREST = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-import lightgbm as lgb
 import numpy as np
 import pytest
-from lightgbm_cases import TEXT, read
+from lightgbm_cases import TEXT, import_lightgbm, read
 from mutations import copies, mutate_bytes, mutate_json, survive
 
 
 def small_booster():
+    lgb = import_lightgbm()
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(80, 3)), 1)
     X[:, 2] = rng.integers(0, 40, 80)
