@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from costframe.core.stages.certain_layout import Certain, Goal, RowPrices
 
 
+NEVER = np.iinfo(np.int64).min
+
+
 class CertainRow(NamedTuple):
     """One row on its way, for U features that the model uses, L learners, K outputs, R resources.
 
@@ -46,7 +49,7 @@ class CertainRow(NamedTuple):
     x: F8  # (U,)
     marks: U1  # (U,)
     at: I8  # (L,): node of each tree, ~node at its end; negative at the end of other learners
-    bounded: I8  # (L,): the node whose bounds each tree has
+    bounded: I8  # (L,): like `at`, when the learner's bounds were set
     account: F8
     opaque: F8  # outputs of opaque learners
     low: F8  # (P,): bounds of what each learner adds to each output
@@ -70,7 +73,7 @@ def begin_row(model: Certain, row: CertainRow) -> None:
     row.low[:], row.high[:] = -np.inf, np.inf
     for use in range(uses.shape[0]):
         row.at[uses[use, LEARNER]] = uses[use, PLACE] if uses[use, KIND] == TREE else CALLED
-    row.bounded[:] = -1
+    row.bounded[:] = NEVER
 
 
 @kernel
@@ -104,10 +107,12 @@ def _bound_learners(fresh: np.int64, model: Certain, row: CertainRow) -> None:
     for use in range(steps.use.shape[0]):
         learner, begin, end = steps.use[use, LEARNER], steps.use[use, TARGET], steps.use[use, TARGET_END]
         v = row.at[learner]
+        if v == row.bounded[learner] and (v < 0 or steps.reads[v] & fresh == 0):
+            continue
+        row.bounded[learner] = v
         if v < 0:
             _add_output(use, model, row)
-        elif steps.use[use, KIND] == TREE and (v != row.bounded[learner] or steps.reads[v] & fresh != 0):
-            row.bounded[learner] = v
+        elif steps.use[use, KIND] == TREE:
             first = steps.use[use, PAYLOAD] - steps.use[use, PLACE] * (end - begin)
             bound_tree(
                 v, first, row.x, row.marks, known, steps.word, steps.reads, steps.threshold, steps.span,

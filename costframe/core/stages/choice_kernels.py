@@ -84,6 +84,8 @@ def _share_resources(prices: RowPrices, row: CertainRow) -> None:
 @kernel
 def _list_unpaid(u: int, prices: RowPrices, row: CertainRow) -> int:
     """Set `found` to the resources that a feature needs and that are not paid; return their number."""
+    if prices.needs.first[u] == prices.needs.first[u + 1]:
+        return 0
     count = change_needed(u, prices.needs, row.paid, UNPAID, LOOKED_AT, row.found, 0)
     for r in row.found[:count]:
         row.paid[r] = UNPAID
@@ -93,10 +95,11 @@ def _list_unpaid(u: int, prices: RowPrices, row: CertainRow) -> int:
 @kernel
 def _is_free(u: int, prices: RowPrices, row: CertainRow) -> bool:
     """Return whether a feature costs nothing, for the resources that it needs are paid or cost nothing, too."""
-    due = prices.cost[u]
-    for r in row.found[: _list_unpaid(u, prices, row)]:
-        due += prices.resource_cost[r]
-    return bool(due == 0.0)
+    due = float(prices.cost[u])
+    if due == 0.0:
+        for r in row.found[: _list_unpaid(u, prices, row)]:
+            due += prices.resource_cost[r]
+    return due == 0.0
 
 
 @kernel
