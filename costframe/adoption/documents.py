@@ -81,7 +81,8 @@ class Part:
         if isinstance(value, str) and len(value) < 20 and value.removeprefix("-").isdecimal():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-            raise self.refuse(f"expected a whole number from {low:,} to {high:,}, got {shown(self.value)}")
+            wanted = f"a whole number from {low:,} to {high:,}" if low < high else f"{low:,}"
+            raise self.refuse(f"expected {wanted}, got {shown(self.value)}")
         return int(value)
 
     def number(self) -> float:
