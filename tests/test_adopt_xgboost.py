@@ -11,6 +11,7 @@ import xgboost as xgb
 from naive_adopt import magnitude, nasty_rows, outputs, parts, scores, walk
 
 from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
+from costframe.adoption.xgboost_files import adopt_xgboost_file
 from costframe.core.errors import AdoptionError
 
 EPS32 = float(np.finfo(np.float32).eps)
@@ -186,6 +187,26 @@ def test_wrappers(name):
     adopted = parts(adopt_xgboost(model))
     rows = nasty_rows(adopted.table, N_FEATURES, 80, missing=True, infinite=True)
     assert_equal_in_float32(adopted, rows, model.predict(rows, output_margin=True))
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "classes"),
+    [
+        (xgb.XGBClassifier(n_estimators=2), "two", [0, 1]),
+        (xgb.XGBRFClassifier(n_estimators=2), "three", [0, 1, 2]),
+        (xgb.XGBClassifier(n_estimators=2, objective="binary:hinge"), "two", [0, 1]),
+        (xgb.XGBClassifier(n_estimators=2, booster="gblinear"), "three", [0, 1, 2]),
+        (xgb.XGBClassifier(n_estimators=2, objective="binary:logitraw"), "two", None),
+        (xgb.XGBClassifier(n_estimators=2), "labels", None),
+        (xgb.XGBRegressor(n_estimators=2), "two", None),
+    ],
+)
+def test_classifiers_give_the_labels_of_their_classes(model, target, classes, tmp_path):
+    model.fit(X, TARGETS[target])
+    model.save_model(tmp_path / "model.ubj")
+    saved = adopt_xgboost_file((tmp_path / "model.ubj").read_bytes(), "model.ubj")
+    for adopted in (adopt_xgboost(model), saved):
+        assert (None if adopted.classes is None else adopted.classes.tolist()) == classes
 
 
 def test_ranker_wrapper():

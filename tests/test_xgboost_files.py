@@ -145,6 +145,24 @@ def test_scikit_learn_models_in_files_keep_their_trees_after_the_best(tmp_path):
     assert np.allclose(adopted.predict(X), booster.predict(xgb.DMatrix(X)), atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "classes"),
+    [
+        ({"_estimator_type": "classifier"}, [0, 1, 2]),
+        ({"_estimator_type": "classifier", "classes_": ["u", "v", "w"]}, ["u", "v", "w"]),
+        ({"_estimator_type": "classifier", "classes_": [5, 7, -1]}, [5, 7, -1]),
+        ({"_estimator_type": "regressor"}, None),
+        ({}, None),
+    ],
+)
+def test_labels_of_classes_come_from_the_file(attribute, classes):
+    def change(learner, _, __):
+        learner["attributes"]["scikit_learn"] = json.dumps(attribute)
+
+    found = adopt_xgboost_file(altered(change), "model").classes
+    assert (None if found is None else found.tolist()) == classes
+
+
 # --- base scores -------------------------------------------------------------------------------------------------
 
 PREDICTIONS = {
@@ -201,7 +219,7 @@ def altered(change, kind="dart"):
     [
         (lambda _, __, tree: tree["left_children"].__setitem__(0, 99), "trees 1: its nodes do not form a tree"),
         (lambda _, __, tree: tree["left_children"].__setitem__(0, 0), "trees 1: its nodes do not form a tree"),
-        (lambda _, __, tree: tree["right_children"].__setitem__(0, 1), "model: tree 0, node . does not have exactly"),
+        (lambda _, __, tree: tree["right_children"].__setitem__(0, 1), "trees 1: node 1: does not have exactly"),
         (lambda _, __, tree: tree["left_children"].__setitem__(-1, -7), "left_children: expected numbers from -1"),
         (lambda _, __, tree: tree["split_indices"].__setitem__(0, 4), "trees 1: splits a feature beyond the 3"),
         (lambda _, __, tree: tree["split_type"].__setitem__(0, 1), "trees 1: node 0 tests for categories"),

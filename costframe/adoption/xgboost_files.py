@@ -37,6 +37,7 @@ _MOST_UNNAMED = 100_000  # columns without names in the file: names of 10^7 colu
 _FEW_WEIGHTS = 2**22  # weights of outputs that any file may have; more must be in proportion to the file
 _LARGEST = 2**53
 _ASCII = 127
+_OF_CLASSES = ("sigmoid", "softmax", "step")
 
 
 def looks_like_xgboost(data: bytes) -> bool:
@@ -90,7 +91,8 @@ def adopt_saved(
     _check_version(document)
     model = _Model.of(document.get("learner"), feature_names, len(data))
     try:
-        return model.linear() if model.booster == "gblinear" else model.trees()
+        tree = model.linear() if model.booster == "gblinear" else model.trees()
+        return tree.with_classes(model.labels(classes))
     except (BankError, StageError, DataError) as error:
         raise AdoptionError(f"{where}: {error}") from error
 
@@ -185,6 +187,23 @@ class _Model:
         bank = WeakLearnerBank.columns(self.names, read.tolist(), fill=0.0)
         answer = Answer(np.arange(len(bank)), values[:-1][read], self.margins[0] + values[-1], self.link)
         return StageTree(bank, (answer,))
+
+    def labels(self, known: NDArray[np.generic] | None) -> NDArray[np.generic] | None:
+        """Return the labels of classes, the known ones or those of the scikit-learn classifier that wrote the file."""
+        attributes, sizes = self.learner.get("attributes"), self.learner.get("learner_model_param")
+        if self.link not in _OF_CLASSES or (sizes.has("num_target") and sizes.get("num_target").whole() > 1):
+            return None
+        expected = max(2, len(self.margins))
+        if known is None and attributes.has("scikit_learn"):
+            text = attributes.get("scikit_learn")
+            estimator = parse_json(text.text().encode(errors="surrogatepass"), text.where)
+            if estimator.has("classes_"):  # before 1.6
+                labels = estimator.get("classes_")
+                named = len(labels) > 0 and isinstance(labels.value[0], str)
+                known = np.array(labels.texts()) if named else labels.reals()
+            elif estimator.has("_estimator_type") and estimator.get("_estimator_type").text() == "classifier":
+                known = np.arange(expected)
+        return known if known is not None and known.shape == (expected,) else None
 
 
 def _names(learner: Part, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.adoption.adopted import float32_less
+from costframe.core.errors import BankError
 from costframe.core.learners.readings import PLAIN, WHOLE_FLOAT32
 from costframe.core.learners.tree_table import TreeTable
 
@@ -64,7 +65,7 @@ class TreeReader:
         position = np.full(n_nodes, -1, np.int32)
         position[order] = np.arange(len(order))
         sets, missing_left, reading = self._categories(tree, column, threshold, default, order)
-        return TreeTable.single(
+        arrays = (
             column[order],
             threshold[order],
             missing_left[order],
@@ -72,8 +73,11 @@ class TreeReader:
             np.where(leaf, -1, position[np.where(leaf, 0, right)])[order],
             self._outputs(tree, condition, right, leaf)[order],
             {int(position[node]): members for node, members in sets.items()},
-            reading=reading[order],
         )
+        try:
+            return TreeTable.single(*arrays, reading=reading[order])
+        except BankError as error:
+            raise tree.refuse(str(error).removeprefix("tree 0, ")) from error
 
     def _categories(
         self,
