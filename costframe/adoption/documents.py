@@ -112,7 +112,8 @@ class Part:
         array = self._array(length)
         if array.size and array.dtype.kind not in "iuf":
             raise self.refuse(f"expected numbers, got some of type {array.dtype}")
-        numbers = array.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # of a NaN that signals
+            numbers = array.astype(np.float64)
         if finite and not np.isfinite(numbers).all():
             raise self.refuse("expected finite numbers, got NaN or infinity")
         return numbers

@@ -16,7 +16,7 @@ from costframe.adoption.adopted import choose_names, one_answer
 from costframe.adoption.documents import Part, parse_json
 from costframe.adoption.ubjson import parse_ubjson
 from costframe.adoption.xgboost_objectives import read_link, read_margins
-from costframe.adoption.xgboost_trees import TreeReader, as_float32
+from costframe.adoption.xgboost_trees import TreeReader, read_float32
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
@@ -157,7 +157,7 @@ class _Model:
         table = TreeTable.concatenate(tables)
         weights = self._weights(table, groups, model)
         if dart:
-            dropped = as_float32(self.boosting.get("weight_drop").reals(len(trees)))
+            dropped = read_float32(self.boosting.get("weight_drop"), len(trees))
             weights *= np.repeat(dropped.astype(np.float64), table.width)[:, None]
         return one_answer(table, self.names, weights, self.margins, self.link, labels)
 
@@ -182,7 +182,7 @@ class _Model:
         """
         weights = self.boosting.get("model").get("weights")
         shape = len(self.names) + 1, len(self.margins)
-        values = as_float32(weights.reals(shape[0] * shape[1])).astype(np.float64).reshape(shape)
+        values = read_float32(weights, shape[0] * shape[1]).astype(np.float64).reshape(shape)
         read = np.flatnonzero((values[:-1] != 0).any(axis=1))
         bank = WeakLearnerBank.columns(self.names, read.tolist(), fill=0.0)
         answer = Answer(np.arange(len(bank)), values[:-1][read], self.margins[0] + values[-1], self.link)

@@ -7,7 +7,7 @@ a value counts without its fraction, and numbers that are negative or 2^24 and m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from costframe.adoption.documents import Part
 
-__all__ = ["TreeReader", "as_float32"]
+__all__ = ["TreeReader", "read_float32"]
 
 _NO_CATEGORY = 2**24
 _MOST = 2**31 - 1
@@ -59,14 +59,14 @@ class TreeReader:
         column = np.where(leaf, -1, tree.get("split_indices").wholes(n_nodes, high=_MOST * 2 + 1))
         if (column[order] >= len(self.names)).any():
             raise tree.refuse(f"splits a feature beyond the {len(self.names)} of the model")
-        condition = as_float32(tree.get("split_conditions").reals(n_nodes, finite=False))
+        condition = read_float32(tree.get("split_conditions"), n_nodes, finite=False)
         threshold = np.where(leaf, np.nan, float32_less(condition))
         default = tree.get("default_left").wholes(n_nodes, high=1).astype(np.bool_)
         position = np.full(n_nodes, -1, np.int32)
         position[order] = np.arange(len(order))
         sets, missing_left, reading = self._categories(tree, column, threshold, default, order)
         arrays = (
-            column[order],
+            column[order].astype(np.int32),
             threshold[order],
             missing_left[order],
             np.where(leaf, -1, position[left])[order],
@@ -75,9 +75,9 @@ class TreeReader:
             {int(position[node]): members for node, members in sets.items()},
         )
         try:
-            return TreeTable.single(*arrays, reading=reading[order])
+            return TreeTable.single(*arrays, reading=reading[order], grown=True)  # `_order` has checked the nodes
         except BankError as error:
-            raise tree.refuse(str(error).removeprefix("tree 0, ")) from error
+            raise tree.refuse(str(error)) from error
 
     def _categories(
         self,
@@ -132,20 +132,23 @@ class TreeReader:
         if width != self.n_scores:
             raise tree.refuse(f"has {width} outputs, expected 1 or {self.n_scores}")
         if not tree.has("leaf_weights"):  # before 3.1 each node holds its own outputs
-            outputs = as_float32(tree.get("base_weights").reals(len(leaf) * width, finite=False))
+            outputs = read_float32(tree.get("base_weights"), len(leaf) * width, finite=False)
             return outputs.astype(np.float64).reshape(-1, width)
         weights = tree.get("leaf_weights")
-        vectors = as_float32(weights.reals(int(leaf.sum()) * width, finite=False)).astype(np.float64).reshape(-1, width)
+        vectors = read_float32(weights, int(leaf.sum()) * width).astype(np.float64).reshape(-1, width)
         place = np.where(leaf, right, 0)  # a leaf's right child is the number of its outputs
         if ((place < 0) | (place >= len(vectors))).any():
             raise weights.refuse("a leaf's outputs are not among them")
         return np.asarray(vectors[place])
 
 
-def as_float32(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Round numbers to float32, too large ones to infinity."""
+def read_float32(part: Part, length: int, *, finite: bool = True) -> NDArray[np.float32]:
+    """Return a list of numbers in float32; too large ones are infinite."""
     with np.errstate(over="ignore"):
-        return numbers.astype(np.float32)
+        numbers = part.reals(length, finite=finite).astype(np.float32)
+    if finite and not np.isfinite(numbers).all():
+        raise part.refuse("expected finite numbers, got some beyond float32")
+    return numbers
 
 
 def _held(tree: Part, n_nodes: int) -> dict[int, NDArray[np.int64]]:
@@ -185,5 +188,7 @@ def _order(left: NDArray[np.int64], right: NDArray[np.int64], tree: Part) -> NDA
         reached += len(levels[-1])
         if reached > len(left):
             raise tree.refuse("its nodes do not form a tree")
-    order: NDArray[Any] = np.concatenate(levels)
+    order: NDArray[np.int64] = np.concatenate(levels)
+    if len(np.unique(order)) < len(order):
+        raise tree.refuse("its nodes do not form a tree")
     return order
