@@ -98,6 +98,15 @@ def test_frames_are_encoded_by_the_names_of_their_categories(onehot, saved):
     assert {"color", "size"} <= {adopted.feature_names[f] for f in np.unique(adopted.bank.trees.feature) if f >= 0}
 
 
+def test_models_that_stopped_early_keep_their_categories():
+    rows, y = frame(1)
+    model = xgb.XGBRegressor(enable_categorical=True, n_estimators=40, early_stopping_rounds=2, learning_rate=1.0)
+    model.fit(rows, y, eval_set=[frame(4)], verbose=False)
+    adopted = adopt_xgboost(model)
+    assert len(adopted.bank) == model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    assert np.allclose(adopted.predict(rows), model.predict(rows), atol=1e-5)
+
+
 def test_encoded_models_travel(tmp_path):
     rows, y = frame(1)
     model = xgb.XGBClassifier(enable_categorical=True, n_estimators=3, max_depth=4).fit(rows, (y > 1).astype(int))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.xgboost_files import adopt_saved
+from costframe.adoption.xgboost_files import parse_xgboost
+from costframe.adoption.xgboost_models import adopt_document
 from costframe.core.errors import AdoptionError
 
 if TYPE_CHECKING:
@@ -54,17 +55,25 @@ def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> 
 
     if not is_xgboost(model):
         raise AdoptionError(f"{type(model).__name__}: expected an xgboost Booster or scikit-learn wrapper")
-    booster = model if isinstance(model, xgboost.Booster) else _booster_of(model)
+    wrapper = None if isinstance(model, xgboost.Booster) else model
+    booster: Any = model if wrapper is None else _booster_of(wrapper)
     try:
         booster.num_features()
     except xgboost.core.XGBoostError as error:
         raise AdoptionError("xgboost Booster: is not fitted; train or load it before adopting it") from error
-    classes = np.asarray(model.classes_) if hasattr(model, "classes_") else None
-    return adopt_saved(bytes(booster.save_raw("ubj")), "xgboost model", feature_names, classes)
+    best = None if wrapper is None else booster.attr("best_iteration")
+    classes = getattr(wrapper, "classes_", None)
+    data = bytes(booster.save_raw("ubj"))
+    return adopt_document(
+        parse_xgboost(data, "xgboost model"),
+        len(data),
+        feature_names,
+        classes=None if classes is None else np.asarray(classes),
+        rounds=None if best is None else int(best) + 1,
+    )
 
 
 def _booster_of(model: Any) -> Any:
-    """Return the Booster of a wrapper, with the rounds that its own predict takes."""
     name = type(model).__name__
     if not model.__sklearn_is_fitted__():
         raise AdoptionError(f"{name}: is not fitted; fit it before adopting it")
@@ -73,6 +82,4 @@ def _booster_of(model: Any) -> Any:
             f"{name}: missing={model.missing!r} cannot be adopted, only NaN may stand for a missing value; adopt "
             f"its get_booster() and give NaN in place of {model.missing!r}"
         )
-    booster = model.get_booster()
-    best = booster.attr("best_iteration")
-    return booster if best is None or model.booster == "gblinear" else booster[: int(best) + 1]
+    return model.get_booster()
