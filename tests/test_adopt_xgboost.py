@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from hypothesis import given
+from hypothesis import strategies as st
 from naive_adopt import magnitude, nasty_rows, outputs, parts, scores, walk
 
 from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
@@ -82,9 +84,9 @@ CASES = {
 }
 
 
-def train(target, parameters, rounds=6, **options):
+def train(target, parameters, rounds=6, rows=X):
     defaults = {"max_depth": 3, "nthread": 1, "verbosity": 0, "seed": 3}
-    data = xgb.DMatrix(X, TARGETS[target], **options)
+    data = xgb.DMatrix(rows, TARGETS[target])
     if parameters.get("objective", "").startswith("rank:"):
         data.set_info(group=[40] * (N_ROWS // 40))
     if parameters.get("objective") == "survival:aft":
@@ -152,6 +154,21 @@ def test_predictions_are_the_originals(case):
     else:
         assert ours.shape == theirs.shape
         assert np.allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(CASES)), st.integers(1, 9), st.booleans())
+def test_models_of_any_data_have_the_originals_scores(seed, name, digits, infinite):
+    rng = np.random.default_rng(seed)
+    target, parameters, _ = CASES[name]
+    magnitudes = np.float64(10.0) ** rng.integers(-30, 30, N_FEATURES)
+    rows = np.round(rng.normal(size=(N_ROWS, N_FEATURES)), digits) * magnitudes
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    booster = train(target, parameters | {"min_child_weight": 0, "seed": seed % 999}, rounds=2, rows=rows)
+    adopted = adopt_xgboost(booster)
+    nasty = nasty_rows(adopted.bank.trees, N_FEATURES, 40, missing=True, infinite=infinite, seed=seed)
+    theirs = booster.inplace_predict(nasty, predict_type="margin")
+    error = np.abs(adopted.decision_function(nasty) - theirs)
+    assert error.max() <= 2 * len(adopted.bank) * EPS32 * magnitude(parts(adopted))
 
 
 def test_exact_case_really_has_deleted_nodes():
