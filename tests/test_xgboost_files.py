@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from mutations import copies, mutate_bytes, mutate_json, survive
 
 from costframe.adoption.ubjson import parse_ubjson
-from costframe.adoption.xgboost import adopt_xgboost
-from costframe.adoption.xgboost_files import adopt_xgboost_file, looks_like_xgboost
+from costframe.adoption.xgboost import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
 from costframe.core.errors import AdoptionError
 
 FOREIGN = Path(__file__).resolve().parents[2] / "shared" / "foreign"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.xgboost_files import parse_xgboost
+from costframe.adoption.xgboost_files import adopt_xgboost_file, looks_like_xgboost, parse_xgboost
 from costframe.adoption.xgboost_models import adopt_document
 from costframe.core.errors import AdoptionError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.stage_tree import StageTree
 
-__all__ = ["adopt_xgboost", "is_xgboost"]
+__all__ = ["adopt_xgboost", "adopt_xgboost_file", "is_xgboost", "looks_like_xgboost"]
 
 
 def is_xgboost(model: object) -> bool:
