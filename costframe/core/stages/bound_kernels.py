@@ -32,14 +32,14 @@ def raise_bounds(word: I8, uses: I8, lowest: F8, highest: F8) -> None:
 @kernel
 def bound_tree(
     v: int, first: int, x: F8, marks: U1, known: np.int64, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
-    lowest: F8, highest: F8, low: F8, high: F8, stack: I8,
+    lowest: F8, highest: F8, begin: int, end: int, low: F8, high: F8, stack: I8,
 ) -> None:  # fmt: skip
-    """Set the bounds of a tree, `low` and `high`, over the leaves below a node that known features leave open.
+    """Set a tree's bounds, from `begin` to `end` in `low` and `high`, over the leaves below a node that are left open.
 
-    `known` has the bits of these features, by their numbers modulo 64; `first` is the place of node 0 in `lowest`.
+    `known` has the bits of known features, by their numbers modulo 64; `first` is the place of node 0 in `lowest`.
     """
-    low[:], high[:] = np.inf, -np.inf
-    stack[0], size, n_targets = v, 1, low.shape[0]
+    low[begin:end], high[begin:end] = np.inf, -np.inf
+    stack[0], size, n_targets = v, 1, end - begin
     while size > 0:
         size -= 1
         v = stack[size]
@@ -51,6 +51,7 @@ def bound_tree(
                 v += test >> STEPS_AT
                 stack[size] = v + 1
                 size += 1
-        for j in range(n_targets):
-            low[j] = min(low[j], lowest[first + v * n_targets + j])
-            high[j] = max(high[j], highest[first + v * n_targets + j])
+        at = first + v * n_targets - begin
+        for p in range(begin, end):
+            low[p] = min(low[p], lowest[at + p])
+            high[p] = max(high[p], highest[at + p])

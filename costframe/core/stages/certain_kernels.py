@@ -13,7 +13,7 @@ import numpy as np
 
 from costframe.core.jit import B1, F8, I8, U1, kernel
 from costframe.core.learners.row_kernels import weigh_outputs
-from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.learners.tree_table import OPAQUE, TREE
 from costframe.core.prices.needs_kernels import change_needed
 from costframe.core.stages.bound_kernels import bound_tree
 from costframe.core.stages.certain_layout import CLOSE, CUT, LARGEST, PAID, UNPAID
@@ -35,6 +35,7 @@ from costframe.core.stages.step_layout import (
 if TYPE_CHECKING:
     from costframe.core.stages.certain import CertainRows
     from costframe.core.stages.certain_layout import Certain, Goal, RowPrices
+    from costframe.core.stages.step_layout import StepLayout
 
 
 NEVER = np.iinfo(np.int64).min
@@ -77,62 +78,65 @@ def begin_row(model: Certain, row: CertainRow) -> None:
 
 
 @kernel
-def _add_output(use: int, model: Certain, row: CertainRow) -> None:
-    """Set the bounds of a learner at its end to its outputs; their sums are those of `add_outputs`."""
-    steps = model.steps
-    uses = steps.use
-    kind, begin, first = uses[use, KIND], uses[use, TARGET], uses[use, PAYLOAD]
-    n_targets, value = uses[use, TARGET_END] - begin, 1.0
-    if kind == TREE:
-        first += (~row.at[uses[use, LEARNER]] - uses[use, PLACE]) * n_targets
-    elif kind == COLUMN:
-        value = row.x[steps.read[uses[use, READ]]]
-        if np.isnan(value):
-            value = steps.use_value[use, 1]
-    for j in range(n_targets):
-        if kind == OPAQUE:
-            width, place = uses[use, WIDTH], uses[use, PLACE]
-            row.low[begin + j] = weigh_outputs(steps.payload, first + j, n_targets, row.opaque, place, width)
-        else:
-            row.low[begin + j] = steps.payload[first + j] * value
-        row.high[begin + j] = row.low[begin + j]
+def _bound_untreed(use: int, steps: StepLayout, x: F8, opaque: F8, low: F8) -> None:
+    """Set the bounds of a column or an opaque learner at its end to its outputs; see `add_outputs`."""
+    uses, payload = steps.use, steps.payload
+    first, begin, end = uses[use, PAYLOAD], uses[use, TARGET], uses[use, TARGET_END]
+    if uses[use, KIND] == OPAQUE:
+        place, width = uses[use, PLACE], uses[use, WIDTH]
+        for j in range(end - begin):
+            low[begin + j] = weigh_outputs(payload, first + j, end - begin, opaque, place, width)
+        return
+    value = x[steps.read[uses[use, READ]]]
+    if np.isnan(value):
+        value = steps.use_value[use, 1]
+    for j in range(end - begin):
+        low[begin + j] = payload[first + j] * value
 
 
 @kernel
 def _bound_learners(fresh: np.int64, model: Certain, row: CertainRow) -> None:
     """Set the bounds of all learners, after features came whose bits, by their numbers modulo 64, are `fresh`."""
     steps, stack, known = model.steps, np.empty(model.steps.depth + 2, np.int64), np.int64(0)
-    for u in range(row.marks.shape[0]):
-        known |= np.int64(row.marks[u] & KNOWN) << (u & 63)
-    for use in range(steps.use.shape[0]):
-        learner, begin, end = steps.use[use, LEARNER], steps.use[use, TARGET], steps.use[use, TARGET_END]
-        v = row.at[learner]
-        if v == row.bounded[learner] and (v < 0 or steps.reads[v] & fresh == 0):
+    uses, word, reads, threshold, span, category = (
+        steps.use, steps.word, steps.reads, steps.threshold, steps.span, steps.category,
+    )  # fmt: skip
+    lowest, highest, x, marks, at, bounded = model.lowest, model.highest, row.x, row.marks, row.at, row.bounded
+    low, high, payload = row.low, row.high, steps.payload
+    for u in range(marks.shape[0]):
+        known |= np.int64(marks[u] & KNOWN) << (u & 63)
+    for use in range(uses.shape[0]):
+        learner, begin, end = uses[use, LEARNER], uses[use, TARGET], uses[use, TARGET_END]
+        v = at[learner]
+        if v == bounded[learner] and (v < 0 or reads[v] & fresh == 0):
             continue
-        row.bounded[learner] = v
+        bounded[learner] = v
+        is_tree, first = uses[use, KIND] == TREE, uses[use, PAYLOAD] - uses[use, PLACE] * (end - begin)
+        if v < 0 and is_tree:
+            low[begin:end] = payload[first + ~v * (end - begin) : first + (~v + 1) * (end - begin)]
+        elif v < 0:
+            _bound_untreed(use, steps, x, row.opaque, low)
         if v < 0:
-            _add_output(use, model, row)
-        elif steps.use[use, KIND] == TREE:
-            first = steps.use[use, PAYLOAD] - steps.use[use, PLACE] * (end - begin)
+            high[begin:end] = low[begin:end]
+        elif is_tree:
             bound_tree(
-                v, first, row.x, row.marks, known, steps.word, steps.reads, steps.threshold, steps.span,
-                steps.category, model.lowest, model.highest, row.low[begin:end], row.high[begin:end], stack,
+                v, first, x, marks, known, word, reads, threshold, span, category, lowest, highest, begin, end, low,
+                high, stack,
             )  # fmt: skip
 
 
 @kernel
 def _add_bounds(target: I8, intercept: F8, row: CertainRow) -> bool:
     """Set the scores and their bounds, in the order of the learners; return whether the bounds leave one score only."""
-    row.scores[:] = intercept
-    row.least[:] = intercept
-    row.most[:] = intercept
+    scores, least, most, lows, highs = row.scores, row.least, row.most, row.low, row.high
+    scores[:], least[:], most[:] = intercept, intercept, intercept
     for p in range(target.shape[0]):
-        k, low, high = target[p], row.low[p], row.high[p]
-        row.least[k] += low
-        row.most[k] += high
-        row.scores[k] += low if low == high else min(max(0.5 * low + 0.5 * high, low), high)
+        k, low, high = target[p], lows[p], highs[p]
+        least[k] += low
+        most[k] += high
+        scores[k] += low if low == high else min(max(0.5 * low + 0.5 * high, low), high)
     for k in range(intercept.shape[0]):
-        if row.least[k] != row.most[k] or (row.least[k] == 0.0 and math.copysign(1.0, intercept[k]) < 0.0):
+        if least[k] != most[k] or (least[k] == 0.0 and math.copysign(1.0, intercept[k]) < 0.0):
             return False  # a sum that begins with -0.0 may end at either zero
     return True
 

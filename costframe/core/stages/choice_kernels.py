@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from costframe.core.jit import I8, U1, kernel
+from costframe.core.jit import F8, I8, U1, kernel
 from costframe.core.learners.row_nodes import FEATURE
 from costframe.core.learners.tree_table import TREE
 from costframe.core.prices.needs_kernels import change_needed
@@ -19,6 +19,7 @@ from costframe.core.stages.certain_layout import LOOKED_AT, PAID, UNPAID
 from costframe.core.stages.step_layout import KIND, KNOWN, LEARNER, READ, READ_END, TARGET, TARGET_END
 
 if TYPE_CHECKING:
+    from costframe.core.prices.needs import Needs
     from costframe.core.stages.certain_kernels import CertainRow
     from costframe.core.stages.certain_layout import Certain, RowPrices
 
@@ -48,15 +49,16 @@ def list_needs(uses: I8, read: I8, at: I8, marks: U1, needed: I8) -> int:
 @kernel
 def _pull_features(model: Certain, row: CertainRow) -> bool:
     """Set the pull of each feature; return whether any has one."""
-    steps, found = model.steps, False
-    row.pull[:] = 0.0
-    for use in range(steps.use.shape[0]):
-        v = row.at[steps.use[use, LEARNER]]
+    uses, target, word, found = model.steps.use, model.steps.target, model.steps.word, False
+    at, low, high, is_open, pull = row.at, row.low, row.high, row.open, row.pull
+    pull[:] = 0.0
+    for use in range(uses.shape[0]):
+        v = at[uses[use, LEARNER]]
         if v < 0:
             continue
-        for p in range(steps.use[use, TARGET], steps.use[use, TARGET_END]):
-            if row.open[steps.target[p]] and row.high[p] != row.low[p]:
-                row.pull[steps.word[v] & FEATURE] += row.high[p] - row.low[p]
+        for p in range(uses[use, TARGET], uses[use, TARGET_END]):
+            if is_open[target[p]] and high[p] != low[p]:
+                pull[word[v] & FEATURE] += high[p] - low[p]
                 found = True
     return found
 
@@ -72,45 +74,54 @@ def _wait_for_all(model: Certain, row: CertainRow) -> None:
 
 
 @kernel
-def _share_resources(prices: RowPrices, row: CertainRow) -> None:
-    """Sum up the pulls of the features that wait for each resource."""
-    row.share[:] = 0.0
-    for u in range(row.pull.shape[0]):
-        if row.pull[u] != 0.0:
-            for r in row.found[: _list_unpaid(u, prices, row)]:
-                row.share[r] += row.pull[u]
-
-
-@kernel
-def _list_unpaid(u: int, prices: RowPrices, row: CertainRow) -> int:
+def _list_unpaid(u: int, needs: Needs, paid: U1, found: I8) -> int:
     """Set `found` to the resources that a feature needs and that are not paid; return their number."""
-    if prices.needs.first[u] == prices.needs.first[u + 1]:
-        return 0
-    count = change_needed(u, prices.needs, row.paid, UNPAID, LOOKED_AT, row.found, 0)
-    for r in row.found[:count]:
-        row.paid[r] = UNPAID
+    count = change_needed(u, needs, paid, UNPAID, LOOKED_AT, found, 0)
+    for r in found[:count]:
+        paid[r] = UNPAID
     return count
 
 
 @kernel
-def _is_free(u: int, prices: RowPrices, row: CertainRow) -> bool:
-    """Return whether a feature costs nothing, for the resources that it needs are paid or cost nothing, too."""
-    due = float(prices.cost[u])
-    if due == 0.0:
-        for r in row.found[: _list_unpaid(u, prices, row)]:
-            due += prices.resource_cost[r]
-    return due == 0.0
+def _share_resources(needs: Needs, pull: F8, paid: U1, found: I8, share: F8) -> None:
+    """Sum up the pulls of the features that wait for each resource."""
+    first = needs.first
+    share[:] = 0.0
+    for u in range(pull.shape[0]):
+        if pull[u] != 0.0 and first[u] < first[u + 1]:
+            for r in found[: _list_unpaid(u, needs, paid, found)]:
+                share[r] += pull[u]
 
 
 @kernel
-def _list_free(best: int, prices: RowPrices, row: CertainRow) -> int:
+def _list_free(best: int, cost: F8, needs: Needs, resource_cost: F8, pull: F8, paid: U1, found: I8, needed: I8) -> int:
     """Set the features needed to `best`, -1 for none, and those with a pull that are free; return their number."""
-    count = 0
-    for u in range(row.pull.shape[0]):
-        if u == best or (row.pull[u] != 0.0 and _is_free(u, prices, row)):
-            row.needed[count] = u
+    count, first = 0, needs.first
+    for u in range(pull.shape[0]):
+        is_free = pull[u] != 0.0 and cost[u] == 0.0
+        if is_free and first[u] < first[u + 1]:
+            for r in found[: _list_unpaid(u, needs, paid, found)]:
+                is_free &= resource_cost[r] == 0.0
+        if is_free or u == best:
+            needed[count] = u
             count += 1
     return count
+
+
+@kernel
+def _find_best(cost: F8, needs: Needs, resource_cost: F8, pull: F8, paid: U1, found: I8, share: F8) -> int:
+    """Return the feature with the largest pull for its price."""
+    best, most, first = -1, 0.0, needs.first
+    for u in range(pull.shape[0]):
+        if pull[u] != 0.0:
+            price = cost[u]
+            if first[u] < first[u + 1]:
+                for r in found[: _list_unpaid(u, needs, paid, found)]:
+                    price += resource_cost[r] * (pull[u] / share[r])
+            worth = pull[u] * math.sqrt(pull[u]) / price
+            if best < 0 or worth > most:
+                best, most = u, worth
+    return best
 
 
 @kernel
@@ -119,21 +130,14 @@ def choose_needs(model: Certain, prices: RowPrices, row: CertainRow) -> int:
 
     They are those that cost nothing, or else one feature, and those that cost nothing once its resources are paid.
     """
+    cost, needs, resource_cost = prices.cost, prices.needs, prices.resource_cost
+    pull, paid, found, share, needed = row.pull, row.paid, row.found, row.share, row.needed
     if not _pull_features(model, row):
         _wait_for_all(model, row)
-    count = _list_free(-1, prices, row)
+    count = _list_free(-1, cost, needs, resource_cost, pull, paid, found, needed)
     if count > 0:
         return count
-    _share_resources(prices, row)
-    best, most = -1, 0.0
-    for u in range(row.pull.shape[0]):
-        pull = row.pull[u]
-        if pull != 0.0:
-            price = float(prices.cost[u])
-            for r in row.found[: _list_unpaid(u, prices, row)]:
-                price += prices.resource_cost[r] * (pull / row.share[r])
-            worth = pull * math.sqrt(pull) / price
-            if best < 0 or worth > most:
-                best, most = u, worth
-    change_needed(best, prices.needs, row.paid, UNPAID, PAID, row.found, 0)
-    return _list_free(best, prices, row)
+    _share_resources(needs, pull, paid, found, share)
+    best = _find_best(cost, needs, resource_cost, pull, paid, found, share)
+    change_needed(best, needs, paid, UNPAID, PAID, found, 0)
+    return _list_free(best, cost, needs, resource_cost, pull, paid, found, needed)
