@@ -1,6 +1,8 @@
 """Rows that end as soon as they are certain: never another class, never further than epsilon, never dearer."""
 
 import asyncio
+import re
+from pathlib import Path
 
 import naive
 import naive_certain
@@ -282,3 +284,12 @@ def test_wrong_values_are_refused_and_change_nothing():
         inquiry.supply({"x0": 1.0})
     inquiry.supply({"x1": np.nan})
     assert inquiry.answer.reason == "certain"
+
+
+def test_the_page_runs():
+    page = (Path(__file__).resolve().parents[1] / "docs" / "certain.md").read_text("utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    names = {}
+    exec(compile(code, "docs/certain.md", "exec"), names)  # noqa: S102 - our own text
+    assert names["early"].mean < 0.5 * names["whole"].mean
+    assert names["answer"].reason == "certain"
