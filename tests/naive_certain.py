@@ -110,15 +110,11 @@ def choose(pull, prices, cost, paid):
 
     if free(paid):
         return free(paid)
-    share = dict.fromkeys(range(len(prices.resource_cost)), np.float64(0.0))
-    for f in sorted(pull):
-        for r in unpaid(f, prices, paid):
-            share[r] += pull[f]
     best, most = None, 0.0
     for f in sorted(pull):
         price = np.float64(cost[f])
         for r in unpaid(f, prices, paid):
-            price += prices.resource_cost[r] * (pull[f] / share[r])
+            price += prices.resource_cost[r]
         worth = pull[f] * np.sqrt(pull[f]) / price
         if best is None or worth > most:
             best, most = f, worth

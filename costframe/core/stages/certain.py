@@ -92,7 +92,6 @@ def _begin_row(model: Certain, prices: RowPrices, n_opaque: int) -> CertainRow:
         found=np.zeros(n_resources, np.int64),
         needed=np.zeros(n_used, np.int64),
         pull=np.zeros(n_used),
-        share=np.zeros(n_resources),
     )
     begin_row(model, row)
     return row

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.certain_layout import Certain, Goal, RowPrices
     from costframe.core.stages.step_layout import StepLayout
 
-
 NEVER = np.iinfo(np.int64).min
 
 
@@ -61,8 +60,7 @@ class CertainRow(NamedTuple):
     open: B1  # (K,): outputs on which the goal still depends
     paid: U1  # (R,)
     needed: I8  # (U,), of which the first are valid
-    pull: F8  # (U,): see `choice_kernels`, like the next one
-    share: F8  # (R,)
+    pull: F8  # (U,): see `choice_kernels`
     found: I8  # (R,): resources on the way
 
 

@@ -1,9 +1,9 @@
 """Compiled choice of the features that a row acquires next, until its answer is certain.
 
-The *pull* of a feature is the sum of what all trees that wait for it can still add or not: the distance of their
-bounds, over the outputs on which the goal depends. The features that wait for a resource share its price in proportion
-to their pulls. The row acquires the feature with the largest pull^1.5 / price, which on tables of all kinds saved more
-than pull / price and than pull^2 / price.
+The *pull* of a feature is how much the trees that wait for it leave open: the distance of their bounds, over the
+outputs on which the goal depends. The row acquires the feature with the largest pull^1.5 / price, the price with all
+resources that are not paid yet. On tables of `benchmarks/certain.py` pull / price and pull^2 / price saved less, and so
+did a price that divides each resource among all features that wait for it.
 """
 
 from __future__ import annotations
@@ -83,17 +83,6 @@ def _list_unpaid(u: int, needs: Needs, paid: U1, found: I8) -> int:
 
 
 @kernel
-def _share_resources(needs: Needs, pull: F8, paid: U1, found: I8, share: F8) -> None:
-    """Sum up the pulls of the features that wait for each resource."""
-    first = needs.first
-    share[:] = 0.0
-    for u in range(pull.shape[0]):
-        if pull[u] != 0.0 and first[u] < first[u + 1]:
-            for r in found[: _list_unpaid(u, needs, paid, found)]:
-                share[r] += pull[u]
-
-
-@kernel
 def _list_free(best: int, cost: F8, needs: Needs, resource_cost: F8, pull: F8, paid: U1, found: I8, needed: I8) -> int:
     """Set the features needed to `best`, -1 for none, and those with a pull that are free; return their number."""
     count, first = 0, needs.first
@@ -109,15 +98,15 @@ def _list_free(best: int, cost: F8, needs: Needs, resource_cost: F8, pull: F8, p
 
 
 @kernel
-def _find_best(cost: F8, needs: Needs, resource_cost: F8, pull: F8, paid: U1, found: I8, share: F8) -> int:
-    """Return the feature with the largest pull for its price."""
+def _find_best(cost: F8, needs: Needs, resource_cost: F8, pull: F8, paid: U1, found: I8) -> int:
+    """Return the feature with the largest pull for its price, that of the resources that it needs first included."""
     best, most, first = -1, 0.0, needs.first
     for u in range(pull.shape[0]):
         if pull[u] != 0.0:
             price = cost[u]
             if first[u] < first[u + 1]:
                 for r in found[: _list_unpaid(u, needs, paid, found)]:
-                    price += resource_cost[r] * (pull[u] / share[r])
+                    price += resource_cost[r]
             worth = pull[u] * math.sqrt(pull[u]) / price
             if best < 0 or worth > most:
                 best, most = u, worth
@@ -131,13 +120,12 @@ def choose_needs(model: Certain, prices: RowPrices, row: CertainRow) -> int:
     They are those that cost nothing, or else one feature, and those that cost nothing once its resources are paid.
     """
     cost, needs, resource_cost = prices.cost, prices.needs, prices.resource_cost
-    pull, paid, found, share, needed = row.pull, row.paid, row.found, row.share, row.needed
+    pull, paid, found, needed = row.pull, row.paid, row.found, row.needed
     if not _pull_features(model, row):
         _wait_for_all(model, row)
     count = _list_free(-1, cost, needs, resource_cost, pull, paid, found, needed)
     if count > 0:
         return count
-    _share_resources(needs, pull, paid, found, share)
-    best = _find_best(cost, needs, resource_cost, pull, paid, found, share)
+    best = _find_best(cost, needs, resource_cost, pull, paid, found)
     change_needed(best, needs, paid, UNPAID, PAID, found, 0)
     return _list_free(best, cost, needs, resource_cost, pull, paid, found, needed)
