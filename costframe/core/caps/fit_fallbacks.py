@@ -53,7 +53,7 @@ def _without_maps(
     exits: NDArray[np.int64],
 ) -> Fallbacks:
     """Make fallbacks with expected outputs and ranges of final scores, and with maps that change nothing."""
-    bank, n_stages, width = tree.bank, len(tree.stages), tree.n_outputs
+    bank, n_stages, width = tree.bank, len(tree.stages), tree.layout.n_outputs
     slope = np.zeros((n_stages, len(KNOTS), width))
     mean, low, high = np.zeros((n_stages, width)), *np.full((2, n_stages, width), np.inf)
     low *= -1
@@ -99,7 +99,7 @@ def link_of(tree: StageTree, number: int) -> str:
     """Return the link that turns final scores at a stage into predictions; scores of ranked answers stay scores."""
     stage = tree.stages[number]
     if (answer := stage if isinstance(stage, Answer) else tree.only_answer) is not None:
-        return "identity" if answer.link == "ranked" else answer.link
+        return "identity" if answer.link == "ranked" or answer.blends else answer.link
     if tree.links == ("ranked",):
         return "identity"
     return "sigmoid" if tree.n_outputs == 1 else "softmax"
