@@ -43,7 +43,7 @@ rows = st.lists(st.tuples(*[st.floats(-5, 5)] * 3), min_size=1, max_size=6).map(
 @given(rows)
 def test_a_blend_is_the_sum_of_its_links(X):
     tree = model(BLEND)
-    assert tree.n_outputs == 2
+    assert (tree.n_outputs, tree.n_predictions) == (4, 2)
     np.testing.assert_allclose(tree.predict(X), formula(scores_of(X)), atol=1e-13)
     np.testing.assert_array_equal(tree.decision_function(X), tree.predict(X))
     twice = model(BLEND, SHARES, link="softmax", temperature=3.0)
@@ -135,5 +135,5 @@ def test_a_file_without_a_part_of_a_blend_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("costframe.core.storage.stored_parts._BLEND", {"weights": "<f8"})
     cf.save(model(BLEND), tmp_path / "short.cf")
     monkeypatch.undo()
-    with pytest.raises(StorageError, match="no array 'stage.0.blend.0.intercept'"):
+    with pytest.raises(StorageError, match=r"no array 'stage\.0\.blend\.0\.intercept'"):
         cf.load(tmp_path / "short.cf")

@@ -41,7 +41,7 @@ class CappedRows(NamedTuple):
             np.zeros(count, np.int64),
             np.zeros(count, np.bool_),
             np.ones(count),
-            np.zeros((count, tree.layout.n_outputs)),
+            np.zeros((count, tree.n_outputs)),
             np.zeros(count),
             np.zeros((count, word_count(len(tree.layout.used))), np.uint64),
             np.zeros((count, 3)),

@@ -53,7 +53,7 @@ def _without_maps(
     exits: NDArray[np.int64],
 ) -> Fallbacks:
     """Make fallbacks with expected outputs and ranges of final scores, and with maps that change nothing."""
-    bank, n_stages, width = tree.bank, len(tree.stages), tree.layout.n_outputs
+    bank, n_stages, width = tree.bank, len(tree.stages), tree.n_outputs
     slope = np.zeros((n_stages, len(KNOTS), width))
     mean, low, high = np.zeros((n_stages, width)), *np.full((2, n_stages, width), np.inf)
     low *= -1

@@ -96,8 +96,13 @@ class StageTree(Predictor):
 
     @property
     def n_outputs(self) -> int:
-        """K, the number of outputs of every answer; scores are as many, unless the answer blends them."""
-        return next(stage.n_outputs for stage in self.stages if isinstance(stage, Answer))
+        """K, the number of outputs of every answer."""
+        return self.layout.n_outputs
+
+    @property
+    def n_predictions(self) -> int:
+        """Number of columns of its predictions."""
+        return next(stage.n_predictions for stage in self.stages if isinstance(stage, Answer))
 
     @cached_property
     def links(self) -> tuple[str, ...]:

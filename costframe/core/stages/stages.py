@@ -130,18 +130,18 @@ class Answer:
             width = blend.n_outputs
 
     @property
-    def n_outputs(self) -> int:
-        """Number of predicted columns: that of the scores, or of the last blend."""
+    def n_predictions(self) -> int:
+        """Number of columns of `predictions`: that of the scores, or of the last blend's outputs."""
         return self.blends[-1].n_outputs if self.blends else len(self.intercept)
 
     def blended(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values that the link takes, float64 (rows, n_outputs), for scores, float64 (rows, K)."""
+        """Return the values that the link takes, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
         for blend in self.blends:
             scores = blend.outputs(scores)
         return scores
 
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the predictions, float64 (rows, n_outputs), for scores, float64 (rows, K)."""
+        """Return the predictions, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
         values = self.blended(scores)
         return apply_link(self.link, values if self.temperature == 1.0 else values / self.temperature, self.level)
 

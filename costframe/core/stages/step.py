@@ -95,8 +95,7 @@ class StageStepper:
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and exit."""
         stage, first = self._state.places[-1:], len(self._used) + N_ACCOUNT
-        scores = self._state.numbers[None, first : first + self._tree.layout.n_outputs].copy()
-        value = self._tree.linked(scores, stage)[0]
+        value = self._tree.linked(self._state.numbers[None, first : first + self._tree.n_outputs].copy(), stage)[0]
         return (float(value[0]) if len(value) == 1 else value), int(stage[0])
 
     @property
