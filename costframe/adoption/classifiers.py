@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.adoption.opaque import OfClassOne, opaque_tree
 from costframe.adoption.refitting import CallableModel
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -87,18 +86,6 @@ def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> No
     unknown = [name for name in names if name not in set(known)]
     if unknown:
         raise DataError(f"{what} {unknown[0]!r}, which is none of the priced features {', '.join(known)}")
-
-
-@frozen(eq=False)
-class _OfClassOne:
-    """A function's probabilities of class 1, (n,) or (n, 1); the function may give both classes."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Take the second of two columns."""
-        values = np.asarray(self.function(rows), np.float64)
-        return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
 
 
 def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> StageTree:
@@ -186,9 +173,8 @@ def _one_output(stage: Stage) -> Stage:
 def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int) -> StageTree:
     """Wrap a function of (n, len(columns.given)) that gives probabilities of class 1, or of all classes."""
     width = 1 if n_classes == 2 else n_classes
-    learner = OpaqueLearner(columns.parameter, _OfClassOne(function) if width == 1 else function, columns.given, width)
-    bank = WeakLearnerBank.opaque(columns.names, [learner])
-    return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width)),))
+    call = OfClassOne(function) if width == 1 else function
+    return opaque_tree(columns.parameter, call, columns.names, columns.given, width, "identity")
 
 
 def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, parameter: str) -> NDArray[np.float64]:

@@ -13,6 +13,8 @@ from costframe.core.stages.links import LINKS, SMALLEST, apply_link, log_odds, s
 from costframe.core.stages.numbers import as_finite, as_reals, as_temperature
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from attrs import Attribute
     from numpy.typing import NDArray
 
@@ -61,6 +63,10 @@ def _scalar(values: object) -> NDArray[np.float64]:
     return array
 
 
+def _blends(values: Iterable[Blend]) -> tuple[Blend, ...]:
+    return tuple(values)
+
+
 def _level(values: Any) -> float:
     return as_finite(values, "level")
 
@@ -97,7 +103,7 @@ class Answer:
     link: str = field(default="identity")
     level: float = field(default=0.0, converter=_level)
     temperature: float = field(default=1.0, converter=as_temperature)
-    blends: tuple[Blend, ...] = field(default=(), converter=tuple)
+    blends: tuple[Blend, ...] = field(default=(), converter=_blends)
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
