@@ -10,7 +10,7 @@ from attrs import frozen
 
 from costframe.adoption.adopted import choose_names
 from costframe.adoption.refitting import CallableModel, describe
-from costframe.core.errors import AdoptionError, BankError, shown
+from costframe.core.errors import AdoptionError, BankError, DataError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.stage_tree import StageTree
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Method = Literal["predict_proba", "decision_function", "predict"]
 
-__all__ = ["OfClassOne", "adopt_opaque", "opaque_member", "opaque_tree"]
+__all__ = ["OfClassOne", "adopt_opaque", "labels_of", "opaque_member", "opaque_tree"]
 
 
 @frozen(eq=False)
@@ -80,8 +80,9 @@ def adopt_opaque(
     columns = [names.index(name) for name in read]
     function, width, link = _outputs(model, read, title)
     try:
-        return opaque_tree(title, function, names, columns, width, link)
-    except BankError as error:
+        tree = opaque_tree(title, function, names, columns, width, link)
+        return tree.with_classes(labels_of(model, width))
+    except (BankError, DataError) as error:
         raise AdoptionError(f"{title}: {error}") from error
 
 
@@ -129,6 +130,19 @@ def _outputs(model: Any, names: tuple[str, ...], title: str) -> tuple[Callable[.
     raise AdoptionError(
         f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, or a function of rows"
     )
+
+
+def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
+    """Return the labels of a classifier's classes; None if it has others than one for each prediction, or several a row.
+
+    For two classes there is one prediction.
+    """
+    classes = getattr(model, "classes_", None)
+    binarizer = getattr(model, "label_binarizer_", getattr(model, "_label_binarizer", None))
+    several = str(getattr(binarizer, "y_type_", "")).startswith("multilabel")
+    if classes is None or isinstance(classes, list) or several or len(classes) < 2:
+        return None
+    return np.asarray(classes) if n_predictions == (1 if len(classes) == 2 else len(classes)) else None
 
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from costframe.adoption.adopted import choose_names
+from costframe.adoption.opaque import labels_of
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         raise AdoptionError(f"{name}: does not say what it reads; give feature_names")
     names = choose_names(feature_names, own, len(feature_names or ()) if count is None else count, name)
     try:
-        return adopter(model, names)
+        tree = adopter(model, names)
+        return tree.with_classes(labels_of(model, tree.n_predictions))
     except (BankError, DataError, StageError) as error:
         raise AdoptionError(f"{name}: {error}") from error
 
