@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["OfClassOne", "adopt_opaque", "labels_of", "opaque_member", "opaque_tree"]
 
 
+_OTHER_LABELS = ("SVC", "NuSVC", "FixedThresholdClassifier", "TunedThresholdClassifierCV")
+
+
 @frozen(eq=False)
 class OfClassOne:
     """A function's probabilities of class 1, (n,) or (n, 1); the function may give both classes."""
@@ -133,14 +136,18 @@ def _outputs(model: Any, names: tuple[str, ...], title: str) -> tuple[Callable[.
 
 
 def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
-    """Return the labels of a classifier's classes; None if it has others than one for each prediction, or several a row.
+    """Return the labels of a classifier's classes, of two for one prediction.
 
-    For two classes there is one prediction.
+    None if several fit a row, or the classifier's own label of a row need not be that of the largest prediction.
     """
     classes = getattr(model, "classes_", None)
     binarizer = getattr(model, "label_binarizer_", getattr(model, "_label_binarizer", None))
     several = str(getattr(binarizer, "y_type_", "")).startswith("multilabel")
     if classes is None or isinstance(classes, list) or several or len(classes) < 2:
+        return None
+    likeliest = type(model).__name__ not in _OTHER_LABELS or not (hasattr(model, "predict_proba") or n_predictions > 1)
+    cut = getattr(model, "loss", None) == "modified_huber" and n_predictions > 1  # equal probabilities, not scores
+    if cut or not likeliest:
         return None
     return np.asarray(classes) if n_predictions == (1 if len(classes) == 2 else len(classes)) else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from costframe.adoption.adopted import choose_names
-from costframe.adoption.opaque import labels_of
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 
 if TYPE_CHECKING:
@@ -14,6 +13,12 @@ if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
 
 __all__ = ["adopt_sklearn", "is_sklearn"]
+
+
+_SUPPORTED = (
+    "Supported are linear models, trees, forests, isolation forests, gradient and histogram boosting, AdaBoost of "
+    "trees, and bagging, voting, stacking, calibration, one versus rest, several outputs and searches of any models"
+)
 
 
 def is_sklearn(model: object) -> bool:
@@ -45,10 +50,13 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         If the class is not supported, the model is not fitted, or it has a part that cannot be adopted exactly, which
         the text names.
     """
+    from costframe.adoption.opaque import labels_of
+    from costframe.adoption.sklearn_members import inner_of
+
     name, base, adopters = type(model).__name__, _sklearn_class(model), _adopters()
     adopter = None if base is None else adopters.get(base.__name__)
     if base is None or adopter is None:
-        raise _unsupported(name, adopters)
+        raise _unsupported(name)
     _check_fitted(model)
     _check_derived(type(model), base)
     own, count = _own(model, "feature_names_in_"), _own(model, "n_features_in_")
@@ -57,7 +65,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
     names = choose_names(feature_names, own, len(feature_names or ()) if count is None else count, name)
     try:
         tree = adopter(model, names)
-        return tree.with_classes(labels_of(model, tree.n_predictions))
+        return tree.with_classes(labels_of(inner_of(model), tree.n_predictions))
     except (BankError, DataError, StageError) as error:
         raise AdoptionError(f"{name}: {error}") from error
 
@@ -80,8 +88,9 @@ def _sklearn_class(model: object) -> type | None:
 
 def _check_derived(own: type, base: type) -> None:
     """Refuse a class of the user's own that predicts in another way than its base in scikit-learn."""
+    nearer = own.__mro__[: own.__mro__.index(base)]
     for name in ("predict", "predict_proba", "decision_function"):
-        if getattr(own, name, None) is not getattr(base, name, None):
+        if any(name in vars(each) for each in nearer):
             raise AdoptionError(
                 f"{own.__name__}: has a {name} of its own, other than {base.__name__}'s; "
                 "costframe.adopt(model, features=[...]) takes it as one opaque learner"
@@ -94,16 +103,15 @@ def _own(model: Any, attribute: str) -> Any:
     return next((found for one in (model, *inside) if (found := getattr(one, attribute, None)) is not None), None)
 
 
-def _unsupported(name: str, adopters: Mapping[str, object]) -> AdoptionError:
-    supported = ", ".join(sorted(adopters))
+def _unsupported(name: str) -> AdoptionError:
     if name == "Pipeline":
         return AdoptionError(
             "Pipeline: a pipeline cannot be adopted, its steps change the features; adopt its last step, over the "
-            f"columns that the steps before it make. Supported are {supported}"
+            f"columns that the steps before it make. {_SUPPORTED}"
         )
     return AdoptionError(
         f"{name}: cannot be adopted from scikit-learn; costframe.adopt(model, features=[...]) takes any classifier or "
-        f"regressor as one opaque learner. Supported are {supported}"
+        f"regressor as one opaque learner. {_SUPPORTED}"
     )
 
 
