@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
@@ -24,7 +24,6 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
     LinearRegression,
@@ -77,7 +76,9 @@ probable = st.recursive(
             st.integers(0, 3),
         ),
         st.builds(
-            lambda a, b, through: StackingClassifier([("a", a), ("b", b), ("c", SVM)], cv=2, passthrough=through),
+            lambda a, b, through: StackingClassifier(
+                [("a", a), ("b", b), ("c", SVM)], LOGISTIC, cv=2, passthrough=through
+            ),
             inner,
             inner,
             st.booleans(),
@@ -96,11 +97,10 @@ probable = st.recursive(
 
 def fitted(model, X, y):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")  # of tiny data
         return model.fit(X, y)
 
 
-@settings(max_examples=25)
 @given(probable, st.integers(2, 3), st.integers(0, 1000))
 def test_nested_ensembles(model, n_classes, seed):
     rng = np.random.default_rng(seed)
@@ -119,7 +119,8 @@ def test_nested_ensembles(model, n_classes, seed):
         inquiry = adopted.inquire()
         while inquiry.needs:
             inquiry.supply({name: row[int(name[1:])] for name in inquiry.needs})
-        np.testing.assert_array_equal(inquiry.answer.value, value)
+        # Opaque learners may themselves predict single rows in another order of sums.
+        np.testing.assert_allclose(inquiry.answer.value, value, rtol=1e-9 if adopted.bank.opaques else 0)
         assert inquiry.answer.cost == adopted.cost(row[None]).per_row[0]
 
 

@@ -17,7 +17,7 @@ from costframe.core.predictors.classes import likeliest
 
 CLASSIFIERS = [
     lm.LogisticRegression(),
-    lm.LogisticRegressionCV(cv=2, Cs=2, use_legacy_attributes=False, l1_ratios=(0.0,)),
+    lm.LogisticRegressionCV(cv=2, Cs=2, scoring="accuracy", use_legacy_attributes=False, l1_ratios=(0.0,)),
     LinearDiscriminantAnalysis(),
     *(lm.SGDClassifier(loss=loss, random_state=0) for loss in ("log_loss", "modified_huber", "hinge")),
     LinearSVC(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
 from costframe.adoption.opaque import opaque_member
 from costframe.adoption.sklearn_linear import SCORED
@@ -15,9 +15,12 @@ from costframe.core.plugins.registry import registry
 from costframe.core.predictors.stage_tree import StageTree
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
 
     from costframe.adoption.opaque import Method
+    from costframe.core.learners.opaque import OpaqueLearner
 
 __all__ = ["WRAPPERS", "adopt_inner", "inner_of", "mean_of_bag", "member", "of_all_classes", "refused"]
 
@@ -85,9 +88,11 @@ def _decisions(model: Any, names: tuple[str, ...]) -> Term:
     name = type(inner).__name__
     if name == "Pipeline":
         name = type(inner_of(inner.steps[-1][1])).__name__
-    tree = _adopted(inner, names) if name in {*SCORED, *_BOOSTED} else None
+    final = type(inner_of(getattr(inner, "final_estimator_", None))).__name__  # of a stack
+    stacked = final in SCORED and final != "SGDClassifier"  # whose probabilities may need a blend after the scores
+    tree = _adopted(inner, names) if stacked or name in {*SCORED, *_BOOSTED} else None
     if tree is not None:
-        return Term.scores(tree)
+        return Term.scores(tree, blended=stacked)
     if name == "BaggingClassifier":
         return mean_of_bag(inner, names, "decision_function")
     return Term.predictions(opaque_member(inner, names, "decision_function"))
@@ -113,10 +118,29 @@ def _of_columns(model: Any, names: tuple[str, ...], columns: NDArray[np.int32], 
         feature_names=names,
         trees=term.bank.trees.remap_features(columns),
         column_feature=columns[term.bank.column_feature],
-        opaques=[evolve(each, features=columns[list(each.features)]) for each in term.bank.opaques],
+        opaques=[_moved(each, columns[list(each.features)]) for each in term.bank.opaques],
         categories={},
     )
     return evolve(term, bank=bank)
+
+
+def _moved(learner: OpaqueLearner, columns: NDArray[np.int32]) -> OpaqueLearner:
+    """Let an opaque learner read other columns, perhaps one of them twice."""
+    read, places = np.unique(columns, return_inverse=True)
+    if len(read) == len(columns):
+        return evolve(learner, features=columns)
+    return evolve(learner, features=read, function=_Spread(learner.function, places))
+
+
+@frozen(eq=False)
+class _Spread:
+    """A function of rows, some of whose columns are the same, as a function of the different ones."""
+
+    function: Callable[[NDArray[np.float64]], ArrayLike]
+    places: NDArray[np.int64]  # of the function's columns
+
+    def __call__(self, rows: NDArray[np.float64]) -> ArrayLike:
+        return self.function(rows[:, self.places])
 
 
 def of_all_classes(term: Term, model: Any, whole: Any) -> Term:

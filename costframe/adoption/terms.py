@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+_NUMBER = re.compile(r" \d+$")
+
 __all__ = ["Term", "add_terms", "columns_term", "constant_term", "side_by_side"]
 
 
@@ -33,19 +36,19 @@ class Term:
     blends: tuple[Blend, ...] = ()
 
     @classmethod
-    def scores(cls, tree: StageTree) -> Term:
-        """Return the scores of a model of one answer, before its blends and its link."""
+    def scores(cls, tree: StageTree, *, blended: bool = False) -> Term:
+        """Return the scores of a model of one answer, or the blends of them, before its link."""
         answer = tree.stages[0]
         if not isinstance(answer, Answer):
             raise AdoptionError(f"a model of {len(tree.stages)} stages cannot be a member of another")
-        return cls(tree.bank.restrict(answer.learners), answer.weights, answer.intercept)
+        blends = answer.blends if blended else ()
+        return cls(tree.bank.restrict(answer.learners), answer.weights, answer.intercept, blends)
 
     @classmethod
     def predictions(cls, tree: StageTree) -> Term:
         """Return what a model of one answer predicts."""
-        term, answer = cls.scores(tree), tree.only_answer
+        term, answer = cls.scores(tree, blended=True), tree.only_answer
         assert answer is not None  # noqa: S101 - as above
-        term = evolve(term, blends=answer.blends)
         if answer.link == "identity" and answer.temperature == 1.0:
             return term
         return term.linked(Part(answer.link, term.n_values, answer.temperature))
@@ -190,8 +193,8 @@ def _with_titles(banks: Sequence[WeakLearnerBank]) -> list[WeakLearnerBank]:
     for bank in banks:
         opaques = []
         for learner in bank.opaques:
-            seen[learner.name] += 1
-            number = seen[learner.name]
-            opaques.append(evolve(learner, name=f"{learner.name} {number}" if number > 1 else learner.name))
+            name = _NUMBER.sub("", learner.name)
+            seen[name] += 1
+            opaques.append(evolve(learner, name=f"{name} {seen[name]}" if seen[name] > 1 else name))
         titled.append(evolve(bank, opaques=tuple(opaques)))
     return titled

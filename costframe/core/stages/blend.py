@@ -143,7 +143,8 @@ class Blend:
         found = np.tile(self.intercept, (len(values), 1))
         first = 0
         for part in self.parts:
-            linked = part.outputs(values[:, first : first + part.width])
+            # Numpy's exponentials of values with gaps between them, and of values without, differ in the last bit.
+            linked = part.outputs(np.ascontiguousarray(values[:, first : first + part.width]))
             # One by one, not as a product of matrices, whose sums depend on the number of rows.
             for c, k in np.argwhere(self.weights[first : first + part.width]):
                 found[:, k] += self.weights[first + c, k] * linked[:, c]
