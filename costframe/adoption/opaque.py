@@ -154,14 +154,13 @@ def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:
     """Return a model of one method of a fitted estimator, which reads the columns `names`."""
-    own = getattr(model, "feature_names_in_", names)
-    function, width = _call(model, tuple(own), method)
+    function, width = _call(model, names, method)
     return opaque_tree(type(model).__name__, function, names, range(len(names)), width, "identity")
 
 
 def _call(model: Any, names: tuple[str, ...], method: Method) -> tuple[Callable[..., Any], int]:
     """Return a method as a function of rows, with the number of its outputs, one for probabilities of two classes."""
-    function = CallableModel(model, names, method)
+    function = CallableModel(model, tuple(getattr(model, "feature_names_in_", names)), method)
     width = _probe(function, len(names), type(model).__name__)
     return (OfClassOne(function), 1) if method == "predict_proba" and width == 2 else (function, width)
 
