@@ -276,6 +276,7 @@ def test_is_sklearn_tells_models_apart():
     assert is_sklearn(DecisionTreeClassifier())
     assert is_sklearn(HistGradientBoostingRegressor())
     assert is_sklearn(make_pipeline(DecisionTreeClassifier()))  # to be refused by name
+    assert not is_sklearn(KNeighborsClassifier())  # any other model is opaque
     assert not is_sklearn(type("Mine", (BaseEstimator,), {"__module__": "elsewhere"})())
     assert not is_sklearn(object())
 

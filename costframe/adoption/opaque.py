@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.adoption.adopted import choose_names
-from costframe.adoption.refitting import CallableModel, describe
+from costframe.adoption.refitting import CallableModel, describe, is_unfitted
 from costframe.core.errors import AdoptionError, BankError, DataError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
@@ -75,6 +75,8 @@ def adopt_opaque(
         model's.
     """
     title = getattr(model, "__name__", type(model).__name__)
+    if not isinstance(model, type) and is_unfitted(model):
+        raise AdoptionError(f"{title}: is not fitted; fit it before adopting it")
     read = _read(model, features, feature_names, title)
     names = read if feature_names is None else choose_names(feature_names, None, len(feature_names), title)
     unknown = [name for name in read if name not in set(names)]

@@ -22,9 +22,9 @@ _SUPPORTED = (
 
 
 def is_sklearn(model: object) -> bool:
-    """Return whether a model is scikit-learn's, or of a class derived from its models, without importing it."""
+    """Return whether a model's class, or its nearest base class in scikit-learn, is known here, or a pipeline."""
     base = _sklearn_class(model)
-    return base is not None and (base is type(model) or base.__name__ in _adopters())
+    return base is not None and (base.__name__ == "Pipeline" or base.__name__ in _adopters())
 
 
 def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> StageTree:
