@@ -242,7 +242,7 @@ REFUSED = {
     ),
     "init neighbors": (
         lambda: GradientBoostingRegressor(n_estimators=2, init=KNeighborsRegressor()).fit(WHOLE, SIGNAL),
-        "KNeighborsRegressor: cannot be adopted",
+        r"init=KNeighborsRegressor\(\) cannot be adopted",
     ),
     "random init": (
         lambda: GradientBoostingClassifier(n_estimators=2, init=DummyClassifier(strategy="uniform")).fit(WHOLE, TWO),

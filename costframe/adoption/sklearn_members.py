@@ -60,7 +60,7 @@ def adopt_inner(model: Any, names: tuple[str, ...]) -> StageTree:
     inner = inner_of(model)
     tree = registry().adopt(inner, names)
     if not isinstance(tree, StageTree):
-        raise refused(model, f"its {type(inner).__name__} cannot")
+        raise refused(model, f"its {type(inner).__name__} is not among those that can")
     return tree
 
 
