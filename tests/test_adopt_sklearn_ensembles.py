@@ -42,6 +42,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_cases import PAIR, SIGNAL, TWO, WHOLE, probabilities
 
 import costframe as cf
+from costframe.adoption.classifiers import GivenColumns, probability_tree
 from costframe.adoption.sklearn import adopt_sklearn
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.classes import likeliest
@@ -193,6 +194,16 @@ def test_costs_are_those_of_the_paths():
     alone = [adopt_sklearn(one).cost(WHOLE, routing="hard").acquired for one in model.estimators_]
     np.testing.assert_array_equal(adopted.cost(WHOLE).acquired, np.maximum(*alone))
     assert adopted.cost(WHOLE).per_row.min() < len(adopted.used_features)
+
+
+def test_behind_a_gate_an_answer_with_blends_is_one_opaque_learner():
+    model = VotingClassifier([("a", TREE), ("b", LEAVES[3])], voting="soft").fit(WHOLE, TWO)
+    columns = GivenColumns.choose(("more", *"abcd"), list("abcd"), "expensive")
+    tree = probability_tree(model, columns, 2)
+    assert [one.name for one in tree.bank.opaques] == ["expensive"]
+    rows = np.column_stack([np.zeros(len(WHOLE)), WHOLE])
+    np.testing.assert_allclose(tree.predict(rows), model.predict_proba(WHOLE)[:, 1], rtol=1e-12)
+    assert set(tree.used_features) == {"abcd"[int(name[1:])] for name in adopt_sklearn(model).used_features}
 
 
 def test_columns_of_several_members_are_read_once():

@@ -167,9 +167,8 @@ class _EarlyExit(PlainBoosting):
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:
         """Return the answer of a given model, with one score for two classes; refuse other outputs, and blends."""
-        if answer.temperature != 1.0:
-            scale = 1.0 / answer.temperature
-            answer = evolve(answer, weights=answer.weights * scale, intercept=answer.intercept * scale, temperature=1.0)
+        weights, intercept = answer.weights / answer.temperature, answer.intercept / answer.temperature
+        answer = evolve(answer, weights=weights, intercept=intercept, temperature=1.0)
         if n_classes == 2 and answer.link == "softmax" and len(answer.intercept) == 2 and not answer.blends:
             (zero, one), constants = answer.weights.T, answer.intercept
             return Answer(answer.learners, one - zero, constants[1] - constants[0], "sigmoid")
