@@ -10,6 +10,7 @@ from costframe.core.caps.fallbacks import Fallbacks
 from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
+from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
@@ -23,9 +24,11 @@ from costframe.core.storage.stored_parts import (
     as_list,
     build_answer,
     build_bank,
+    build_classes,
     fields_of,
     store_answer,
     store_bank,
+    store_classes,
 )
 
 if TYPE_CHECKING:
@@ -49,11 +52,12 @@ _PLAN_FIELDS = (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs")
 def save(predictor: object, path: str | os.PathLike[str], costs: object = None) -> None:
     """Write a predictor to one file, whole or not at all; equal models give equal bytes.
 
-    An opaque learner is written as its name, features and width. Class labels belong to estimators and are not written.
+    An opaque learner is written as its name, features and width.
 
     Parameters
     ----------
     predictor : StageTree or PlannedPredictor, or an estimator fitted to one
+        Of an estimator, `load` gives back a `FittedEstimator`, which predicts as it did.
     path : str or path
     costs : CostModel, or anything `CostModel.of` accepts
         Prices of the loaded predictor; None keeps those of `predictor`.
@@ -75,6 +79,8 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
         prices.select(model.feature_names)
         model = model.with_costs(prices)
     described = _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
+    kind = getattr(predictor, "kind", FittedEstimator(model).kind) if hasattr(predictor, "predictor_") else None
+    described |= {"classes": store_classes(model.classes), "estimator": kind}
     content = pack(described, arrays)
     try:
         write_atomically(file, content)
@@ -82,8 +88,8 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
         raise StorageError(f"{file}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
-def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) -> Predictor:
-    """Read a saved predictor, equal to the saved one in predictions, costs and inquiries to the last bit.
+def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) -> Predictor | FittedEstimator:
+    """Read a saved predictor or estimator, equal to the saved one in predictions, costs and inquiries to the last bit.
 
     Parameters
     ----------
@@ -117,15 +123,16 @@ def _read(file: Path) -> bytes:
         raise StorageError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor:
+def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor | FittedEstimator:
     named = model.get("kind") if isinstance(model, dict) else None
     if not isinstance(named, str) or named not in _BUILDERS:
         raise StorageError(f"malformed model: expected one of the kinds {list(_BUILDERS)}, got {named!r:.80}")
     keys, build = _BUILDERS[named]
-    fields_of(model, "model", "kind", *keys)
-    predictor = build(model, arrays, functions)
+    fields_of(model, "model", "kind", "classes", "estimator", *keys)
+    predictor = build(model, arrays, functions).with_classes(build_classes(model["classes"]))
     arrays.close()
-    return predictor
+    kind = model["estimator"]
+    return predictor if kind is None else FittedEstimator(predictor, kind)
 
 
 def _store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
@@ -212,7 +219,7 @@ def _build_prices(described: object) -> CostModel | None:
     return None if described is None else CostModel.from_dict(described)
 
 
-_BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Predictor]]] = {
+_BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., StageTree | PlannedPredictor]]] = {
     "stages": (_TREE_FIELDS, _build_tree),
     "planned": (_PLAN_FIELDS, _build_plan),
 }
