@@ -15,7 +15,7 @@ from costframe.adoption.catboost_files import read_document
 from costframe.adoption.catboost_model import CATEGORICAL
 from costframe.adoption.catboost_trees import tabulate
 from costframe.adoption.documents import parse_json
-from costframe.core.errors import AdoptionError, BankError, StageError
+from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.tables.hashed_labels import HashedLabels
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["adopt_catboost", "adopt_catboost_file", "is_catboost", "looks_like_catboost"]
 
 _GZIP = b"\x1f\x8b"
-_MOST_WEIGHTS = 2**22  # of an answer, or four for each leaf value: it holds one for each output of each tree and score
+_MOST_WEIGHTS = 2**21  # of an answer, or four for each leaf value: it holds one for each output of each tree and score
 
 
 def is_catboost(model: object) -> bool:
@@ -94,7 +94,7 @@ def adopt_catboost_file(data: bytes, where: str, feature_names: Sequence[str] | 
     try:
         model = read_binary(data, where) if data.startswith(MAGIC) else read_document(parse_json(data, where))
         return _predictor(model, feature_names)
-    except (BankError, StageError) as error:
+    except (BankError, DataError, StageError) as error:
         raise AdoptionError(f"{where}: {error}") from error
 
 
@@ -103,17 +103,16 @@ def _predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -> Sta
     if n_trees * width**2 > max(_MOST_WEIGHTS, 4 * model.trees.outputs.size):
         raise AdoptionError(f"{model.where}: {n_trees:,} trees of {width:,} outputs are too many to weight each")
     names = choose_names(feature_names, model.names, model.n_columns, model.where)
-    table = tabulate(model.trees, model.splits)
-    weights = [np.tile(model.scale * np.eye(width), (n_trees, 1))]
+    table = tabulate(model.trees, model.splits, model.scale)
     constant = bool(model.bias.any())
     if constant:  # CatBoost adds the bias last, and so does a leaf after all trees
         table = TreeTable.concatenate([table, _leaf(model.bias)])
-        weights.append(np.eye(width))
-    tree = one_answer(table, names, np.concatenate(weights), np.zeros(width), model.link)
+    hashed = dict.fromkeys([names[one.column] for one in model.features if one.kind == CATEGORICAL], HashedLabels())
+    weights = np.tile(np.eye(width), (len(table), 1))
+    tree = one_answer(table, names, weights, np.zeros(width), model.link, hashed, classes=model.classes)
     if constant:
         tree = evolve(tree, bank=tree.bank.weighted(np.append(np.ones(n_trees), 0.0)))
-    categorical = [names[feature.column] for feature in model.features if feature.kind == CATEGORICAL]
-    return tree.with_categories(dict.fromkeys(categorical, HashedLabels()))
+    return tree
 
 
 def _leaf(outputs: NDArray[np.float64]) -> TreeTable:

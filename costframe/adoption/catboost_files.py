@@ -151,7 +151,8 @@ def _numbers(found: list[Part], splits: Splits) -> NDArray[np.int64]:
         value = split.get("value").whole(-_INT32, _INT32 - 1) % 2**32 if named else _round(split.get("border").number())
         expected = ("OneHotFeature" if named else "FloatFeature", splits.index[number], splits.value[number])
         if (kind, index, value) != expected:
-            raise split.refuse(f"expected {expected} as split number {number}, got {(kind, index, float(value))}")
+            told, got = (f"{kind} {index} at {value:.9g}" for kind, index, value in (expected, (kind, index, value)))
+            raise split.refuse(f"expected {told}, which is split number {number}, got {got}")
     return np.array(numbers, np.int64)
 
 

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["tabulate"]
 
 
-def tabulate(trees: SymmetricForest | Forest, splits: Splits) -> TreeTable:
-    """Return the table of trees; each has the width of its outputs."""
+def tabulate(trees: SymmetricForest | Forest, splits: Splits, scale: float) -> TreeTable:
+    """Return the table of trees, each with all outputs, times a factor."""
     forest = trees if isinstance(trees, Forest) else _expand(trees, splits)
     inner, width = forest.split >= 0, forest.outputs.shape[1]
     split = forest.split[inner]
     named = np.zeros(len(inner), np.bool_)
     named[inner] = splits.categorical[split]
+
+    with np.errstate(over="ignore"):  # infinite outputs are refused by the table
+        outputs = scale * forest.outputs.ravel()
 
     def place(values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
         return _spread(values[split], inner, otherwise)
@@ -41,7 +44,7 @@ def tabulate(trees: SymmetricForest | Forest, splits: Splits) -> TreeTable:
         forest.right,
         np.full(len(forest.first) - 1, width),
         np.where(inner, -1, forest.leaf * width),
-        forest.outputs.ravel(),
+        outputs,
         named.astype(np.int32),
         splits.value[forest.split[named]],
     )
