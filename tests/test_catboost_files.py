@@ -145,6 +145,7 @@ LOSS, CLASSES = ["model_info", "params", "loss_function"], ["model_info", "class
         ([(["features_info"],)], "lacks 'features_info'"),
         ([([*FLOAT, "borders"], [0.7, 0.5])], "feature 'f0': expected ascending borders"),
         ([([*FLOAT, "nan_value_treatment"], "AsNaN")], "float_features 0: unknown nan_value_treatment 'AsNaN'"),
+        ([([*FLOAT, "has_nans"], "no")], "float_features 0: has_nans: expected true or false, got 'no'"),
         ([([*FLOAT, "flat_feature_index"], 2)], "two features are at the same column"),
         ([([*FLOAT, "flat_feature_index"], 10**7)], "expected the columns of features to be 0 or more, and at most"),
         ([([*CITY, "values"], [1121341681] * 2)], "feature 'city' has a category twice"),

@@ -57,7 +57,7 @@ def binary(tmp_path_factory):
     """Small .cbm files of a symmetric and of another model."""
     cb = pytest.importorskip("catboost", reason="needs catboost")
     path, rng = tmp_path_factory.mktemp("cbm") / "model", np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 3, 60).astype(object)])
+    X = np.column_stack([rng.integers(0, 2, 60) / 2, rng.normal(size=60), rng.integers(0, 3, 60).astype(object)])
     found = []
     for policy in ("SymmetricTree", "Lossguide"):
         settings = {"iterations": 3, "depth": 3, "grow_policy": policy, "one_hot_max_size": 9, "verbose": False}
@@ -70,6 +70,14 @@ def binary(tmp_path_factory):
 def test_binary_files_of_another_format_are_refused(binary):
     with pytest.raises(AdoptionError, match="expected the format 'FlabuffersModel_v1', got 'FlabuffersModel_v9'"):
         adopt_catboost_file(binary[0].replace(b"Model_v1", b"Model_v9"), "a file")
+
+
+@pytest.mark.parametrize("border", [b"\x00\x00\xc0\x7f", b"\x01\x00\x80\x7f"])  # quiet NaN, and the signalling kind
+def test_borders_that_are_no_numbers_are_refused(binary, border):
+    known = struct.pack("<f", 0.25)
+    assert binary[0].count(known) == 1
+    with pytest.raises(AdoptionError, match=r"^a file: feature 'f0': expected ascending borders"):
+        adopt_catboost_file(binary[0].replace(known, border), "a file")
 
 
 # --- hostile files -----------------------------------------------------------------------------------------------

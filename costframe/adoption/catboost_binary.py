@@ -68,7 +68,12 @@ def _floats(model: Table) -> Iterator[SplitGroup]:
     for table in model.tables(5, "float feature"):
         feature = Feature(FLOAT, table.scalar(2, "i", -1), table.scalar(1, "i", -1), table.text(4))
         nan_right = table.scalar(0, "?", default=False) and table.scalar(5, "b", 0) == _AS_TRUE
-        yield SplitGroup(feature, table.vector(3, "f4").astype(np.float64), nan_right)
+        yield SplitGroup(feature, _borders(table, 3), nan_right)
+
+
+def _borders(table: Table, field: int) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):  # of some kinds of NaN, which are refused later
+        return table.vector(field, "f4").astype(np.float64)
 
 
 def _features(model: Table, field: int, kind: str) -> Iterator[Feature]:
@@ -87,7 +92,7 @@ def _estimated(model: Table, features: dict[str, list[Feature]]) -> Iterator[Spl
             if one.index == index
         ]
         reason = f"it splits by the {' or the '.join(used) or 'text'}, which cannot be adopted; train it without"
-        yield SplitGroup(None, table.vector(3, "f4").astype(np.float64), reason=reason)
+        yield SplitGroup(None, _borders(table, 3), reason=reason)
 
 
 def _one_hot(model: Table, features: dict[str, list[Feature]]) -> Iterator[SplitGroup]:
@@ -108,7 +113,7 @@ def _ctrs(model: Table, features: dict[str, list[Feature]]) -> Iterator[SplitGro
             part = part and part.table(0, name)
         used = [] if part is None else part.vector(0, "i4").tolist()
         reason = ctr_reason([names.get(index, "unknown") for index in used])
-        yield SplitGroup(None, table.vector(1, "f4").astype(np.float64), reason=reason)
+        yield SplitGroup(None, _borders(table, 1), reason=reason)
 
 
 def _trees(model: Table) -> SymmetricForest | Forest:

@@ -20,6 +20,7 @@ from costframe.adoption.catboost_model import (
     ctr_reason,
 )
 from costframe.adoption.documents import Part
+from costframe.core.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,10 @@ def _groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:
         if treatment not in _NAN_TREATMENTS:
             raise part.refuse(f"unknown nan_value_treatment {treatment!r}, expected one of {_NAN_TREATMENTS}")
         borders = _round(part.get("borders").reals()) if part.has("borders") else np.empty(0)
-        yield feature, SplitGroup(feature, borders, treatment == "AsTrue" and part.get("has_nans").value is True)
+        has_nans = part.get("has_nans")
+        if not isinstance(has_nans.value, bool):
+            raise has_nans.refuse(f"expected true or false, got {shown(has_nans.value)}")
+        yield feature, SplitGroup(feature, borders, has_nans.value and treatment == "AsTrue")
     names = {}
     for part in _listed(info, "categorical_features"):
         feature = _feature(part, CATEGORICAL)
