@@ -32,7 +32,8 @@ def main() -> None:
         model, predict, peers = TRAINERS[name](X, y)
         predictor = cf.adopt(model)
         np.testing.assert_allclose(predictor.predict(X), predict(X, THREADS), rtol=1e-5, atol=1e-5)
-        compare(name, predictor, X, predict, goals=("<= 0.33", "<= 0.5"))
+        goals = ("-", "-") if name == "catboost" else ("<= 0.33", "<= 0.5")
+        compare(name, predictor, X, predict, goals=goals)
         for peer, compiled in peers(model, X):
             np.testing.assert_allclose(predictor.predict(X), compiled(X, THREADS), rtol=1e-5, atol=1e-5)
             compare(peer, predictor, X, compiled, goals=("-", "-"))
