@@ -76,7 +76,7 @@ def walk_row(
                     if test & _ODD == 0 and not np.isnan(value):
                         at += np.uint64(test >> STEPS_AT) + np.uint64(not value <= threshold[at])
                     else:
-                        at = np.uint64(child(np.int64(at), test, value, threshold, span, category))
+                        at = np.uint64(child(int(np.int64(at)), test, value, threshold, span, category))
                     test = word[at]
                 first += (np.int64(at) - place) * targets
                 value = 1.0
