@@ -30,7 +30,7 @@ def test_an_algorithm_reads_rows_by_the_labels_of_the_model_it_is_given(name):
     model = cf.estimator(name, costs={"color": 5.0, "a": 1.0}, **{PARAMETERS[name]: cf.adopt(GIVEN)})
     model.fit(OTHER, LABELS)
     np.testing.assert_array_equal(model.predict_proba(ROWS), model.predict_proba(OTHER))
-    assert model.score(ROWS, LABELS) > 0.9
+    assert model.score(ROWS, LABELS) > 0.8
     assert model.predictor_.categories["color"] == ("blue", "green", "red")
 
 
