@@ -1,7 +1,8 @@
 """Categories that are texts: labels, and their numbers in X.
 
 The number of a label is its position among the feature's labels. Categories that are numbers need no labels. A missing
-value and a text that is not a label become NaN, which goes the missing way at every test.
+value and a text that is not a label become NaN, which goes the missing way at every test; where `OTHER` is a label, a
+text that is not a label has its number.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 Categories = Mapping[str, tuple[str, ...]]
 """The labels of each feature whose categories are texts, by its name."""
+
+OTHER = "\x00other"
+"""A label that stands for all texts that are not labels, of a reader that distinguishes them from missing values."""
 
 
 def as_categories(categories: object) -> dict[str, tuple[str, ...]]:
@@ -80,7 +84,8 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
 def encode_value(value: object, labels: tuple[str, ...]) -> object:
     """Return the number of a label, NaN for an unknown or missing one; other values are unchanged."""
     if isinstance(value, str):
-        return float(labels.index(value)) if value in labels else np.nan
+        label = value if value in labels else OTHER
+        return float(labels.index(label)) if label in labels else np.nan
     return np.nan if is_missing(value) else value
 
 
@@ -121,15 +126,17 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
         return X  # its reader names the fault
     for f, name in enumerate(feature_names):
         if name in categories:
-            place = _places(categories[name])
+            place, other = _places(categories[name])
             rows[:, f] = [
-                place.get(value, np.nan) if isinstance(value, str) else encode_value(value, ()) for value in rows[:, f]
+                place.get(value, other) if isinstance(value, str) else encode_value(value, ()) for value in rows[:, f]
             ]
     return rows
 
 
-def _places(labels: tuple[str, ...]) -> dict[str, float]:
-    return {label: float(number) for number, label in enumerate(labels)}
+def _places(labels: tuple[str, ...]) -> tuple[dict[str, float], float]:
+    """Return the number of each label, and that of all other texts."""
+    place = {label: float(number) for number, label in enumerate(labels)}
+    return place, place.get(OTHER, np.nan)
 
 
 def _objects(X: Any) -> NDArray[np.object_] | None:
@@ -153,13 +160,14 @@ def _listed(column: Any) -> list[Any]:
 
 def _encode_column(column: Any, labels: tuple[str, ...], where: str) -> NDArray[np.float64]:
     """Return the number of each value of a frame's column: float64 (rows,)."""
-    place = _places(labels)
+    place, other = _places(labels)
     declared = _dtype_categories(column)
     if declared is not None and is_pandas(column):
-        known = [place.get(label, np.nan) for label in _texts(declared, labels, where)]
+        known = [place.get(label, other) for label in _texts(declared, labels, where)]
         numbers = np.asarray([*known, np.nan])
         return np.asarray(numbers[np.asarray(column.cat.codes)])  # the code of a missing value is -1
-    return np.array([place.get(value, np.nan) for value in _texts(_listed(column), labels, where)], np.float64)
+    texts = _texts(_listed(column), labels, where)
+    return np.array([place.get(value, other if isinstance(value, str) else np.nan) for value in texts], np.float64)
 
 
 def _nullable(X: Any, names: tuple[str, ...], categories: Categories) -> dict[str, NDArray[np.float64]]:
