@@ -11,17 +11,28 @@ def node_at(trees, tree, node):
     return int(trees.first[tree]) + node
 
 
+def read(x, reading):
+    """A value as a node reads it: zero as missing, whole numbers, or whole numbers after float32."""
+    if reading == 1:
+        return math.nan if -1.0000000180025095e-35 <= x <= 1.0000000180025095e-35 else x
+    if reading == 3 and abs(x) < 1e38:
+        x = float(np.float32(x))
+    if reading == 0 or not math.isfinite(x):
+        return x
+    return -math.inf if reading == 3 and x < 0 else float(int(x))
+
+
 def tree_walk(trees, tree, row):
     """Leaf (counted from the root) and the features tested on the way, one entry a comparison."""
     node, tested = 0, []
     while trees.feature[at := node_at(trees, tree, node)] >= 0:
         f = int(trees.feature[at])
         tested.append(f)
-        x = row[f]
+        x = read(row[f], int(trees.reading[at]))
         begin = int(sum(trees.category_count[:at]))
         categories = [float(c) for c in trees.categories[begin : begin + int(trees.category_count[at])]]
         if categories:
-            against = any(x == c for c in categories)
+            against = any(x == c or (math.isnan(x) and math.isnan(c)) for c in categories)
             left = not trees.missing_left[at] if against else bool(trees.missing_left[at])
         else:
             left = bool(trees.missing_left[at]) if math.isnan(x) else x <= trees.threshold[at]

@@ -17,6 +17,7 @@ except ImportError as error:
 
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.readings import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -192,21 +193,20 @@ def rows(n_features: int, most: int = 5) -> st.SearchStrategy[NDArray[np.float64
 @st.composite
 def _trees(draw: st.DrawFn, n_features: int, widths: Sequence[int]) -> TreeTable:
     categories = st.sets(st.sampled_from((*VALUES, *FEW)), min_size=1, max_size=4).map(sorted) | many_categories()
-    test = st.sampled_from((*VALUES, np.inf, np.nan)) | categories
-    splits = draw(
-        st.lists(
-            st.tuples(st.integers(0, n_features - 1), test, st.booleans(), st.integers(0, 100)),
-            max_size=5,
-        )
-    )
+    test = st.sampled_from((*VALUES, np.inf, np.nan)) | categories | categories.map(lambda known: [*known, np.nan])
+    split = st.tuples(st.integers(0, n_features - 1), test, st.booleans(), st.integers(0, 100), st.integers(0, 2))
+    splits = draw(st.lists(split, max_size=5))
     width = draw(st.sampled_from(list(widths)))
     feature, threshold, missing_left, left, right, leaves = [-1], [0.0], [False], [-1], [-1], [0]
     named: dict[int, list[float]] = {}
-    for tested, cut, missing, pick in splits:
+    reading = [PLAIN]
+    for tested, cut, missing, pick, read in splits:
         node = leaves.pop(pick % len(leaves))
         feature[node], missing_left[node] = tested, missing
         threshold[node] = np.nan if isinstance(cut, list) else cut
         named |= {node: cut} if isinstance(cut, list) else {}
+        reading[node] = ((PLAIN, WHOLE, WHOLE_FLOAT32) if isinstance(cut, list) else (PLAIN, PLAIN, ZERO_MISSING))[read]
+        reading += [PLAIN, PLAIN]
         left[node], right[node] = len(feature), len(feature) + 1
         leaves += [len(feature), len(feature) + 1]
         feature += [-1, -1]
@@ -216,7 +216,7 @@ def _trees(draw: st.DrawFn, n_features: int, widths: Sequence[int]) -> TreeTable
         right += [-1, -1]
     outputs = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=width, max_size=width)))
     outputs = outputs + 0.3 * np.arange(len(feature))[:, None]
-    return TreeTable.single(feature, threshold, missing_left, left, right, outputs, named)
+    return TreeTable.single(feature, threshold, missing_left, left, right, outputs, named, reading=reading)
 
 
 def many_categories() -> st.SearchStrategy[list[float]]:

@@ -135,7 +135,7 @@ class PrefixCost:
         prices, leaves = self._prices, np.empty(len(self._X), np.int64)
         paid = pay_tree(
             self._X, tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.category_first,
-            tree.categories, prices.split, prices.learner, prices.reuse, *self._acquisition, self._masks,
+            tree.categories, tree.reading, prices.split, prices.learner, prices.reuse, *self._acquisition, self._masks,
             self._computed, self._bought, leaves,
         )  # fmt: skip
         self._mean = None if paid else self._mean

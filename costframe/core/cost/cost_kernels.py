@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.jit import B1, F8, I4, I8, U1, U8, kernel
+from costframe.core.learners.readings import PLAIN
+from costframe.core.learners.row_kernels import read_cell
 from costframe.core.prices.needs_kernels import ascend, bit_number, change_needed
 
 if TYPE_CHECKING:
@@ -103,7 +105,7 @@ def _price_row(mask: U8, cost: F8, needs: Needs, resource_cost: F8, paid: U1, fo
 @kernel
 def pay_tree(
     X: F8, feature: I4, threshold: F8, missing_left: B1, left: I4, right: I4, category_first: I8, categories: F8,
-    split: F8, learner: float, reuse: float, cost: F8, needs: Needs, resource_cost: F8,
+    reading: U1, split: F8, learner: float, reuse: float, cost: F8, needs: Needs, resource_cost: F8,
     masks: U8, computed: F8, bought: F8, leaves: I8,
 ) -> bool:  # fmt: skip
     """Set the leaf of each row in one tree, and pay for it; return whether any row paid.
@@ -127,10 +129,13 @@ def pay_tree(
                 uses += not (path[:depth] == f).any()
                 depth += 1
             value = X[i, f]
+            if reading[node] != PLAIN:
+                value = read_cell(value, reading[node])
             begin, end = category_first[node], category_first[node + 1]
             if begin < end:
                 at = begin + np.searchsorted(categories[begin:end], value)
-                goes_left = missing_left[node] != (at < end and categories[at] == value)
+                found = at < end and (categories[at] == value or (np.isnan(value) and np.isnan(categories[at])))
+                goes_left = missing_left[node] != found
             else:
                 goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
             node = left[node] if goes_left else right[node]

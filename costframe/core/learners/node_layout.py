@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from costframe.core.learners.tree_table import TreeTable
 
 _WORDS = 8  # of a node's mask
+_SIDES = 8  # code columns of a feature at most: two for each of four readings
 # parts of a node's word
 NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(41), np.uint64(23)
 STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(2**22 - 1), np.uint64(2**18 - 1), np.uint64(2**23 - 1)
@@ -28,10 +29,10 @@ class NodeLayout(NamedTuple):
     """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
 
     A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A
-    feature has one code column for nodes that send NaN left (code 0), one for nodes that send it right (the largest
-    code), and one or more for nodes that test for categories. There the code is the value's rank among all categories
-    of the column's tests, or their number for any other value, NaN included; a row goes right iff bit `code & 63` of
-    word `sets[rank + (code >> 6)]` is set.
+    feature has, for each reading of its values, one code column for nodes that send NaN left (code 0), one for nodes
+    that send it right (the largest code), and one or more for nodes that test for categories. There the code is the
+    value's rank among all categories of the column's tests, NaN the last, or their number for any other value; a row
+    goes right iff bit `code & 63` of word `sets[rank + (code >> 6)]` is set.
     """
 
     root: NDArray[np.int64]  # (trees,)
@@ -46,6 +47,7 @@ class NodeLayout(NamedTuple):
     cuts: Cuts
     column_first: NDArray[np.int64]  # (features + 1,)
     column_missing: NDArray[np.unsignedinteger]  # (code columns,): NaN's code, of the codes' type
+    column_reading: NDArray[np.int64]  # (code columns,); see `TreeTable`
     category_column: NDArray[np.int64]  # (features + 1,): each feature's first code column for categories
     category_first: NDArray[np.int64]  # (code columns for categories + 1,)
     category: NDArray[np.float64]  # ascending in each code column
@@ -74,9 +76,10 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     steps[tests] = place[at - position[at] + table.left[at]] - tests
     named = table.category_count[at] > 0
     cuts = _code_cuts(table, at[~named], n_features)
-    known, category_column, column_of_test, sets, words = _code_categories(table, at[named], n_features)
+    named_codes = _code_categories(table, at[named], n_features)
+    known = named_codes.known
     rank[tests[~named]], column[tests[~named]] = cuts.rank, cuts.column
-    rank[tests[named]], column[tests[named]] = words, len(cuts.missing) + column_of_test
+    rank[tests[named]], column[tests[named]] = named_codes.word, len(cuts.missing) + named_codes.column
     by_category = np.bincount(tree, weights=table.category_count > 0, minlength=len(table)) > 0
     largest = max(cuts.rank.max(initial=0) + 1, *map(len, known), 0)
     code_type = np.uint16 if largest < np.iinfo(np.uint16).max else np.uint32
@@ -94,14 +97,15 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
         depth=depth,
         by_category=by_category,
         word=word,
-        sets=sets,
+        sets=named_codes.sets,
         feature=table.feature[origin],
         origin=origin,
         parent=parent,
         cuts=lay_out_cuts(cuts.cut_first, cuts.cut),
         column_first=cuts.column_first,
         column_missing=np.array([*missing, *map(len, known)], code_type),
-        category_column=len(cuts.missing) + category_column,
+        column_reading=np.concatenate([cuts.reading, named_codes.reading]).astype(np.int64),
+        category_column=len(cuts.missing) + named_codes.first,
         category_first=np.cumsum([0, *map(len, known)]),
         category=np.concatenate([np.empty(0), *known]),
         gates=gates,
@@ -115,6 +119,7 @@ class _CutCodes(NamedTuple):
     cut: NDArray[np.float64]
     column_first: NDArray[np.int64]
     missing: NDArray[np.uint32]  # NaN's code in each column
+    reading: NDArray[np.uint8]  # of each column
     column: NDArray[np.int64]  # of each node
     rank: NDArray[np.int64]  # of each node
 
@@ -123,7 +128,8 @@ def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _
     """Code the thresholds of nodes that compare numbers."""
     feature, threshold, missing_left = table.feature[nodes], table.threshold[nodes], table.missing_left[nodes]
     every = np.arange(n_features + 1)
-    sides, column = np.unique(2 * feature.astype(np.int64) + ~missing_left, return_inverse=True)  # NaN left, then right
+    side = 2 * table.reading[nodes].astype(np.int64) + ~missing_left  # NaN left, then right
+    sides, column = np.unique(_SIDES * feature.astype(np.int64) + side, return_inverse=True)
     rank = np.zeros(len(nodes), np.int64)  # no value passes a threshold NaN: rank 0, below every code
     order = np.lexsort((threshold, feature))
     order = order[~np.isnan(threshold[order])]
@@ -132,24 +138,33 @@ def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _
     cut_first = np.searchsorted(feature[order][fresh], every)
     rank[order] = np.cumsum(fresh) - cut_first[feature[order]]
     missing = np.where(sides % 2, NAN_RIGHT, 0).astype(np.uint32)
-    return _CutCodes(cut_first, threshold[order][fresh], np.searchsorted(sides, 2 * every), missing, column, rank)
+    first, reading = np.searchsorted(sides, _SIDES * every), (sides % _SIDES // 2).astype(np.uint8)
+    return _CutCodes(cut_first, threshold[order][fresh], first, missing, reading, column, rank)
 
 
-def _code_categories(
-    table: TreeTable, nodes: NDArray[np.int64], n_features: int
-) -> tuple[list[NDArray[np.float64]], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the categories of each code column, each feature's first column, and each node's column.
+class _CategoryCodes(NamedTuple):
+    """Categories as codes; see `NodeLayout`."""
 
-    Return furthermore the bits of the codes that go right, and each node's first word of them.
-    """
-    begin, feature = table.category_first, table.feature[nodes]
+    known: list[NDArray[np.float64]]  # categories of each column
+    reading: list[int]  # of each column
+    first: NDArray[np.int64]  # (features + 1,): each feature's first column
+    column: NDArray[np.int64]  # of each node
+    sets: NDArray[np.uint64]  # bits of the codes that go right
+    word: NDArray[np.int64]  # each node's first word of them
+
+
+def _code_categories(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _CategoryCodes:
+    """Code the categories of nodes that test for them."""
+    begin, feature, reading = table.category_first, table.feature[nodes], table.reading[nodes]
     tested = [table.categories[begin[node] : begin[node + 1]] for node in nodes]
     known: list[NDArray[np.float64]] = []
+    readings: list[int] = []
     words: list[NDArray[np.uint64]] = []
     place: dict[tuple[int, bytes], int] = {}  # equal tests share their words
     column, word, size = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64), 0
     first = np.zeros(n_features + 1, np.int64)
-    for at in np.split(order := np.argsort(feature, kind="stable"), 1 + np.flatnonzero(np.diff(feature[order]))):
+    kind = _SIDES * feature.astype(np.int64) + reading  # a column has one reading
+    for at in np.split(order := np.argsort(kind, kind="stable"), 1 + np.flatnonzero(np.diff(kind[order]))):
         for group in share_columns([tested[i] for i in at]) if len(at) else ():
             values = np.unique(np.concatenate([tested[i] for i in at[group]]))
             for i in at[group].tolist():
@@ -162,8 +177,10 @@ def _code_categories(
                     words.append(bits)
                     size += len(bits)
             known.append(values)
+            readings.append(int(reading[at[0]]))
             first[feature[at[0]] + 1] += 1
-    return known, np.cumsum(first), column, np.concatenate([np.empty(0, np.uint64), *words]), word
+    sets = np.concatenate([np.empty(0, np.uint64), *words])
+    return _CategoryCodes(known, readings, np.cumsum(first), column, sets, word)
 
 
 def share_columns(tested: list[NDArray[np.float64]]) -> list[list[int]]:

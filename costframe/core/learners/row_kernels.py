@@ -6,13 +6,18 @@ Kernels for single rows take plain arrays, for a tuple of arrays costs time at t
 import numpy as np
 
 from costframe.core.jit import F8, I8, kernel
-from costframe.core.learners.row_nodes import FEATURE, MISSING_LEFT_AT, NAMED_AT, STEPS_AT
+from costframe.core.learners.readings import read_value
+from costframe.core.learners.row_nodes import FEATURE, MISSING_LEFT_AT, NAMED_AT, READING_AT, STEPS_AT
+
+read_cell = kernel(read_value)
 
 
 @kernel
 def child(v: int, test: int, value: float, threshold: F8, span: I8, category: F8) -> int:
     """Return the child of an inner node, whose word is `test`, that a value goes to; see `RowLayout`."""
     missing_left = test >> MISSING_LEFT_AT & 1 != 0
+    if test >> READING_AT & 3 != 0:
+        value = read_cell(value, test >> READING_AT & 3)
     if test >> NAMED_AT & 1 != 0:
         rank, end = span[v, 0], span[v, 1]
         while rank < end:  # np.searchsorted would need a module that takes longer to import than all of costframe
@@ -21,7 +26,10 @@ def child(v: int, test: int, value: float, threshold: F8, span: I8, category: F8
                 rank = middle + 1
             else:
                 end = middle
-        right = (rank < span[v, 1] and category[rank] == value) == missing_left
+        found = rank < span[v, 1] and category[rank] == value
+        if np.isnan(value):  # the last category may be NaN
+            found = np.isnan(category[span[v, 1] - 1])
+        right = found == missing_left
     else:
         missing = np.isnan(value)
         right = (missing & (not missing_left)) | ((not missing) & (not value <= threshold[v]))  # no branch

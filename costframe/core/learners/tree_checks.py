@@ -92,7 +92,7 @@ def _check_categories(table: TreeTable) -> None:
     last = np.append(node[1:] != node[:-1], True)
     odd = ~np.isfinite(categories) & ~(np.isnan(categories) & last)
     wrong = np.bincount(node, weights=descending & ~np.isnan(categories) | odd, minlength=table.n_nodes)
-    _refuse(table, wrong > 0, "must have categories that are ascending, and finite but for a NaN at the end")
+    _refuse(table, wrong > 0, "must have categories that are finite and ascending, but for a NaN at the end")
 
 
 def check_sizes(table: TreeTable) -> None:
@@ -107,7 +107,7 @@ def check_sizes(table: TreeTable) -> None:
         return
     named, feature = table.category_count > 0, table.feature.astype(np.int64)
     numeric = np.flatnonzero((feature >= 0) & ~named)
-    columns = len(np.unique(2 * feature[numeric] + table.missing_left[numeric]))
+    columns = len(np.unique(8 * feature[numeric] + 2 * table.reading[numeric] + table.missing_left[numeric]))
     if np.bincount(feature[numeric]).max(initial=0) >= MOST_RANKS:
         cuts = np.unique(np.stack([feature[numeric].astype(np.float64), table.threshold[numeric]]), axis=1)[0]
         _refuse_many(int(np.unique(cuts, return_counts=True)[1].max()), MOST_RANKS, "thresholds of one feature")

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.learners.bits import members
+from costframe.core.learners.readings import read_value
 from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
     from costframe.core.stages.walk import RowState
 
+NAN = float("nan")  # the one that sets of categories hold
+
 
 @frozen(eq=False)
 class StagePlan:
@@ -34,6 +37,7 @@ class StagePlan:
     feature: list[int]
     threshold: list[float]
     missing_left: list[bool]
+    reading: list[int]
     categories: list[frozenset[float]]  # those that go against the missing way; empty at comparisons of numbers
     left: list[int]  # nodes are counted over all trees
     right: list[int]
@@ -45,6 +49,9 @@ class StagePlan:
 
     def child(self, node: int, value: float) -> int:
         """Return the child that a value goes to; NaN is the value that differs from itself."""
+        if reading := self.reading[node]:
+            value = read_value(value, reading)
+        value = value if value == value else NAN  # noqa: PLR0124 - NaN
         if categories := self.categories[node]:
             left = (value in categories) != self.missing_left[node]
         else:
@@ -88,7 +95,7 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
             bit, below, above = 1 << feature[node], left[node], right[node]
             reads[node] = bit | reads[below] | reads[above]
             certain[node] = bit | (certain[below] & certain[above])
-    flat, none = trees.categories.tolist(), frozenset[float]()
+    flat, none = [c if c == c else NAN for c in trees.categories.tolist()], frozenset[float]()  # noqa: PLR0124
     categories = [
         frozenset(flat[begin:end]) if end > begin else none for begin, end in pairwise(trees.category_first.tolist())
     ]
@@ -98,7 +105,8 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
     ]
     return StagePlan(
         bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
-        feature, trees.threshold.tolist(), trees.missing_left.tolist(), categories, left, right,
+        feature, trees.threshold.tolist(), trees.missing_left.tolist(), trees.reading.tolist(), categories, left,
+        right,
         trees.first[:-1].tolist(), reads, certain, learner_reads, trees.depths().tolist(),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from costframe.core.learners import node_layout
-from costframe.core.learners.row_nodes import MISSING_LEFT_AT, NAMED_AT, STEPS_AT
+from costframe.core.learners.row_nodes import MISSING_LEFT_AT, NAMED_AT, READING_AT, STEPS_AT
 from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def lay_out_row(
     steps = (nodes.word >> node_layout.STEPS_AT & node_layout.STEPS_BITS).astype(np.int64)
     named, missing_left = table.category_count[at] > 0, table.missing_left[at].astype(np.int64)
     word = steps << STEPS_AT | named.astype(np.int64) << NAMED_AT | missing_left << MISSING_LEFT_AT
+    word |= table.reading[at].astype(np.int64) << READING_AT
     kind, *others = use
     return RowLayout(
         word=word | np.append(used, 0)[nodes.feature],

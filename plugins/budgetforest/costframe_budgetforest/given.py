@@ -87,7 +87,7 @@ def _widen(table: TreeTable, outputs: NDArray[np.float64]) -> TreeTable:
     return TreeTable(
         table.first, table.feature, table.threshold, table.missing_left, table.left, table.right,
         np.full(len(table), width), np.where(leaf, (np.cumsum(leaf) - 1) * width, -1), outputs[leaf].ravel(),
-        table.category_count, table.categories,
+        table.category_count, table.categories, table.reading,
     )  # fmt: skip
 
 
