@@ -13,7 +13,7 @@ from attrs import field, frozen
 from costframe.core.errors import DataError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -110,6 +110,11 @@ _OTHERS: dict[str, Callable[[Sequence[Column], Column, int], list[Column]]] = {
 _READS = {"constant": 0, "product": 2}  # others read one column, "linear" any number of them
 
 
+def as_columns(columns: Iterable[int]) -> tuple[int, ...]:
+    """Return numbers of columns as a tuple."""
+    return tuple(columns)
+
+
 def _as_numbers(numbers: ArrayLike) -> NDArray[np.float64]:
     array = np.array(numbers, np.float64).reshape(-1)
     array.setflags(write=False)
@@ -137,7 +142,7 @@ class Operation:
     """
 
     kind: str
-    reads: tuple[int, ...] = field(converter=tuple)
+    reads: tuple[int, ...] = field(converter=as_columns)
     numbers: NDArray[np.float64] = field(default=(), converter=_as_numbers)
 
     def __attrs_post_init__(self) -> None:

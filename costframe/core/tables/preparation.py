@@ -12,7 +12,7 @@ from attrs import define, field
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
-from costframe.core.tables.operations import Operation
+from costframe.core.tables.operations import Operation, as_columns
 from costframe.core.tables.rows import as_names, as_rows
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class OpaqueOperation:
 
     name: str
     function: Callable[[NDArray[np.float64]], ArrayLike]
-    reads: tuple[int, ...] = field(converter=tuple)
+    reads: tuple[int, ...] = field(converter=as_columns)
     width: int = 1
 
     def __attrs_post_init__(self) -> None:
@@ -63,6 +63,12 @@ class OpaqueOperation:
         if made.shape != (rows, self.width):
             raise DataError(f"opaque operation {self.name!r}: expected {(rows, self.width)} values, got {made.shape}")
         return list(np.ascontiguousarray(made.T))
+
+
+def _as_operations(
+    operations: Iterable[Operation | OpaqueOperation],
+) -> tuple[Operation | OpaqueOperation, ...]:
+    return tuple(operations)
 
 
 @define(eq=False, frozen=True)
@@ -91,8 +97,8 @@ class Preparation:
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)
-    operations: tuple[Operation | OpaqueOperation, ...] = field(converter=tuple)
-    outputs: tuple[int, ...] = field(converter=tuple)
+    operations: tuple[Operation | OpaqueOperation, ...] = field(converter=_as_operations)
+    outputs: tuple[int, ...] = field(converter=as_columns)
     names: tuple[str, ...] = field(converter=as_names)
     categories: Categories = field(factory=dict, converter=as_categories)
 
