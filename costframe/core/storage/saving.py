@@ -11,6 +11,7 @@ from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Route
@@ -27,6 +28,7 @@ from costframe.core.storage.stored_parts import (
     store_answer,
     store_bank,
 )
+from costframe.core.storage.stored_preparation import build_preparation, store_preparation
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +55,7 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
 
     Parameters
     ----------
-    predictor : StageTree or PlannedPredictor, or an estimator fitted to one
+    predictor : StageTree, PlannedPredictor or PreparedPredictor, or an estimator fitted to one
     path : str or path
     costs : CostModel, or anything `CostModel.of` accepts
         Prices of the loaded predictor; None keeps those of `predictor`.
@@ -67,15 +69,15 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     """
     file, arrays = as_path(path), dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
-    if not isinstance(model, StageTree | PlannedPredictor):
+    core = model.inner if isinstance(model, PreparedPredictor) else model
+    if not isinstance(core, StageTree | PlannedPredictor):
         known = "StageTree or a PlannedPredictor"
-        raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(model).__name__}")
+        raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(core).__name__}")
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)
         model = model.with_costs(prices)
-    described = _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
-    content = pack(described, arrays)
+    content = pack(_store(model, arrays), arrays)
     try:
         write_atomically(file, content)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
@@ -118,14 +120,26 @@ def _read(file: Path) -> bytes:
 
 
 def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor:
+    predictor = _build_kind(model, arrays, functions)
+    arrays.close()
+    return predictor
+
+
+def _build_kind(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor:
     named = model.get("kind") if isinstance(model, dict) else None
     if not isinstance(named, str) or named not in _BUILDERS:
         raise StorageError(f"malformed model: expected one of the kinds {list(_BUILDERS)}, got {named!r:.80}")
     keys, build = _BUILDERS[named]
     fields_of(model, "model", "kind", *keys)
-    predictor = build(model, arrays, functions)
-    arrays.close()
-    return predictor
+    return build(model, arrays, functions)
+
+
+def _store(model: Predictor, arrays: Arrays) -> dict[str, Any]:
+    """Add the arrays of a model to `arrays`; return its other parts as JSON values."""
+    if isinstance(model, PreparedPredictor):
+        parts = {"preparation": store_preparation(model.preparation, arrays), "inner": _store(model.inner, arrays)}
+        return {"kind": "prepared", **parts, "costs": _prices_of(model.costs)}
+    return _store_plan(model, arrays) if isinstance(model, PlannedPredictor) else _store_tree(model, arrays)  # type: ignore[arg-type] # `save` refuses others
 
 
 def _store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
@@ -204,6 +218,11 @@ def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:
     return Stop(features, answer, *gains)
 
 
+def _build_prepared(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> PreparedPredictor:
+    preparation, others = build_preparation(model["preparation"], arrays, functions)
+    return PreparedPredictor(_build_kind(model["inner"], arrays, others), preparation, _build_prices(model["costs"]))
+
+
 def _prices_of(costs: CostModel | None) -> dict[str, Any] | None:
     return None if costs is None else costs.to_dict()
 
@@ -215,4 +234,5 @@ def _build_prices(described: object) -> CostModel | None:
 _BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Predictor]]] = {
     "stages": (_TREE_FIELDS, _build_tree),
     "planned": (_PLAN_FIELDS, _build_plan),
+    "prepared": (("preparation", "inner", "costs"), _build_prepared),
 }

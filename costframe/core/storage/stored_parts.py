@@ -92,7 +92,7 @@ def build_bank(
     if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
         raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
     read = arrays.take_all(f"{prefix}bank", _BANK)
-    _check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
+    check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))
     categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
     trees = _tree_table(arrays, f"{prefix}trees")
@@ -111,14 +111,15 @@ def build_answer(title: str, described: object, arrays: StoredArrays, prefix: st
 def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
     """Make the table of trees, after range checks: sums of numbers near the ends of int64 would wrap."""
     read = arrays.take_all(prefix, _TREES)
-    _check_range(f"{prefix}.first", read["first"], 0, len(read["feature"]))
-    _check_range(f"{prefix}.value", read["value"], -1, len(read["values"]))
-    _check_range(f"{prefix}.missing_left", read["missing_left"], 0, 1)
-    _check_range(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
+    check_range(f"{prefix}.first", read["first"], 0, len(read["feature"]))
+    check_range(f"{prefix}.value", read["value"], -1, len(read["values"]))
+    check_range(f"{prefix}.missing_left", read["missing_left"], 0, 1)
+    check_range(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
     return TreeTable(**read)
 
 
-def _check_range(name: str, array: NDArray[Any], least: int, most: int) -> None:
+def check_range(name: str, array: NDArray[Any], least: int, most: int) -> None:
+    """Refuse an array with numbers out of a range."""
     if array.size and not (least <= array.min() and array.max() <= most):
         raise StorageError(f"malformed: array {name!r}: expected {least} to {most}, got {array.min()} to {array.max()}")
 
@@ -130,11 +131,12 @@ def _opaque_learners(described: list[object], functions: OpaqueFunctions, n_feat
             raise StorageError(f"malformed opaque learner {name!r:.80}: expected a name, features and a width")
         if not all(type(f) is int and 0 <= f < n_features for f in features):
             raise StorageError(f"malformed opaque learner {name!r}: expected columns below {n_features}")
-    _check_functions([name for name, _, _ in parts], functions)
+    check_functions([name for name, _, _ in parts], functions)
     return tuple(OpaqueLearner(name, functions[name], features, width) for name, features, width in parts)
 
 
-def _check_functions(names: list[str], functions: object) -> None:
+def check_functions(names: list[str], functions: object) -> None:
+    """Refuse functions other than exactly those with these names."""
     if not isinstance(functions, Mapping):
         raise StorageError(f"opaque: expected a mapping of names to callables, got {type(functions).__name__}")
     if missing := [name for name in names if name not in functions]:
