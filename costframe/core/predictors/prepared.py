@@ -16,6 +16,7 @@ from costframe.core.predictors.predictor import Known, Predictor, check_costs, o
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, names_of
 from costframe.core.prices.through import ThroughPrices, price_through
+from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -87,9 +88,7 @@ class PreparedPredictor(Predictor):
     @property
     def used_features(self) -> tuple[str, ...]:
         """Raw columns behind the made columns that the inner predictor reads, in column order."""
-        used = set(self.inner.used_features)
-        behind = {f for name, reads in self._reads_by_name.items() if name in used for f in reads}
-        return tuple(self.feature_names[f] for f in sorted(behind))
+        return self.preparation.read_by(self._used)
 
     @property
     def classes(self) -> NDArray[Any] | None:
@@ -101,6 +100,10 @@ class PreparedPredictor(Predictor):
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)
 
+    def with_classes(self, classes: ArrayLike | None) -> PreparedPredictor:
+        """Return the same predictor with labels of its classes."""
+        return evolve(self, inner=self.inner.with_classes(classes))
+
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return the predictor for rows of these queries; see `Predictor.of_queries`."""
         inner = self.inner.of_queries(qid)
@@ -108,16 +111,17 @@ class PreparedPredictor(Predictor):
 
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict raw rows; see `Predictor.predict`."""
-        made = self.preparation.transform(X)
-        predicted: NDArray[np.float64] = self.inner.predict(made, **self._inner_limits(max_cost, unavailable))
+        predicted: NDArray[np.float64] = self.inner.predict(
+            self._prepared(X), **self._inner_limits(max_cost, unavailable)
+        )
         return predicted
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Score raw rows; see `Predictor.decision_function`."""
-        made = self.preparation.transform(X)
-        scores: NDArray[np.float64] = self.inner.decision_function(made, **self._inner_limits(max_cost, unavailable))
+        limits = self._inner_limits(max_cost, unavailable)
+        scores: NDArray[np.float64] = self.inner.decision_function(self._prepared(X), **limits)
         return scores
 
     def inquire(
@@ -163,7 +167,9 @@ class PreparedPredictor(Predictor):
         inner_how = evolve(
             how, costs=through.costs, unavailable=self._inner_names(through, limits.unavailable if limits else ())
         )
-        found: Charges = self.inner.charges(self.preparation.transform(X), through.costs, weight, inner_how, n_jobs)
+        found: Charges = self.inner.charges(
+            self.preparation.fill(X, self._used), through.costs, weight, inner_how, n_jobs
+        )
         acquired = (found.acquired @ self._behind) > 0
         return evolve(
             found,
@@ -182,8 +188,15 @@ class PreparedPredictor(Predictor):
         return behind
 
     @cached_property
-    def _reads_by_name(self) -> dict[str, tuple[int, ...]]:
-        return dict(zip(self.preparation.names, self.preparation.reads, strict=True))
+    def _used(self) -> list[int]:
+        """Places of the made columns that the inner predictor reads."""
+        used = set(self.inner.used_features)
+        return [place for place, name in enumerate(self.preparation.names) if name in used]
+
+    def _prepared(self, X: Any) -> NDArray[np.float64]:
+        """Return rows of the inner predictor: float64 (rows, m), NaN where it does not read."""
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        return self.preparation.fill(rows, self._used)
 
     def _inner_known(
         self,

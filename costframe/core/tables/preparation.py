@@ -16,7 +16,7 @@ from costframe.core.tables.operations import Operation, as_columns
 from costframe.core.tables.rows import as_names, as_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -151,15 +151,25 @@ class Preparation:
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Make the model's columns, float64 (rows, m), of raw rows: a data frame, or an array (rows, d)."""
-        rows = as_rows(X, self.feature_names, self.categories)
-        made = np.empty((len(rows), len(self.outputs)))
+        places = range(len(self.outputs))
+        return self.fill(as_rows(X, self.feature_names, self.categories, self.read_by(places)), places)
+
+    def read_by(self, places: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of the raw columns that some outputs need, by their places."""
+        read = {f for place in places for f in self.reads[place]}
+        return tuple(self.feature_names[f] for f in sorted(read))
+
+    def fill(self, rows: NDArray[np.float64], places: Sequence[int]) -> NDArray[np.float64]:
+        """Make some outputs of raw rows, float64 (rows, d), by their places; the others are NaN: float64 (rows, m)."""
+        made = np.full((len(rows), len(self.outputs)), np.nan)
+        read = {f for place in places for f in self.reads[place]}
         step = max(1, _CELLS // max(1, self._first[-1]))
         for begin in range(0, len(rows), step):
             part = rows[begin : begin + step]
-            columns = {f: np.ascontiguousarray(part[:, f]) for f in {f for reads in self.reads for f in reads}}
-            self._run(columns, range(len(self.outputs)), len(part))
-            for place, output in enumerate(self.outputs):
-                made[begin : begin + step, place] = columns[output]
+            columns = {f: np.ascontiguousarray(part[:, f]) for f in read}
+            self._run(columns, places, len(part))
+            for place in places:
+                made[begin : begin + step, place] = columns[self.outputs[place]]
         return made
 
     def make(self, columns: dict[int, NDArray[np.float64]], wanted: Iterable[int]) -> dict[int, float]:
