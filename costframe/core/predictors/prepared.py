@@ -111,10 +111,9 @@ class PreparedPredictor(Predictor):
 
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict raw rows; see `Predictor.predict`."""
-        predicted: NDArray[np.float64] = self.inner.predict(
-            self._prepared(X), **self._inner_limits(max_cost, unavailable)
-        )
-        return predicted
+        limits = self._inner_limits(max_cost, unavailable)
+        values: NDArray[np.float64] = self.inner.predict(self._prepared(X), **limits)
+        return values
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
@@ -167,10 +166,11 @@ class PreparedPredictor(Predictor):
         inner_how = evolve(
             how, costs=through.costs, unavailable=self._inner_names(through, limits.unavailable if limits else ())
         )
-        found: Charges = self.inner.charges(
-            self.preparation.fill(X, self._used), through.costs, weight, inner_how, n_jobs
-        )
-        acquired = (found.acquired @ self._behind) > 0
+        made = self.preparation.fill(X, self._used)
+        found: Charges = self.inner.charges(made, through.costs, weight, inner_how, n_jobs)
+        acquired = np.zeros(X.shape, np.bool_)
+        for place in self._used:
+            acquired[:, list(self.preparation.reads[place])] |= found.acquired[:, [place]].astype(np.bool_)
         return evolve(
             found,
             acquired=acquired,
@@ -178,14 +178,6 @@ class PreparedPredictor(Predictor):
             resource_weight=weight @ prices.direct_needs.of_rows(acquired),
             rounds=None,
         )
-
-    @cached_property
-    def _behind(self) -> NDArray[np.float32]:
-        """Whether a made column needs a raw one: (m, d)."""
-        behind = np.zeros((len(self.preparation.names), len(self.feature_names)), np.float32)
-        for place, reads in enumerate(self.preparation.reads):
-            behind[place, list(reads)] = 1
-        return behind
 
     @cached_property
     def _used(self) -> list[int]:
@@ -210,7 +202,7 @@ class PreparedPredictor(Predictor):
         names = [through.names[name] for name in raw if name in through.names]
         if columns is None:
             return names
-        ready = [place for place, reads in enumerate(self.preparation.reads) if columns.keys() >= set(reads)]
+        ready = [place for place in self._used if columns.keys() >= set(self.preparation.reads[place])]
         made = self.preparation.make(columns, ready)
         return dict.fromkeys(names, math.nan) | {self.preparation.names[p]: value for p, value in made.items()}
 
