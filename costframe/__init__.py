@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from costframe.core.errors import CostframeError
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.plugins.registry import algorithms, estimator
+    from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.predictors.stage_tree import StageTree
@@ -38,6 +39,7 @@ _HOME = {
     "CostReport": "costframe.core.cost.expected",
     "CostframeError": "costframe.core.errors",
     "ExpectedCost": "costframe.core.cost.expected",
+    "FittedEstimator": "costframe.core.predictors.fitted",
     "Frontier": "costframe.frontier",
     "Prediction": "costframe.core.predictors.inquiry",
     "Predictor": "costframe.core.predictors.predictor",
@@ -67,6 +69,7 @@ __all__ = [
     "CostReport",
     "CostframeError",
     "ExpectedCost",
+    "FittedEstimator",
     "Frontier",
     "Prediction",
     "Predictor",

@@ -173,6 +173,16 @@ def link(kind, scores, level=0.0):
         return s
     if kind == "sigmoid":
         return 1 / (1 + np.exp(-s))
+    if kind == "exp":
+        return np.exp(s)
+    if kind == "softplus":
+        return np.logaddexp(0, s)
+    if kind == "signed-square":
+        return np.where(s < 0, -1, 1) * s * s
+    if kind == "step":
+        return np.where(s > 0, 1.0, 0.0)
+    if kind == "isolation":
+        return -np.exp2(-s)
     e = np.exp(s - s.max())
     total = 0.0
     for value in e:

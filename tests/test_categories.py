@@ -106,6 +106,10 @@ def test_tables_keep_the_categories_of_their_nodes():
         ({"categories": [-0.0, 0.0]}, "finite and ascending"),
         ({"categories": [1.0, np.inf]}, "finite and ascending"),
         ({"categories": [np.nan, 1.0]}, "finite and ascending"),
+        ({"categories": [np.nan, np.nan]}, "finite and ascending"),
+        ({"reading": [4, 0, 0]}, "node 0: has an unknown reading"),
+        ({"reading": [0, 2, 0]}, "node 1: reads categories and has none"),
+        ({"reading": [1, 0, 0]}, "node 0: reads zero as missing and tests for categories"),
     ],
 )
 def test_impossible_categories_are_refused(changes, words):

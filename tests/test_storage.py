@@ -69,7 +69,7 @@ def sealed(body):
     return body + hashlib.sha256(body).digest()
 
 
-def forged(header, payload, version=3):
+def forged(header, payload, version=4):
     text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
     return sealed(HEAD.pack(b"\x89costframe\r\n", version, len(text)) + text + payload)
 
@@ -172,7 +172,7 @@ def test_every_byte_is_a_number_or_plain_text(tmp_path_factory, case):
     header, payload = parts_of(content)
     assert header.keys() == {"arrays", "model"}
     assert header["model"].keys() == {
-        "kind", "feature_names", "categories", "opaques", "stages", "costs", "fallbacks",
+        "kind", "classes", "estimator", "feature_names", "categories", "opaques", "stages", "costs", "fallbacks",
     }  # fmt: skip
     assert all(each.keys() == {"name", "features", "width"} for each in header["model"]["opaques"])
     at = 0
@@ -268,7 +268,7 @@ def test_what_may_hold_code_is_not_saved(tmp_path):
             with pytest.raises(CostframeError, match=r"^path: expected a text or path, got "):
                 call(path)
     save(SimpleNamespace(predictor_=small(opaque=False)), tmp_path / "m")
-    assert load(tmp_path / "m").costs == COSTS
+    assert load(tmp_path / "m").costs_ == COSTS
 
 
 # --- damaged files -------------------------------------------------------------------------------------------------
@@ -314,9 +314,9 @@ def test_a_foreign_file_is_not_read_to_its_end():
 def test_a_newer_file_says_so(saved):
     header, payload = parts_of(saved.read_bytes())
     text = refusal(saved, forged(header, payload, version=7))
-    assert text == "written by a newer costframe (format 7), this one reads up to 3"
-    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=4))
-    assert "expected format 3, got 0" in refusal(saved, forged(header, payload, version=0))
+    assert text == "written by a newer costframe (format 7), this one reads up to 4"
+    assert "written by a newer" in refusal(saved, forged(b"what a later format may say", b"", version=5))
+    assert "expected format 4, got 0" in refusal(saved, forged(header, payload, version=0))
 
 
 # --- forged files: whole, with a valid checksum, and impossible ------------------------------------------------------
@@ -517,7 +517,7 @@ def test_forging_nothing_gives_a_file_that_loads(saved):
 
 
 def test_a_header_longer_than_the_file_is_refused(saved):
-    body = HEAD.pack(b"\x89costframe\r\n", 3, 2**63) + b"{}"
+    body = HEAD.pack(b"\x89costframe\r\n", 4, 2**63) + b"{}"
     assert "does not fit" in refusal(saved, sealed(body))
 
 

@@ -38,15 +38,19 @@ def one_answer(
     intercept: NDArray[np.float64],
     link: str,
     categories: Categories | None = None,
+    *,
+    temperature: float = 1.0,
+    classes: ArrayLike | None = None,
 ) -> StageTree:
     """Return a predictor whose one answer sums up trees and applies `link` to the scores.
 
     Output column c of all trees, side by side in their order, times `weights[c, k]` is added to score k: `weights` are
-    float64 (sum of tree widths, K), `intercept` is float64 (K,). `categories` are labels of features with texts.
+    float64 (sum of tree widths, K), `intercept` is float64 (K,). `categories` are labels of features with texts, and
+    `classes` those of the classes.
     """
     bank = WeakLearnerBank.from_trees(table, feature_names)
-    answer = Answer(np.arange(len(bank)), weights, intercept, link)
-    return StageTree(bank, (answer,)).with_categories(categories or {})
+    answer = Answer(np.arange(len(bank)), weights, intercept, link, temperature=temperature)
+    return StageTree(bank, (answer,), classes=classes).with_categories(categories or {})
 
 
 def choose_names(

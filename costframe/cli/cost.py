@@ -58,9 +58,10 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
 
 def _open(path: Path, costs: CostModel | None) -> Predictor:
     if path.suffix.lower() not in FOREIGN:
+        from costframe.core.predictors.fitted import as_predictor
         from costframe.core.storage.saving import load
 
-        return load(path)
+        return as_predictor(load(path))
     from costframe import adopt
     from costframe.adoption.xgboost_files import load_xgboost
 

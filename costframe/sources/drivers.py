@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
 from costframe.sources.fetching import (
@@ -19,6 +20,7 @@ from costframe.sources.fetching import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
+    from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.predictors.predictor import Known, Predictor
 
@@ -26,7 +28,7 @@ __all__ = ["predict_many", "predict_one", "predict_one_async"]
 
 
 def predict_one(
-    predictor: Predictor,
+    predictor: Predictor | FittedEstimator,
     source: Any,
     costs: object = None,
     *,
@@ -39,7 +41,7 @@ def predict_one(
 
     Parameters
     ----------
-    predictor : Predictor
+    predictor : Predictor, or an estimator fitted to one
     source : mapping of str to float, array-like (d,), or callable
         Values by name, or by position of ``predictor.feature_names``; or ``fetch(names) -> {name: value}``, called once
         a round, which must return exactly these names. NaN is a value: the feature is acquired, but missing. Categories
@@ -72,6 +74,7 @@ def predict_one(
     -----
     An exception of the callable passes through, with a note of the features being fetched and the cost so far.
     """
+    predictor = as_predictor(predictor)
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
@@ -83,7 +86,7 @@ def predict_one(
 
 
 async def predict_one_async(
-    predictor: Predictor,
+    predictor: Predictor | FittedEstimator,
     source: Any,
     costs: object = None,
     *,
@@ -93,6 +96,7 @@ async def predict_one_async(
     unavailable: Iterable[str] = (),
 ) -> Prediction:
     """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
+    predictor = as_predictor(predictor)
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
@@ -104,7 +108,7 @@ async def predict_one_async(
 
 
 def predict_many(
-    predictor: Predictor,
+    predictor: Predictor | FittedEstimator,
     source: Any,
     keys: Iterable[Hashable] | None = None,
     costs: object = None,
@@ -118,7 +122,7 @@ def predict_many(
 
     Parameters
     ----------
-    predictor : Predictor
+    predictor : Predictor, or an estimator fitted to one
     source : array-like (rows, d), data frame, sequence of mappings, or callable
         A data frame is matched by name, an array by position; or ``fetch({key: names}) -> {key: {name: value}}``, which
         must return exactly these keys and names.
@@ -141,7 +145,8 @@ def predict_many(
     ParameterError
         If keys are missing, not hashable, not distinct, or given for a table.
     """
-    order, fetch = rows_fetcher(source, keys, predictor.feature_names, predictor.categories)
+    predictor = as_predictor(predictor)
+    order, fetch = rows_fetcher(source, keys, predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
     barred = names_of(unavailable)

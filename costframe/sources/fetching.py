@@ -15,6 +15,7 @@ from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.categories import Categories
 
 __all__ = [
@@ -38,7 +39,7 @@ def row_fetcher(source: Any, feature_names: Sequence[str]) -> FetchOne:
 
 
 def rows_fetcher(
-    source: Any, keys: Iterable[Hashable] | None, feature_names: Sequence[str], categories: Categories
+    source: Any, keys: Iterable[Hashable] | None, predictor: Predictor
 ) -> tuple[tuple[Any, ...], FetchMany]:
     """Return the keys of the rows, and a function that fetches values of many rows.
 
@@ -49,17 +50,17 @@ def rows_fetcher(
         return _check_keys(keys), source
     if keys is not None:
         raise ParameterError("keys: are for a callable source; the rows of a table are numbered from 0")
-    table = _rows(source, feature_names, categories)
-    rows = [_lookup(row, feature_names, f"row {i} of the source") for i, row in enumerate(table)]
+    names = predictor.feature_names
+    rows = [_lookup(row, names, f"row {i} of the source") for i, row in enumerate(_rows(source, predictor))]
     return tuple(range(len(rows))), lambda requests: {key: rows[key](names) for key, names in requests.items()}
 
 
-def _rows(source: Any, feature_names: Sequence[str], categories: Categories) -> Iterable[Any]:
+def _rows(source: Any, predictor: Predictor) -> Iterable[Any]:
     if isinstance(source, Mapping):
         raise DataError("the source: expected a table of rows, got one mapping; one row goes to predict_one")
     if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
         return source
-    return as_rows(source, feature_names, categories)
+    return as_rows(source, predictor.feature_names, predictor.categories, predictor.used_features)
 
 
 def _check_keys(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:

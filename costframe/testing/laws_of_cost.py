@@ -192,7 +192,7 @@ def saved_is_loaded(case: Case) -> None:
             expect(not isinstance(predictor, StageTree | PlannedPredictor), "a stage tree or plan cannot be saved")
             return
         opaque = {learner.name: learner.function for learner in predictor.bank.opaques}
-        loaded = load(file, opaque)
+        loaded: Any = load(file, opaque)
     expect(same_bits(loaded.predict(rows), predictor.predict(rows)), "predictions differ after loading")
     expect(same_bits(loaded.decision_function(rows), predictor.decision_function(rows)), "scores differ after loading")
     expect(loaded.costs == predictor.costs, "prices differ after loading")

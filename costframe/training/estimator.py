@@ -12,6 +12,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from costframe.core.errors import DataError, ParameterError, printable, shown
+from costframe.core.predictors.classes import both_classes, likeliest, one_margin
 from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
@@ -38,30 +39,25 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     classes_ : ndarray (K,)
     """
 
+    kind = "classifier"
+
     def predict_proba(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return class probabilities: float64 (rows, K)."""
-        p = self._ask("predict", X, max_cost, unavailable, terms)
-        if p.ndim == 2:
-            return p
-        both = np.empty((len(p), 2))
-        both[:, 0], both[:, 1] = 1.0 - p, p
-        return both
+        return both_classes(self._ask("predict", X, max_cost, unavailable, terms))
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
-        scores = self._ask("decision_function", X, max_cost, unavailable, terms)
-        return scores if len(self.classes_) > 2 or scores.ndim == 1 else scores[:, 1] - scores[:, 0]
+        return one_margin(self._ask("decision_function", X, max_cost, unavailable, terms))
 
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
         """Return the likeliest class of each row."""
-        p = self._ask("predict", X, max_cost, unavailable, terms)
-        return np.asarray(self.classes_[p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(np.int64)])
+        return likeliest(self._ask("predict", X, max_cost, unavailable, terms), self.classes_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy."""
@@ -104,6 +100,8 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[misc]
     """Base of regressors."""
 
+    kind = "regressor"
+
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination."""
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
@@ -116,7 +114,7 @@ class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[mi
 class CostAwareRanker(CostAwareEstimator):
     """Base of rankers: labels are grades >= 0, larger is better; scores order the rows of a query."""
 
-    _ranks = True
+    kind = "ranker"
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

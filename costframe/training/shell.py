@@ -69,7 +69,7 @@ class CostAwareEstimator(RowReader):
     """
 
     tradeoff: float
-    _ranks = False
+    kind: ClassVar[str]  # of a `FittedEstimator`
     searches_sets: ClassVar[bool] = False
     most_classes_saved: ClassVar[int | None] = None
     _only: Sequence[int] | None = None  # columns that training may read
@@ -125,7 +125,7 @@ class CostAwareEstimator(RowReader):
         qid, qid_val = others.get("qid"), others.get("qid_val")
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
-            if queries is not None and not self._ranks:
+            if queries is not None and self.kind != "ranker":
                 raise DataError(f"{name}: has no effect, only rankings have queries")
         self._columns = self._find_categorical(X)
         X = self._checked(X, "X", reset=True)
@@ -173,6 +173,8 @@ class CostAwareEstimator(RowReader):
         self.costs_ = costs
         if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor):  # these carry labels and prices
             predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
+        if isinstance(predictor, StageTree | PlannedPredictor):
+            predictor = predictor.with_classes(getattr(self, "classes_", None))
         if isinstance(predictor, StageTree):
             if rows is not None:
                 predictor = predictor.with_fallbacks(rows.X, rows.weight)

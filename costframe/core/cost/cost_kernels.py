@@ -134,8 +134,8 @@ def pay_tree(
             begin, end = category_first[node], category_first[node + 1]
             if begin < end:
                 at = begin + np.searchsorted(categories[begin:end], value)
-                found = at < end and (categories[at] == value or (np.isnan(value) and np.isnan(categories[at])))
-                goes_left = missing_left[node] != found
+                member = at < end and (categories[at] == value or (np.isnan(value) and np.isnan(categories[at])))
+                goes_left = missing_left[node] != member
             else:
                 goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
             node = left[node] if goes_left else right[node]

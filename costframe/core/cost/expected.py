@@ -96,7 +96,7 @@ class ExpectedCost:
         n_jobs : int, optional
             Threads; None uses all cores. The result does not depend on it.
         """
-        rows = as_rows(X, predictor.feature_names, predictor.categories)
+        rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
         weight = _weights(sample_weight, len(rows))
         model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)

@@ -15,6 +15,7 @@ from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
+from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.planned_terms import Terms, planned_charges
 from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
@@ -23,13 +24,13 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import squeeze
-from costframe.core.stages.stops import Stop, as_stops, check_stops, stop_prices
+from costframe.core.stages.stops import Stop, as_stops, check_stops, read_by, stop_prices
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.cost.report import Charges
@@ -66,6 +67,8 @@ class PlannedPredictor(Predictor):
         Default prices.
     batch : float or None
         Rows that share once-per-batch prices in the choice of the next stop; None ignores these prices there.
+    classes : (M,), optional
+        Labels of the classes whose probabilities the answers give.
 
     Raises
     ------
@@ -81,6 +84,7 @@ class PlannedPredictor(Predictor):
     tradeoff: float = 0.0
     costs: CostModel | None = None
     batch: float | None = None
+    classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
 
     def __attrs_post_init__(self) -> None:
         check_number("tradeoff", self.tradeoff)
@@ -90,6 +94,7 @@ class PlannedPredictor(Predictor):
             if not isinstance(bank := getattr(self, name), WeakLearnerBank):
                 raise StageError(f"{name}: expected a WeakLearnerBank, got {type(bank).__name__}")
         check_stops(self.stops, self.bank, self.gains_bank)
+        check_classes(self.classes, self.n_outputs)
         check_costs(self.costs, self.feature_names)
 
     def __repr__(self) -> str:
@@ -107,6 +112,11 @@ class PlannedPredictor(Predictor):
     def categories(self) -> Categories:
         """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
         return self.bank.categories
+
+    @cached_property
+    def used_features(self) -> tuple[str, ...]:
+        """Names of the features that it may read or buy."""
+        return tuple(self.feature_names[f] for f in read_by(self.stops, self.bank, self.gains_bank))
 
     @property
     def n_outputs(self) -> int:
@@ -142,6 +152,10 @@ class PlannedPredictor(Predictor):
         """
         same = self.costs is None or CostModel.of(costs, self.feature_names) == self._own
         return self._evolve(costs=costs, stops=self.stops if same else self._without_plans())
+
+    def with_classes(self, classes: ArrayLike | None) -> PlannedPredictor:
+        """Return the same predictor with labels of its classes."""
+        return self._evolve(classes=classes)
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
         """Return the same model with another default tradeoff, without plans for the old one."""
@@ -268,7 +282,8 @@ class PlannedPredictor(Predictor):
 
     def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[PlannedRows]:
         """Send rows from stop to stop on some terms; return the results of parts of the table, at least one."""
-        return walk_table(self.models, terms, as_rows(X, self.feature_names, self.categories), n_jobs)
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        return walk_table(self.models, terms, rows, n_jobs)
 
     @cached_property
     def _own(self) -> CostModel:

@@ -41,6 +41,16 @@ class Predictor(ABC):
         """Labels of each feature whose categories are texts, by name; the number of a label is its position."""
         return {}
 
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """Labels of the classes whose probabilities it gives, (M,) in their order; None if it knows none."""
+        return None
+
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Names of the features that it may read; frames need no other columns."""
+        return self.feature_names
+
     @abstractmethod
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.

@@ -13,6 +13,7 @@ from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbac
 from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
@@ -64,6 +65,8 @@ class StageTree(Predictor):
         Expected outputs of learners and stages that a row cannot finish within its limits, or rows from which to learn
         them at their first use; see `with_fallbacks`. Without them a learner given up adds nothing, and a row goes on
         by partial sums. A saved or pickled model holds no rows.
+    classes : (M,), optional
+        Labels of the classes whose probabilities the answers give.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class StageTree(Predictor):
     stages: tuple[Stage, ...] = field(converter=_as_stages)
     costs: CostModel | None = None
     _fallbacks: Fallbacks | FallbackRows | None = field(default=None, kw_only=True, alias="fallbacks")
+    classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.bank, WeakLearnerBank):
@@ -82,6 +86,7 @@ class StageTree(Predictor):
         check_stages(self.stages, self.bank.widths)
         if isinstance(self._fallbacks, Fallbacks):
             self._fallbacks.check(self.bank, self.stages)
+        check_classes(self.classes, self.n_predictions)
         check_costs(self.costs, self.feature_names)
 
     @property
@@ -98,6 +103,16 @@ class StageTree(Predictor):
     def n_outputs(self) -> int:
         """K, the number of outputs of every answer."""
         return self.layout.n_outputs
+
+    @property
+    def n_predictions(self) -> int:
+        """Number of columns of its predictions."""
+        return next(stage.n_predictions for stage in self.stages if isinstance(stage, Answer))
+
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Names of the features that learners with weights other than zero may read."""
+        return tuple(self.feature_names[f] for f in self.layout.used)
 
     @cached_property
     def links(self) -> tuple[str, ...]:
@@ -157,6 +172,10 @@ class StageTree(Predictor):
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)
 
+    def with_classes(self, classes: ArrayLike | None) -> StageTree:
+        """Return the same model with labels of its classes."""
+        return evolve(self, classes=classes)
+
     def with_categories(self, categories: Categories) -> StageTree:
         """Return the same model with other labels of its features."""
         return evolve(self, bank=evolve(self.bank, categories=categories))
@@ -166,7 +185,7 @@ class StageTree(Predictor):
 
         It keeps at most a thousand rows, and learns from them when a row first has limits, or when the model is saved.
         """
-        rows = as_rows(X, self.feature_names, self.categories)
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
         return evolve(self, fallbacks=FallbackRows.of(rows, weight))
 
@@ -184,7 +203,8 @@ class StageTree(Predictor):
         return fit_fallbacks(self, known) if isinstance(known, FallbackRows) else known
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), fallbacks=self.fallbacks), (self.bank, self.stages, self.costs)
+        make = partial(type(self), fallbacks=self.fallbacks, classes=self.classes)
+        return make, (self.bank, self.stages, self.costs)
 
     def predict(
         self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
@@ -263,7 +283,7 @@ class StageTree(Predictor):
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        rows = as_rows(X, self.feature_names, self.categories)
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         if max_cost is None and not (unavailable := names_of(unavailable)):
             return predict_rows(self.bank, self.layout, rows, n_jobs)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)

@@ -134,6 +134,11 @@ class Answer:
         if self.link == "ranked" and len(self.intercept) > 1:
             raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
 
+    @property
+    def n_predictions(self) -> int:
+        """Number of columns of `predictions`."""
+        return len(self.intercept)
+
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the link to scores, float64 (rows, K); the result has the same shape."""
         return apply_link(self.link, scores if self.temperature == 1.0 else scores / self.temperature, self.level)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAGIC = b"\x89costframe\r\n"  # no text begins so; it shows rewritten line ends
-VERSION = 3
+VERSION = 4
 DTYPES = ("|u1", "<i4", "<i8", "<f8")
 
 _HEAD = struct.Struct("<12sIQ")

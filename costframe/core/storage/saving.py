@@ -10,6 +10,7 @@ from costframe.core.caps.fallbacks import Fallbacks
 from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
+from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -24,9 +25,11 @@ from costframe.core.storage.stored_parts import (
     as_list,
     build_answer,
     build_bank,
+    build_classes,
     fields_of,
     store_answer,
     store_bank,
+    store_classes,
 )
 from costframe.core.storage.stored_preparation import build_preparation, store_preparation
 
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.stages.stages import Stage
     from costframe.core.storage.stored_parts import Arrays, OpaqueFunctions
+
+Savable = StageTree | PlannedPredictor | PreparedPredictor
 
 _CUT = "<f8"  # threshold and steepness of a route
 _FALLBACKS = {
@@ -51,11 +56,12 @@ _PLAN_FIELDS = (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs")
 def save(predictor: object, path: str | os.PathLike[str], costs: object = None) -> None:
     """Write a predictor to one file, whole or not at all; equal models give equal bytes.
 
-    An opaque learner is written as its name, features and width. Class labels belong to estimators and are not written.
+    An opaque learner is written as its name, features and width.
 
     Parameters
     ----------
     predictor : StageTree, PlannedPredictor or PreparedPredictor, or an estimator fitted to one
+        Of an estimator, `load` gives back a `FittedEstimator`, which predicts as it did.
     path : str or path
     costs : CostModel, or anything `CostModel.of` accepts
         Prices of the loaded predictor; None keeps those of `predictor`.
@@ -77,15 +83,17 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)
         model = model.with_costs(prices)
-    content = pack(_store(model, arrays), arrays)
+    kind = getattr(predictor, "kind", FittedEstimator(model).kind) if hasattr(predictor, "predictor_") else None
+    described = _store(model, arrays) | {"classes": store_classes(model.classes), "estimator": kind}
+    content = pack(described, arrays)
     try:
         write_atomically(file, content)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise StorageError(f"{file}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
-def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) -> Predictor:
-    """Read a saved predictor, equal to the saved one in predictions, costs and inquiries to the last bit.
+def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) -> Predictor | FittedEstimator:
+    """Read a saved predictor or estimator, equal to the saved one in predictions, costs and inquiries to the last bit.
 
     Parameters
     ----------
@@ -119,27 +127,28 @@ def _read(file: Path) -> bytes:
         raise StorageError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor:
-    predictor = _build_kind(model, arrays, functions)
+def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor | FittedEstimator:
+    predictor = _build_kind(model, arrays, functions, "classes", "estimator")
     arrays.close()
-    return predictor
+    predictor, kind = predictor.with_classes(build_classes(model["classes"])), model["estimator"]
+    return predictor if kind is None else FittedEstimator(predictor, kind)
 
 
-def _build_kind(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor:
+def _build_kind(model: Any, arrays: StoredArrays, functions: OpaqueFunctions, *more: str) -> Savable:
     named = model.get("kind") if isinstance(model, dict) else None
     if not isinstance(named, str) or named not in _BUILDERS:
         raise StorageError(f"malformed model: expected one of the kinds {list(_BUILDERS)}, got {named!r:.80}")
     keys, build = _BUILDERS[named]
-    fields_of(model, "model", "kind", *keys)
+    fields_of(model, "model", "kind", *more, *keys)
     return build(model, arrays, functions)
 
 
-def _store(model: Predictor, arrays: Arrays) -> dict[str, Any]:
+def _store(model: Savable, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays of a model to `arrays`; return its other parts as JSON values."""
     if isinstance(model, PreparedPredictor):
         parts = {"preparation": store_preparation(model.preparation, arrays), "inner": _store(model.inner, arrays)}
         return {"kind": "prepared", **parts, "costs": _prices_of(model.costs)}
-    return _store_plan(model, arrays) if isinstance(model, PlannedPredictor) else _store_tree(model, arrays)  # type: ignore[arg-type] # `save` refuses others
+    return _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
 
 
 def _store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
@@ -231,7 +240,7 @@ def _build_prices(described: object) -> CostModel | None:
     return None if described is None else CostModel.from_dict(described)
 
 
-_BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Predictor]]] = {
+_BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Savable]]] = {
     "stages": (_TREE_FIELDS, _build_tree),
     "planned": (_PLAN_FIELDS, _build_plan),
     "prepared": (("preparation", "inner", "costs"), _build_prepared),

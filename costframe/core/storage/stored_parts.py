@@ -55,6 +55,34 @@ def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
     return {"link": answer.link} | options | ({"temperature": answer.temperature} if answer.temperature != 1.0 else {})
 
 
+def store_classes(classes: NDArray[Any] | None) -> dict[str, Any] | None:
+    """Return the labels of classes as JSON values; refuse labels that are neither texts nor numbers."""
+    if classes is None:
+        return None
+    values, dtype = classes.tolist(), classes.dtype.str
+    if classes.dtype.kind not in "biufUO" or not all(isinstance(v, str | int | float) for v in values):
+        raise StorageError(f"classes: expected texts or numbers, which a file can hold, got {values!r:.80}")
+    return {"dtype": dtype, "values": values}
+
+
+def build_classes(described: object) -> NDArray[Any] | None:
+    """Make the labels of classes from their description."""
+    if described is None:
+        return None
+    dtype, values = fields_of(described, "classes", "dtype", "values")
+    kinds = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str | int | float}
+    kind = kinds.get(dtype[1:2]) if isinstance(dtype, str) and len(dtype) < 12 else None
+    if kind is None or not all(isinstance(value, kind) for value in as_list(values)):
+        raise StorageError(
+            f"malformed classes: expected texts or numbers of one kind, got {dtype!r:.40} {values!r:.80}"
+        )
+    try:
+        labels = np.array(values, dtype="U" if kind is str else dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StorageError(f"malformed classes: {error}") from error
+    return labels
+
+
 class StoredArrays:
     """The arrays of a file; each is taken once, with its expected dtype and number of dimensions."""
 

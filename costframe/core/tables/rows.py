@@ -49,7 +49,9 @@ def as_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None = None) -> NDArray[np.float64]:
+def as_rows(
+    X: Any, feature_names: Sequence[str], categories: Categories | None = None, used: Sequence[str] | None = None
+) -> NDArray[np.float64]:
     """Return the rows of `X`: float64 (rows, features).
 
     Parameters
@@ -60,28 +62,45 @@ def as_rows(X: Any, feature_names: Sequence[str], categories: Categories | None 
         Names of the columns, in order.
     categories : mapping of str to tuple of str, optional
         Labels of the features whose categories are texts; `categories.encode` replaces them by numbers.
+    used : sequence of str, optional
+        Features that the reader uses, by default all; a frame's columns of others are not read, and become NaN.
 
     Raises
     ------
     DataError
         If a column is missing, the shape does not fit, or a value is not a number.
     """
+    names = column_names(X)
+    if names is not None:
+        return _frame_rows(X, names, feature_names, categories or {}, feature_names if used is None else used)
     if type(X) is not np.ndarray or X.dtype != np.float64:
         X = encode(X, categories or {}, feature_names)
         refuse_text(X)
-    names = column_names(X)
-    if names is not None:
-        held = set(names)
-        missing = [name for name in feature_names if name not in held]
-        if missing:
-            raise DataError(f"the data lack {quote_names(missing, 6)}; they have {quote_names(names, 6)}")
-        if names != tuple(feature_names):
-            X = X[list(feature_names)]
     rows = _numbers(X)
     if rows.ndim != 2:
         raise DataError(f"expected rows x features, got an array of shape {rows.shape}; one row is X.reshape(1, -1)")
     if rows.shape[1] != len(feature_names):
         raise DataError(f"expected {len(feature_names)} columns ({quote_names(feature_names, 6)}), got {rows.shape[1]}")
+    return rows
+
+
+def _frame_rows(
+    X: Any, names: tuple[str, ...], feature_names: Sequence[str], categories: Categories, used: Sequence[str]
+) -> NDArray[np.float64]:
+    check_names(names, "the data")
+    held = set(names)
+    missing = [name for name in used if name not in held]
+    if missing:
+        raise DataError(f"the data lack {quote_names(missing, 6)}; they have {quote_names(names, 6)}")
+    wanted = set(used)
+    read = [name for name in feature_names if name in wanted]
+    X = encode(X if names == tuple(read) else X[read], categories, feature_names)
+    refuse_text(X)
+    if len(read) == len(feature_names):
+        return _numbers(X)
+    rows = np.full((len(X), len(feature_names)), np.nan)
+    if read:
+        rows[:, [f for f, name in enumerate(feature_names) if name in wanted]] = _numbers(X)
     return rows
 
 

@@ -162,9 +162,9 @@ def test_an_unfitted_composite_is_fitted_inside_at_the_same_prices():
 
 
 def loaded(model, path, functions=None):
-    """Save and load."""
+    """Save and load; return the predictor."""
     cf.save(model, path / "model.cf")
-    return cf.load(path / "model.cf", functions)
+    return cf.load(path / "model.cf", functions).predictor_
 
 
 def assert_same_model(one, other, costs):

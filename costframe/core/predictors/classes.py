@@ -1,0 +1,48 @@
+"""Labels of classes, and their conversions from probabilities and scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def as_classes(labels: ArrayLike | None) -> NDArray[Any] | None:
+    """Return class labels as a read-only array (M,), in their order; refuse fewer than two, and repeated ones."""
+    if labels is None:
+        return None
+    classes = np.array(labels)
+    if classes.ndim != 1 or len(classes) < 2 or len(set(classes.tolist())) < len(classes):
+        raise DataError(f"classes: expected at least two distinct labels, got {shown(labels)}")
+    classes.setflags(write=False)
+    return classes
+
+
+def check_classes(classes: NDArray[Any] | None, n_predictions: int) -> None:
+    """Refuse labels that do not fit predictions: one probability for two classes, else one for each."""
+    if classes is not None and n_predictions != len(classes) and (n_predictions, len(classes)) != (1, 2):
+        raise DataError(f"classes: expected labels for {n_predictions} output(s), got {len(classes)}: {shown(classes)}")
+
+
+def both_classes(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of all classes, float64 (rows, K), given those, or (rows,) of class 1."""
+    if p.ndim == 2:
+        return p
+    both = np.empty((len(p), 2))
+    both[:, 0], both[:, 1] = 1.0 - p, p
+    return both
+
+
+def likeliest(p: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the likeliest class of each row, given what `both_classes` takes; of equal ones, the first."""
+    return np.asarray(classes[p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(np.int64)])
+
+
+def one_margin(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one score of each row for two classes: their difference if there are two."""
+    return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores

@@ -1,0 +1,114 @@
+"""The face of an estimator over a predictor: labels, class probabilities and costs, as it is saved and loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import ParameterError, shown
+from costframe.core.predictors.classes import both_classes, likeliest, one_margin
+from costframe.core.predictors.predictor import Predictor
+
+if TYPE_CHECKING:
+    from attrs import Attribute
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.report import CostReport
+    from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.prices.costs import CostModel
+
+KINDS = ("classifier", "regressor", "ranker")
+
+
+def as_predictor(model: Predictor | FittedEstimator) -> Predictor:
+    """Return the predictor of a fitted estimator; a predictor as it is."""
+    predictor: Predictor = getattr(model, "predictor_", model)  # type: ignore[arg-type]
+    return predictor
+
+
+def _kind(predictor: Predictor) -> str:
+    return "regressor" if predictor.classes is None else "classifier"
+
+
+@frozen(eq=False)
+class FittedEstimator:
+    """A fitted classifier, regressor or ranker: what `cf.load` gives back of a saved estimator.
+
+    It predicts labels where its predictor gives probabilities. Further arguments of its methods, such as `max_cost`,
+    are those of the predictor's.
+
+    Parameters
+    ----------
+    predictor_ : Predictor
+        A classifier's has `classes`.
+    kind : {"classifier", "regressor", "ranker"}
+        By default a classifier, if the predictor has `classes`, else a regressor.
+
+    Raises
+    ------
+    ParameterError
+        If the kind does not fit the predictor.
+    """
+
+    predictor_: Predictor
+    kind: str = field()
+
+    @kind.default
+    def _default_kind(self) -> str:
+        return _kind(self.predictor_) if isinstance(self.predictor_, Predictor) else KINDS[0]
+
+    @kind.validator
+    def _fitting_kind(self, _attribute: Attribute[str], value: str) -> None:
+        if not isinstance(self.predictor_, Predictor):
+            raise ParameterError(f"predictor_: expected a Predictor, got {type(self.predictor_).__name__}")
+        if value not in KINDS or (value == "classifier") != (self.predictor_.classes is not None):
+            has = "without" if self.predictor_.classes is None else "with"
+            raise ParameterError(f"kind: {shown(value)} does not fit a predictor {has} classes; expected {KINDS}")
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels of the classes: (M,)."""
+        if self.predictor_.classes is None:
+            raise AttributeError(f"a {self.kind} has no classes_")
+        return self.predictor_.classes
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the columns."""
+        return np.array(self.predictor_.feature_names, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return len(self.predictor_.feature_names)
+
+    @property
+    def costs_(self) -> CostModel | None:
+        """Prices of its own; None prices every feature at one."""
+        return self.predictor_.costs
+
+    def predict(self, X: Any, **terms: Any) -> NDArray[Any]:
+        """Return the likeliest class of each row, or predictions: (rows,)."""
+        values = self.predictor_.predict(X, **terms)
+        return values if self.kind != "classifier" else likeliest(values, self.classes_)
+
+    def predict_proba(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+        """Return class probabilities: float64 (rows, M)."""
+        if self.kind != "classifier":
+            raise AttributeError(f"a {self.kind} has no predict_proba")
+        return both_classes(self.predictor_.predict(X, **terms))
+
+    def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+        """Return scores: float64 (rows,), or (rows, K) for more than two classes or several outputs."""
+        scores = self.predictor_.decision_function(X, **terms)
+        return one_margin(scores) if self.kind == "classifier" else scores
+
+    def inquire(self, *arguments: Any, **terms: Any) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`. Its answer has probabilities, not labels."""
+        return self.predictor_.inquire(*arguments, **terms)
+
+    def cost(self, X: Any, costs: object = None, **how: Any) -> CostReport:
+        """Return the exact cost of predicting rows; see `Predictor.cost`."""
+        return self.predictor_.cost(X, costs, **how)
