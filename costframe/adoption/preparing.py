@@ -12,7 +12,7 @@ from attrs import frozen
 
 from costframe.adoption.adopted import choose_names
 from costframe.adoption.recipe import Recipe
-from costframe.adoption.refitting import as_frame, is_unfitted
+from costframe.adoption.refitting import as_frame, describe, is_unfitted
 from costframe.adoption.transformers import READERS
 from costframe.core.errors import AdoptionError
 from costframe.hooks import hookimpl
@@ -127,12 +127,21 @@ def _weighted(columns: list[int], weight: float | None, recipe: Recipe) -> list[
 
 
 def _call(transformer: Any, columns: list[int], recipe: Recipe, title: str) -> list[int]:
+    recipe.refuse_texts(columns, title)
     function = CallableTransformer(transformer)
     try:
         width = len(transformer.get_feature_names_out())
     except (AttributeError, ValueError, TypeError, NotImplementedError):
-        width = function(np.zeros((1, len(columns)))).shape[1]
+        width = _count_made(function, len(columns), title)
     return recipe.call(title, function, columns, width)
+
+
+def _count_made(function: CallableTransformer, count: int, title: str) -> int:
+    """Return the number of columns that a function makes of a row of zeros."""
+    try:
+        return function(np.zeros((1, count))).shape[1]
+    except Exception as error:
+        raise AdoptionError(f"{title}: cannot be called with a row of numbers: {describe(error)}") from error
 
 
 @frozen(eq=False)

@@ -30,7 +30,7 @@ class Recipe:
     def apply(self, kind: str, *reads: int, numbers: ArrayLike = ()) -> list[int]:
         """Add an operation, and return the columns that it makes."""
         if kind not in {"lookup", "replace"}:
-            self._refuse_texts(reads, kind)
+            self.refuse_texts(reads, kind)
         operation = Operation(kind, reads, numbers)
         key = (kind, reads, operation.numbers.tobytes())
         if key not in self._made:
@@ -61,12 +61,19 @@ class Recipe:
 
     def call(self, name: str, function: Callable[..., Any], reads: Sequence[int], width: int) -> list[int]:
         """Add an opaque operation under a name that no other one has, and return the columns that it makes."""
-        self._refuse_texts(reads, name)
         titles = {each.name for each in self._operations if isinstance(each, OpaqueOperation)}
         free = next(
             title for n in range(1, len(titles) + 2) if (title := name if n == 1 else f"{name} {n}") not in titles
         )
         return self._add(OpaqueOperation(free, function, tuple(reads), width))
+
+    def refuse_texts(self, reads: Iterable[int], what: str) -> None:
+        """Refuse columns with texts, where numbers are read."""
+        for column in reads:
+            if column in self._labels:
+                raise AdoptionError(
+                    f"{what}: reads {self._title(column)}, whose values are texts; only encoders and SimpleImputer can"
+                )
 
     def renumber(self, column: int, labels: Sequence[str], what: str) -> int:
         """Make a column with the positions of labels; other texts are missing."""
@@ -82,13 +89,6 @@ class Recipe:
         self._size += operation.width
         return list(range(self._size - operation.width, self._size))
 
-    def _refuse_texts(self, reads: Iterable[int], what: str) -> None:
-        for column in reads:
-            if column in self._labels:
-                raise AdoptionError(
-                    f"{what}: reads {self._title(column)}, whose values are texts; only encoders and SimpleImputer can"
-                )
-
     def _as_numbers(self, column: int, values: Iterable[Any], what: str) -> list[float]:
         """Return categories as numbers: those of labels, which become known here, and NaN for a missing one."""
         given = list(values)
@@ -100,7 +100,7 @@ class Recipe:
             raise AdoptionError(f"{what}: expected numbers in {self._title(column)}, got texts")
         if not texts:
             if present:
-                self._refuse_texts([column], what)
+                self.refuse_texts([column], what)
             return [np.nan if is_missing(value) else float(value) for value in given]
         labels = self._labels.setdefault(column, {})
         return [np.nan if is_missing(value) else labels.setdefault(str(value), len(labels)) for value in given]

@@ -151,10 +151,10 @@ def _ask(encoder: Any, categories: list[list[Any]], *, unknown: bool) -> NDArray
     rows = [[known[i] if i < len(known) else known[0] for known in categories] for i in range(size)]
     if unknown:
         rows.append([_unknown(known) for known in categories])
-    texts = any(isinstance(value, str) or value is None for known in categories for value in known)
+    objects = any(known.dtype.kind in "OUS" for known in encoder.categories_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that the rows lack, and of unknown categories
-        made = encoder.transform(np.array(rows, object if texts else np.float64))
+        made = encoder.transform(np.array(rows, object if objects else np.float64))
     return np.asarray(made.toarray() if hasattr(made, "toarray") else made, np.float64)
 
 
