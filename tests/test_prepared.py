@@ -57,7 +57,7 @@ def test_raw_columns_and_resources_are_paid_once(predictor, X):
 def test_the_inner_predictor_costs_the_same_at_prices_through_the_preparation(predictor, X):
     costs = cf.CostModel.from_dict(without_once(predictor.costs))
     with overflows():
-        inner = predictor.inner.cost(predictor.preparation.transform(X), costs.through(predictor.preparation))
+        inner = predictor.priced.cost(predictor.preparation.transform(X), costs.through(predictor.preparation))
         outer = predictor.cost(X, costs)
     np.testing.assert_allclose(inner.per_row, outer.per_row, rtol=1e-9)
 

@@ -37,6 +37,9 @@ def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> 
 def prepare(transformer: Any, feature_names: Sequence[str] | None = None) -> Preparation:
     """Return a fitted transformer as data: the columns that it makes, and from which raw columns.
 
+    It makes what the original makes of float64 and of texts, but for the rounding of linear maps. None and NaN are one
+    missing value; a category that the original refuses becomes NaN.
+
     Parameters
     ----------
     transformer : fitted scikit-learn transformer
@@ -139,7 +142,7 @@ def _call(transformer: Any, columns: list[int], recipe: Recipe, title: str) -> l
 def _count_made(function: CallableTransformer, count: int, title: str) -> int:
     """Return the number of columns that a function makes of a row of zeros."""
     try:
-        return function(np.zeros((1, count))).shape[1]
+        return len(function(np.zeros((1, count))).T)
     except Exception as error:
         raise AdoptionError(f"{title}: cannot be called with a row of numbers: {describe(error)}") from error
 

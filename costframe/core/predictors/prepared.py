@@ -46,7 +46,7 @@ class PreparedPredictor(Predictor):
     Parameters
     ----------
     inner : Predictor with a method `with_costs`
-        Its features are the made columns. It gets its prices from `costs`.
+        Its features are the made columns. It decides at prices that come from `costs`; its own have no effect.
     preparation : Preparation
     costs : CostModel or None
         Default prices of the raw columns.
@@ -72,8 +72,13 @@ class PreparedPredictor(Predictor):
                 f"got one of {self.inner.feature_names}"
             )
         check_costs(self.costs, self.feature_names)
-        through = _through(CostModel.of(self.costs, self.feature_names), self.preparation)
-        object.__setattr__(self, "inner", self.inner.with_costs(through.costs))
+        _through(CostModel.of(self.costs, self.feature_names), self.preparation)
+
+    @cached_property
+    def priced(self) -> Any:
+        """The inner predictor at the own prices."""
+        costs = CostModel.of(self.costs, self.feature_names)
+        return self.inner.with_costs(_through(costs, self.preparation).costs)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -112,7 +117,7 @@ class PreparedPredictor(Predictor):
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict raw rows; see `Predictor.predict`."""
         limits = self._inner_limits(max_cost, unavailable)
-        values: NDArray[np.float64] = self.inner.predict(self._prepared(X), **limits)
+        values: NDArray[np.float64] = self.priced.predict(self._prepared(X), **limits)
         return values
 
     def decision_function(
@@ -120,7 +125,7 @@ class PreparedPredictor(Predictor):
     ) -> NDArray[np.float64]:
         """Score raw rows; see `Predictor.decision_function`."""
         limits = self._inner_limits(max_cost, unavailable)
-        scores: NDArray[np.float64] = self.inner.decision_function(self._prepared(X), **limits)
+        scores: NDArray[np.float64] = self.priced.decision_function(self._prepared(X), **limits)
         return scores
 
     def inquire(
@@ -137,7 +142,7 @@ class PreparedPredictor(Predictor):
         prices, ledger, values = open_ledger(self, model, known)
         through, limits = _through(model, self.preparation), Limits.of(max_cost, unavailable, prices, values)
         columns = {f: np.array([value]) for f, value in values.items()}
-        inner = self.inner.inquire(
+        inner = self.priced.inquire(
             through.costs,
             acquisition,
             self._inner_known(through, ledger.paid_before, prices, columns if isinstance(known, Mapping) else None),
@@ -167,7 +172,7 @@ class PreparedPredictor(Predictor):
             how, costs=through.costs, unavailable=self._inner_names(through, limits.unavailable if limits else ())
         )
         made = self.preparation.fill(X, self._used)
-        found: Charges = self.inner.charges(made, through.costs, weight, inner_how, n_jobs)
+        found: Charges = self.priced.charges(made, through.costs, weight, inner_how, n_jobs)
         acquired = np.zeros(X.shape, np.bool_)
         for place in self._used:
             acquired[:, list(self.preparation.reads[place])] |= found.acquired[:, [place]].astype(np.bool_)
