@@ -169,22 +169,18 @@ def link(kind, scores, level=0.0):
         (one,) = scores
         part = 0.0 if one == 0 or abs(one) < 1e-308 else 0.5 / (1 + 1 / abs(one))
         return np.array([level + (-part if one < 0 else part)])
-    if kind == "identity":
-        return s
-    if kind == "sigmoid":
-        return 1 / (1 + np.exp(-s))
-    if kind == "exp":
-        return np.exp(s)
-    if kind == "softplus":
-        return np.logaddexp(0, s)
-    if kind == "signed-square":
-        return np.where(s < 0, -1, 1) * s * s
-    if kind == "step":
-        return np.where(s > 0, 1.0, 0.0)
-    if kind == "isolation":
-        return -np.exp2(-s)
-    e = np.exp(s - s.max())
-    total = 0.0
-    for value in e:
-        total += value
-    return e / total
+    if kind == "softmax":
+        e = np.exp(s - s.max())
+        total = 0.0
+        for value in e:
+            total += value
+        return e / total
+    return {
+        "identity": lambda: s,
+        "sigmoid": lambda: 1 / (1 + np.exp(-s)),
+        "exp": lambda: np.exp(s),
+        "softplus": lambda: np.logaddexp(0, s),
+        "signed-square": lambda: np.where(s < 0, -1, 1) * s * s,
+        "step": lambda: np.where(s > 0, 1.0, 0.0),
+        "isolation": lambda: -np.exp2(-s),
+    }[kind]()

@@ -1,56 +1,94 @@
-"""Adoption of models of other libraries, exactly; one file per library."""
+"""Adoption of models of other libraries, exactly; one file or two per library."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.checks import as_path
 from costframe.core.errors import AdoptionError
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from costframe.core.predictors.predictor import Predictor
 
 __all__ = ["adopt"]
 
-XGBOOST_FILES = (".json", ".ubj")
 
+def adopt(
+    model: Any, feature_names: Sequence[str] | None = None, *, features: Sequence[str] | None = None
+) -> Predictor:
+    """Convert a trained model of another library to a predictor that answers as the model does.
 
-def adopt(model: Any, feature_names: Sequence[str] | None = None) -> Predictor:
-    """Convert a trained model of another library to a predictor that reaches the same leaf in every tree.
+    Trees keep their structure: a row reaches the original's leaf in every tree, NaN and ties included, and pays for the
+    splits on its way. Linear models become columns with weights. Pipelines ask for raw columns. Any other classifier or
+    regressor becomes an opaque learner that reads all its features.
 
     Parameters
     ----------
-    model : xgboost or scikit-learn tree model, an xgboost file (.json, .ubj), or a model that a plugin adopts
+    model : model of LightGBM, XGBoost, CatBoost or scikit-learn, or a path
+        Files of the first three are recognised by their content, and read without their library. A function needs
+        `features`.
     feature_names : sequence of str, optional
         Names of the columns, if the model has none or you want others.
+    features : sequence of str, optional
+        Makes the model an opaque learner, whatever it is, that reads these features in this order.
 
     Raises
     ------
     AdoptionError
-        If no plugin adopts the model, or it has parts that cannot be adopted exactly, which the text names.
+        If the model, or a part of it that the text names, cannot be adopted; or a file is malformed.
     """
+    from costframe.adoption.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 
+    if features is not None:
+        return adopt_opaque(model, features)
     predictor = registry().adopt(model, feature_names)
-    if predictor is None:
-        raise AdoptionError(f"adopt: expected a tree model of xgboost or scikit-learn, got {type(model).__name__}")
-    return predictor
+    return adopt_opaque(model, feature_names) if predictor is None else predictor
 
 
 @hookimpl
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
-    """Adopt tree models of xgboost and scikit-learn."""
+    """Adopt models of LightGBM, XGBoost, CatBoost and scikit-learn, and files of the first three."""
+    from costframe.adoption.catboost import adopt_catboost, is_catboost
+    from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
     from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
     from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
 
-    if isinstance(model, str | os.PathLike) and Path(model).suffix in XGBOOST_FILES:
-        from costframe.adoption.xgboost_files import load_xgboost
+    if isinstance(model, str | os.PathLike):
+        return _adopt_file(model, feature_names)
+    ways: tuple[tuple[Callable[[object], bool], Callable[..., Predictor]], ...] = (
+        (is_lightgbm, adopt_lightgbm),
+        (is_xgboost, adopt_xgboost),
+        (is_catboost, adopt_catboost),
+        (is_sklearn, adopt_sklearn),
+    )
+    adopters = [adopter for knows, adopter in ways if knows(model)]
+    return adopters[0](model, feature_names) if adopters else None
 
-        model = load_xgboost(model)
-    if is_xgboost(model):
-        return adopt_xgboost(model, feature_names)
-    return adopt_sklearn(model, feature_names) if is_sklearn(model) else None
+
+def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None) -> Predictor:
+    from costframe.adoption.catboost import adopt_catboost_file, looks_like_catboost
+    from costframe.adoption.lightgbm import adopt_lightgbm_file, looks_like_lightgbm
+    from costframe.adoption.xgboost import adopt_xgboost_file, looks_like_xgboost
+
+    file = as_path(path)
+    try:
+        data = file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise AdoptionError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+    ways: tuple[tuple[Callable[[bytes], bool], Callable[..., Predictor]], ...] = (
+        (looks_like_lightgbm, adopt_lightgbm_file),
+        (looks_like_catboost, adopt_catboost_file),
+        (looks_like_xgboost, adopt_xgboost_file),
+    )
+    for knows, adopter in ways:
+        if knows(data):
+            return adopter(data, str(file), feature_names)
+    raise AdoptionError(
+        f"{file}: is no model of LightGBM (text or JSON), XGBoost (JSON or UBJSON) or CatBoost (.cbm or JSON); "
+        "open one of costframe with `cf.load`, and give one of scikit-learn as an object"
+    )

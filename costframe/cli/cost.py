@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from costframe.cli.arguments import costs_option, is_file, text
-from costframe.core.errors import AdoptionError, CostModelError, DataError, ParameterError
+from costframe.core.errors import CostModelError, DataError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["cost"]
 
-FOREIGN = (".json", ".ubj")  # xgboost's; other libraries' files are not safe to read
 EXAMPLES = """\b
 Examples:
   costframe cost my.model breast-cancer --part test
@@ -40,8 +39,9 @@ Examples:
 def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str) -> None:
     """Report the exact cost of predicting the rows of DATA, and their payments.
 
-    MODEL is a file of `costframe fit` or `costframe.save`, or of xgboost (.json or .ubj). DATA is a CSV or Parquet file
-    with a column for each feature of the model, or the name of a data set. The default prices are those in MODEL.
+    MODEL is a file of `costframe fit` or `costframe.save`, or a model of LightGBM, XGBoost or CatBoost. DATA is a CSV
+    or Parquet file with a column for each feature that the model reads, or the name of a data set. The default prices
+    are those in MODEL.
     """
     from costframe.core.prices.costs import CostModel
 
@@ -57,23 +57,19 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
 
 
 def _open(path: Path, costs: CostModel | None) -> Predictor:
-    if path.suffix.lower() not in FOREIGN:
-        from costframe.core.predictors.fitted import as_predictor
-        from costframe.core.storage.saving import load
+    """Load or adopt a model, for the columns that it reads."""
+    from costframe.core.predictors.fitted import as_predictor
+    from costframe.core.storage.saving import is_saved, load
 
-        return as_predictor(load(path))
-    from costframe import adopt
-    from costframe.adoption.xgboost_files import load_xgboost
+    if is_saved(path):
+        return as_predictor(load(path)).only_used_features()
+    from costframe.adoption import adopt
 
-    try:
-        booster = load_xgboost(path)
-    except AdoptionError as error:
-        if isinstance(error.__cause__, (KeyError, TypeError, AttributeError)):  # valid JSON or UBJSON of another kind
-            raise AdoptionError(f"{path}: is no model, neither one of costframe nor one of xgboost") from error
-        raise
-    if booster.feature_names is None and costs is not None and booster.num_features() == len(costs.names):
-        return adopt(booster, feature_names=costs.names)  # a model trained on an array, in the order of the prices
-    return adopt(booster)
+    predictor = adopt(path)
+    own = predictor.feature_names
+    if costs is not None and own == tuple(f"f{f}" for f in range(len(costs.names))) and own != costs.names:
+        predictor = adopt(path, feature_names=costs.names)  # trained on an array, in the order of the prices
+    return predictor.only_used_features()
 
 
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:

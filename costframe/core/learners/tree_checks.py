@@ -109,16 +109,24 @@ def check_sizes(table: TreeTable) -> None:
     numeric = np.flatnonzero((feature >= 0) & ~named)
     columns = len(np.unique(8 * feature[numeric] + 2 * table.reading[numeric] + table.missing_left[numeric]))
     if np.bincount(feature[numeric]).max(initial=0) >= MOST_RANKS:
-        cuts = np.unique(np.stack([feature[numeric].astype(np.float64), table.threshold[numeric]]), axis=1)[0]
-        _refuse_many(int(np.unique(cuts, return_counts=True)[1].max()), MOST_RANKS, "thresholds of one feature")
+        cuts = _count_distinct(feature[numeric], table.threshold[numeric])
+        _refuse_many(int(cuts.max()), MOST_RANKS, "thresholds of one feature")
     tests = np.bincount(feature[named])
     of_category = np.repeat(feature[named], table.category_count[named])
-    pairs = np.unique(np.stack([of_category.astype(np.float64), table.categories]), axis=1)[0].astype(np.int64)
-    known, given = (np.bincount(each, minlength=len(tests)) for each in (pairs, of_category))
+    given = np.bincount(of_category, minlength=len(tests))
+    known = _count_distinct(of_category, table.categories, len(tests))
     words = tests + np.minimum(tests * (known // 64), SHARED_WORDS * tests + 4 * given)
     shared = np.where(known // 64 > SHARED_WORDS, 1 + given // (32 * SHARED_WORDS), 0)
     _refuse_many(columns + int(((tests > 0) + shared).sum()), MOST_COLUMNS, "ways to test features")
     _refuse_many(int(words.sum()), MOST_RANKS, "words for tests of categories")
+
+
+def _count_distinct(feature: NDArray[np.int64], values: NDArray[np.float64], size: int = 0) -> NDArray[np.int64]:
+    """Count the distinct values of each feature: int64 (at least size,); NaNs differ."""
+    order = np.lexsort((values, feature))
+    first, second = order[:-1], order[1:]
+    fresh = np.append(True, (feature[first] != feature[second]) | (values[first] != values[second]))[: len(order)]
+    return np.bincount(feature[order][fresh], minlength=size)
 
 
 def _refuse_many(count: int, most: int, what: str) -> None:

@@ -93,6 +93,10 @@ class Predictor(ABC):
             feature known with its value stays available.
         """
 
+    def only_used_features(self) -> Predictor:
+        """Return the predictor for rows of the features that it reads; itself, if it has prices of its own."""
+        return self
+
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return the predictor for rows of these queries; itself, unless rows of a query depend on each other.
 

@@ -172,6 +172,14 @@ class StageTree(Predictor):
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)
 
+    def only_used_features(self) -> StageTree:
+        """Return the same model for rows, and prices, of the features that its learners read."""
+        read = np.flatnonzero(np.diff(self.bank.F.indptr))
+        names = tuple(self.feature_names[f] for f in read)
+        if names == self.feature_names or self.costs is not None:
+            return self
+        return evolve(self, bank=self.bank.with_features(names), fallbacks=self.fallbacks)
+
     def with_classes(self, classes: ArrayLike | None) -> StageTree:
         """Return the same model with labels of its classes."""
         return evolve(self, classes=classes)

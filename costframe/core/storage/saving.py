@@ -115,6 +115,15 @@ def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) ->
         raise StorageError(f"{file}: {error}") from error
 
 
+def is_saved(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as one of `save` does."""
+    try:
+        with as_path(path).open("rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
 def _read(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:

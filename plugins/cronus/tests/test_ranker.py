@@ -71,7 +71,10 @@ def test_saved_and_loaded_it_is_the_same(model, tmp_path):
     cf.save(model, tmp_path / "ranker.model")
     loaded = cf.load(tmp_path / "ranker.model")
     np.testing.assert_array_equal(loaded.predict(fresh), model.predict(fresh))
-    kinds = [[(s.link, s.level) for s in one.stages if isinstance(s, Answer)] for one in (loaded.predictor_, model.predictor_)]
+    kinds = [
+        [(s.link, s.level) for s in one.stages if isinstance(s, Answer)]
+        for one in (loaded.predictor_, model.predictor_)
+    ]
     assert kinds[0] == kinds[1]
 
 

@@ -1,0 +1,165 @@
+"""LightGBM's text files, formats v2 to v4: every number and length is checked before it is used."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
+
+from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.lightgbm_saved import (
+    CATEGORICAL,
+    MISSING_SHIFT,
+    Range,
+    SavedModel,
+    SavedTree,
+    read_head,
+    read_labels,
+    refuse_linear,
+)
+from costframe.core.errors import AdoptionError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["read_text"]
+
+_ENDS = ("end of trees", "feature importances:", "feature_importances:")  # early v2 writes only the second
+_BITS = 32  # of each word in a set of categories
+_HEAD = re.compile(
+    "version|num_class|num_tree_per_iteration|label_index|max_feature_idx|objective|average_output|feature_names|"
+    "monotone_constraints|feature_infos|tree_sizes"
+)
+_TREE = re.compile(
+    "Tree|num_leaves|num_cat|split_feature|split_gain|threshold|decision_type|left_child|right_child|"
+    "(leaf|internal)_(value|weight|count)|cat_boundaries|cat_threshold|is_linear|leaf_const|num_features|"
+    "leaf_features|leaf_coeff|shrinkage"
+)
+
+
+def read_text(data: bytes, where: str) -> SavedModel:
+    """Read a text file.
+
+    A file that tells of another number of trees than it holds is refused: whoever cut it, its predictions are not the
+    model's.
+    """
+    try:
+        lines = [line.rstrip(" \t\r") for line in data.decode().split("\n")]
+    except UnicodeDecodeError as error:
+        raise AdoptionError(f"{where}: is not a text in UTF-8 ({error.reason} at byte {error.start})") from None
+    if lines[0] != "tree":
+        raise AdoptionError(f"{where}: expected the line 'tree' first, got {shown(lines[0])}")
+    end = next((number for number, line in enumerate(lines) if line in _ENDS), None)
+    if end is None:
+        raise AdoptionError(f"{where}: lacks the line {_ENDS[0]!r}; the file is truncated")
+    starts = [number for number, line in enumerate(lines[:end]) if line.startswith("Tree=")]
+    head = _entries(lines[1 : starts[0] if starts else end], _HEAD, where)
+    model = read_head(head, tuple(filter(None, head.get("feature_names").text().split(" "))))
+    if head.has("tree_sizes") and (told := len(head.get("tree_sizes").text().split())) != len(starts):
+        raise AdoptionError(f"{where}: tells of {told:,} trees and holds {len(starts):,}; the file was cut")
+    trees = [
+        _read_tree(_entries(lines[first:last], _TREE, f"{where}: tree {number}"), number, model)
+        for number, (first, last) in enumerate(pairwise([*starts, end]))
+    ]
+    return _with_labels(evolve(model, trees=trees), head, lines[end + 1 :])
+
+
+def _entries(lines: Sequence[str], known: re.Pattern[str], where: str) -> Part:
+    """Return the entries `name=value` of a block; one without a value is True."""
+    entries: dict[str, Any] = {}
+    for line in filter(None, lines):
+        name, sign, value = line.partition("=")
+        if not known.fullmatch(name):
+            raise AdoptionError(f"{where}: has the entry {shown(name)}, unknown in formats v2 to v4")
+        if name in entries:
+            raise AdoptionError(f"{where}: has the entry {name!r} twice")
+        entries[name] = value if sign else True
+    return Part(entries, where)
+
+
+def _read_tree(block: Part, number: int, model: SavedModel) -> SavedTree:
+    block.get("Tree").whole(number, number)
+    leaves = block.get("num_leaves").whole(1)
+    outputs = _reals(block.get("leaf_value"), leaves)
+    if block.has("is_linear") and block.get("is_linear").whole(0, 1):
+        read = _wholes(block.get("leaf_features"), None, 0, model.n_features - 1)
+        if len(read):
+            raise refuse_linear(block.where, int(read[0]), model)
+        outputs = _reals(block.get("leaf_const"), leaves)
+    if leaves == 1:
+        return SavedTree(outputs)
+    inner = leaves - 1
+    decision = _wholes(block.get("decision_type"), inner, 0, (3 << MISSING_SHIFT) - 1)
+    threshold = _reals(block.get("threshold"), inner)
+    return SavedTree(
+        outputs,
+        _wholes(block.get("split_feature"), inner, 0, model.n_features - 1),
+        decision,
+        threshold,
+        _wholes(block.get("left_child"), inner, -leaves, inner - 1),
+        _wholes(block.get("right_child"), inner, -leaves, inner - 1),
+        _read_sets(block, threshold[(decision & CATEGORICAL) > 0]),
+    )
+
+
+def _read_sets(block: Part, numbers: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Return the categories of each split by categories, whose thresholds are the `numbers` of their sets."""
+    count = block.get("num_cat").whole() if block.has("num_cat") else 0
+    if len(numbers) != count or not np.array_equal(np.sort(numbers), np.arange(count)):
+        raise block.refuse(f"expected splits by the sets of categories 0 to {count} - 1, got {shown(numbers.tolist())}")
+    if not count:
+        return []
+    bounds = _wholes(block.get("cat_boundaries"), count + 1)
+    words = _wholes(block.get("cat_threshold"), None, 0, 2**_BITS - 1)
+    if bounds[0] != 0 or bounds[-1] != len(words) or (np.diff(bounds) < 0).any():
+        raise block.refuse(f"'cat_boundaries' must ascend from 0 to {len(words)}, the words of 'cat_threshold'")
+    members = np.flatnonzero(np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little"))
+    first = _BITS * bounds
+    cuts = np.searchsorted(members, first)
+    return [members[cuts[k] : cuts[k + 1]] - first[k] for k in numbers.astype(np.int64)]
+
+
+def _wholes(line: Part, length: int | None, low: int = 0, high: int = 2**53) -> NDArray[np.int64]:
+    """Return the whole numbers of a line."""
+    return Part(_numbers(line, int, "0123456789- "), line.where).wholes(length, low, high)
+
+
+def _reals(line: Part, length: int) -> NDArray[np.float64]:
+    """Return the numbers of a line, which may be infinite."""
+    return Part(_numbers(line, float, "0123456789-+.einf "), line.where).reals(length, finite=False)
+
+
+def _numbers(line: Part, kind: type[int | float], letters: str) -> list[Any]:
+    text = line.text()
+    try:
+        if not text.strip(letters):  # Python's own numbers may hold more, such as 1_000 and digits of other scripts
+            return [kind(word) for word in text.split()]
+    except ValueError:
+        pass
+    raise line.refuse(f"expected numbers, got {shown(text)}")
+
+
+def _with_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedModel:
+    """Add what the lines after the trees and the head tell of categories, if they tell of pandas' own."""
+    given = [line.partition(":")[2] for line in after if line.startswith("pandas_categorical:")]
+    labels = read_labels(parse_json(given[-1].encode(), f"{model.where}: pandas_categorical"), model) if given else []
+    if not labels:
+        return model
+    ranges = [_read_range(word) for word in head.get("feature_infos").text().split()]
+    told = ",".join(line for line in after if line.startswith("[categorical_feature:"))
+    own = {int(column) for column in re.findall("[0-9]{1,9}", told)}
+    own |= {f for f, each in enumerate(ranges) if isinstance(each, list)}
+    return evolve(model, labels=labels, ranges=ranges, categorical=frozenset(own))
+
+
+def _read_range(word: str) -> Range:
+    """Return what a feature was in training, such as [0:2.5] or 3:0:1 or none."""
+    ends = re.fullmatch(r"\[([^:]{1,40}):([^:]{1,40})\]", word)
+    if ends is not None:
+        return Part(ends[1], word).number(), Part(ends[2], word).number()
+    return [int(code) for code in word.split(":")] if re.fullmatch(r"-?[0-9]{1,9}(:-?[0-9]{1,9})*", word) else None
