@@ -25,6 +25,7 @@ class Recipe:
         self._operations: list[Operation | OpaqueOperation] = []
         self._size = len(names)
         self._made: dict[tuple[Any, ...], list[int]] = {}  # equal operations make the same columns
+        self._own: dict[int, Any] = {}  # of raw columns whose texts a model numbers without a list
         self._labels: dict[int, dict[str, int]] = {}  # of columns with texts; imputed ones share those of their origin
 
     def apply(self, kind: str, *reads: int, numbers: ArrayLike = ()) -> list[int]:
@@ -75,13 +76,22 @@ class Recipe:
                     f"{what}: reads {self._title(column)}, whose values are texts; only encoders and SimpleImputer can"
                 )
 
-    def renumber(self, column: int, labels: Sequence[str], what: str) -> int:
-        """Make a column with the positions of labels; other texts are missing."""
-        return self.look_up(column, labels, range(len(labels)), np.nan, what)
+    def renumber(self, column: int, labels: Any, what: str) -> int:
+        """Make a column with the numbers that a model gives to texts: the positions of labels, NaN for other texts.
+
+        Labels that are no tuple, such as hashes of all texts, become those of the raw column.
+        """
+        if isinstance(labels, tuple):
+            return self.look_up(column, labels, range(len(labels)), np.nan, what)
+        if column >= len(self.names) or self._own.setdefault(column, labels) != labels:
+            raise AdoptionError(f"{what}: expected texts of a raw column as they are")
+        self.refuse_texts([column], what)
+        return column
 
     def finish(self, outputs: Sequence[int], names: Sequence[str]) -> Preparation:
         """Return the preparation that makes some columns."""
-        categories = {self.names[f]: (*labels, OTHER) for f, labels in self._labels.items() if f < len(self.names)}
+        listed = {f: (*labels, OTHER) for f, labels in self._labels.items() if f < len(self.names)}
+        categories = {self.names[f]: labels for f, labels in (listed | self._own).items()}
         return Preparation(self.names, tuple(self._operations), tuple(outputs), tuple(names), categories)
 
     def _add(self, operation: Operation | OpaqueOperation) -> list[int]:
