@@ -171,13 +171,13 @@ def test_texts_are_refused_where_there_are_no_labels_and_other_things_where_ther
         tree.inquire().supply({"size": "red"})
     with pytest.raises(DataError, match="column 'size' holds text"):
         tree.predict(pd.DataFrame({"color": ["red"], "size": ["red"]}))
-    tree = model(stump([0.0], missing_left=False), ("color", "size"), LABELS)
+    colored = model(stump([0.0], missing_left=False), ("color", "size"), LABELS)
     for wrong in (10115, 0.0, True):
         frame = pd.DataFrame({"color": [wrong], "size": [1.0]})
         with pytest.raises(DataError, match="column 'color': expected labels, such as 'red', got"):
-            tree.predict(frame)
+            colored.predict(frame)
     with pytest.raises(DataError, match="column 'color': expected labels"):
-        tree.predict(pd.DataFrame({"color": pd.Categorical([1, 2]), "size": 1.0}))
+        colored.predict(pd.DataFrame({"color": pd.Categorical([1, 2]), "size": 1.0}))
     assert tree.predict(pd.DataFrame({"color": [np.nan], "size": [0.0]})).tolist() == [1.0]
     with pytest.raises(InquiryError, match="'color': expected a number"):
         model(stump([0.0], missing_left=False), categories=LABELS).inquire().supply({"color": b"red"})

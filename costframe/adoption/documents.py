@@ -81,7 +81,8 @@ class Part:
         if isinstance(value, str) and len(value) < 20 and value.removeprefix("-").isdecimal():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-            raise self.refuse(f"expected a whole number from {low:,} to {high:,}, got {shown(self.value)}")
+            wanted = f"a whole number from {low:,} to {high:,}" if low < high else f"{low:,}"
+            raise self.refuse(f"expected {wanted}, got {shown(self.value)}")
         return int(value)
 
     def number(self) -> float:
@@ -111,7 +112,8 @@ class Part:
         array = self._array(length)
         if array.size and array.dtype.kind not in "iuf":
             raise self.refuse(f"expected numbers, got some of type {array.dtype}")
-        numbers = array.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # of a NaN that signals
+            numbers = array.astype(np.float64)
         if finite and not np.isfinite(numbers).all():
             raise self.refuse("expected finite numbers, got NaN or infinity")
         return numbers

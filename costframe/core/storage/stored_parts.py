@@ -13,11 +13,13 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
 from costframe.core.stages.stages import Answer
+from costframe.core.tables.hashed_labels import HASH, HashedLabels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from costframe.core.stages.stages import Stage
+    from costframe.core.tables.categories import Labels
 
 Arrays = dict[str, NDArray[Any]]
 OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
@@ -41,9 +43,14 @@ def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[
         arrays |= {f"{prefix}{table}.{key}": getattr(part, key).astype(dtype) for key, dtype in dtypes.items()}
     return {
         "feature_names": list(bank.feature_names),
-        "categories": [list(bank.categories.get(name, ())) for name in bank.feature_names],
+        "categories": [_store_labels(bank.categories.get(name, ())) for name in bank.feature_names],
         "opaques": [{"name": o.name, "features": list(o.features), "width": int(o.width)} for o in bank.opaques],
     }
+
+
+def _store_labels(labels: Labels) -> list[str] | str:
+    """Return labels as a JSON value: a list, or the name of the hash that stands for them."""
+    return HASH if isinstance(labels, HashedLabels) else list(labels)
 
 
 def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
@@ -117,8 +124,9 @@ def build_bank(
     names, labels, opaques = (as_list(described[key]) for key in BANK_FIELDS)
     if not all(isinstance(name, str) for name in names):
         raise StorageError("malformed model: expected texts as feature names")
-    if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
+    if len(labels) != len(names) or not all(isinstance(each, list) or each == HASH for each in labels):
         raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
+    labels = [HashedLabels() if each == HASH else each for each in labels]
     read = arrays.take_all(f"{prefix}bank", _BANK)
     check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))
