@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from costframe.core.stages.stages import Stage
-    from costframe.core.tables.categories import Labels
+    from costframe.core.tables.categories import Categories
 
 Arrays = dict[str, NDArray[Any]]
 OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
@@ -43,14 +43,26 @@ def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[
         arrays |= {f"{prefix}{table}.{key}": getattr(part, key).astype(dtype) for key, dtype in dtypes.items()}
     return {
         "feature_names": list(bank.feature_names),
-        "categories": [_store_labels(bank.categories.get(name, ())) for name in bank.feature_names],
+        "categories": store_labels(bank.categories, bank.feature_names),
         "opaques": [{"name": o.name, "features": list(o.features), "width": int(o.width)} for o in bank.opaques],
     }
 
 
-def _store_labels(labels: Labels) -> list[str] | str:
-    """Return labels as a JSON value: a list, or the name of the hash that stands for them."""
-    return HASH if isinstance(labels, HashedLabels) else list(labels)
+def store_labels(categories: Categories, names: Iterable[str]) -> list[list[str] | str]:
+    """Return the labels of each feature as a JSON value: a list, or the name of the hash that stands for them."""
+    every = (categories.get(name, ()) for name in names)
+    return [HASH if isinstance(labels, HashedLabels) else list(labels) for labels in every]
+
+
+def build_labels(described: object, names: object) -> tuple[list[str], Categories]:
+    """Return the names of features and their labels from their descriptions."""
+    titles, every = as_list(names), as_list(described)
+    if not all(isinstance(name, str) for name in titles):
+        raise StorageError("malformed model: expected texts as feature names")
+    if len(every) != len(titles) or not all(isinstance(each, list) or each == HASH for each in every):
+        raise StorageError(f"malformed model: expected a list of categories for each of {len(titles)} features")
+    pairs = zip(titles, every, strict=True)
+    return titles, {name: HashedLabels() if each == HASH else each for name, each in pairs if each}
 
 
 def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
@@ -121,16 +133,11 @@ def build_bank(
     described: Mapping[str, Any], arrays: StoredArrays, functions: OpaqueFunctions, prefix: str = ""
 ) -> WeakLearnerBank:
     """Make a bank from its description, its arrays and the functions of its opaque learners."""
-    names, labels, opaques = (as_list(described[key]) for key in BANK_FIELDS)
-    if not all(isinstance(name, str) for name in names):
-        raise StorageError("malformed model: expected texts as feature names")
-    if len(labels) != len(names) or not all(isinstance(each, list) or each == HASH for each in labels):
-        raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
-    labels = [HashedLabels() if each == HASH else each for each in labels]
+    names, categories = build_labels(described["categories"], described["feature_names"])
+    opaques = as_list(described["opaques"])
     read = arrays.take_all(f"{prefix}bank", _BANK)
     check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))
-    categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
     trees = _tree_table(arrays, f"{prefix}trees")
     return WeakLearnerBank(names, **read, trees=trees, opaques=learners, categories=categories)
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import StorageError
-from costframe.core.storage.stored_parts import as_list, check_functions, check_range, fields_of
+from costframe.core.storage.stored_parts import (
+    as_list,
+    build_labels,
+    check_functions,
+    check_range,
+    fields_of,
+    store_labels,
+)
 from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
 
 if TYPE_CHECKING:
@@ -34,7 +41,7 @@ def store_preparation(preparation: Preparation, arrays: Arrays) -> dict[str, Any
     arrays |= {f"preparation.{name}": np.asarray(parts[name]).astype(dtype) for name, dtype in _ARRAYS.items()}
     return {
         "feature_names": list(preparation.feature_names),
-        "categories": [list(preparation.categories.get(name, ())) for name in preparation.feature_names],
+        "categories": store_labels(preparation.categories, preparation.feature_names),
         "names": list(preparation.names),
         "operations": [
             {"name": each.name, "width": each.width} if isinstance(each, OpaqueOperation) else each.kind
@@ -47,11 +54,11 @@ def build_preparation(
     described: object, arrays: StoredArrays, functions: OpaqueFunctions
 ) -> tuple[Preparation, OpaqueFunctions]:
     """Make a preparation, with its own ones of the functions; return the others, which belong to its predictor."""
-    names, labels, made, operations = map(as_list, fields_of(described, "preparation", *_FIELDS))
-    if not all(isinstance(name, str) for name in (*names, *made)):
+    names, labels, *lists = fields_of(described, "preparation", *_FIELDS)
+    names, categories = build_labels(labels, names)
+    made, operations = map(as_list, lists)
+    if not all(isinstance(name, str) for name in made):
         raise StorageError("malformed preparation: expected texts as names of columns")
-    if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
-        raise StorageError(f"malformed preparation: expected a list of categories for each of {len(names)} columns")
     read = arrays.take_all("preparation", _ARRAYS)
     reads, numbers = (_split(read, name, len(operations)) for name in ("reads", "numbers"))
     parts = [
@@ -65,7 +72,6 @@ def build_preparation(
         else OpaqueOperation(part[0], functions[str(part[0])], some.tolist(), part[1])
         for part, some, values in zip(parts, reads, numbers, strict=True)
     )
-    categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
     preparation = Preparation(names, rebuilt, read["outputs"].tolist(), made, categories)
     return preparation, {name: f for name, f in functions.items() if name not in titles}
 

@@ -76,7 +76,7 @@ def _replace(columns: Sequence[Column], numbers: Column, _rows: int) -> list[Col
 
 def _replaced(x: Column, values: Column, table: Column) -> Column:
     """Set values[i] where x[i] is a key; the table has the keys, ascending with NaN last, and then their values."""
-    keys, targets = np.split(table, 2)
+    keys, targets = table[: len(table) // 2], table[len(table) // 2 :]
     if len(keys) and np.isnan(keys[-1]):
         values[np.isnan(x)] = targets[-1]
         keys, targets = keys[:-1], targets[:-1]
