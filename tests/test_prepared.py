@@ -7,16 +7,19 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from mutations import copies, mutate_json, survive
 from preparation_cases import clipped_sums, prepared_predictors
 
 import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError, StorageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.storage.saving import _build, _store
+from costframe.core.storage.stored_parts import StoredArrays
 from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
 from costframe.testing.case import same_bits
 from costframe.testing.counting import expect_as_reported, expect_close, inquire
-from costframe.testing.strategies import rows
+from costframe.testing.strategies import LABELS, rows
 
 NAMES = ("x0", "x1", "x2", "x3")
 
@@ -133,6 +136,38 @@ def test_saved_is_loaded(tmp_path_factory, predictor, X):
         missing = predictor.preparation.opaques[0].name
         with pytest.raises(StorageError, match=f"'{missing}'"):
             cf.load(path, {name: function for name, function in functions.items() if name != missing})
+
+
+def test_hostile_files_are_refused_or_read_without_harm():
+    numbers = [Operation("lookup", [0], [9.0, 0.0, np.nan, 5.0, 6.0]), Operation("linear", [0, 1], [1.0, 2.0, 3.0])]
+    preparation = Preparation(
+        ("a", "b"),
+        [*numbers, OpaqueOperation("call", clipped_sums, [1, 2], 2)],
+        [2, 3, 5],
+        ["x", "y", "z"],
+        {"a": LABELS},
+    )
+    tree = cf.StageTree(WeakLearnerBank.columns(preparation.names), (cf.Answer([0, 1, 2], np.ones((3, 1)), [0.0]),))
+    arrays = {}
+    model = _store(PreparedPredictor(tree, preparation), arrays) | {"classes": None, "estimator": None}
+    kinds = {name: array.dtype for name, array in arrays.items()}
+    document = {"model": model, "arrays": {name: array.tolist() for name, array in arrays.items()}}
+    rows = np.array([[0.0, 1.0], [1.0, np.nan]])
+
+    def read(copy):
+        try:
+            rebuilt = {name: np.array(values, kinds.get(name)) for name, values in copy["arrays"].items()}
+        except (ValueError, TypeError, OverflowError, KeyError, AttributeError) as error:
+            raise StorageError("no arrays, which no file could hold") from error
+        loaded = _build(copy.get("model"), StoredArrays(rebuilt), {"call": clipped_sums})
+        with overflows():
+            loaded.predict(rows)
+            loaded.cost(rows)
+
+    read(document)
+    outcome = survive(read, copies(mutate_json, document, 300))
+    assert outcome.refused > 0 < outcome.read
+    assert outcome.megabytes < 200
 
 
 def test_what_is_read_decides_which_columns_are_needed():
