@@ -84,7 +84,7 @@ def compiled_lightgbm(booster: Any, X: np.ndarray) -> Any:
             import treelite
 
             tree = treelite.frontend.load_lightgbm_model(str(file))
-            yield "treelite's GTIL", lambda rows, threads: treelite.gtil.predict(tree, rows, nthread=threads).reshape(-1)
+            yield "treelite", lambda rows, threads: treelite.gtil.predict(tree, rows, nthread=threads).reshape(-1)
 
 
 def xgboost(X: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:

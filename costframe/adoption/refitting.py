@@ -30,7 +30,7 @@ class CallableModel:
 
     model: Any
     names: tuple[str, ...]
-    method: Literal["predict_proba", "predict"]
+    method: Literal["predict_proba", "decision_function", "predict"]
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the model's outputs; a model with feature names gets a frame."""

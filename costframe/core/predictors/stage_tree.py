@@ -251,6 +251,8 @@ class StageTree(Predictor):
         scores, exits = self._scores(X, n_jobs, max_cost, unavailable)
         if self.links == ("ranked",):
             return squeeze(self.linked(scores, exits))
+        if (answer := self.only_answer) is not None:
+            return squeeze(answer.blended(scores))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
@@ -319,6 +321,6 @@ class StageTree(Predictor):
 
     @cached_property
     def only_answer(self) -> Answer | None:
-        """An answer with the link and level of all answers; None if these differ."""
+        """An answer with the link, level and temperature of all answers; None if these differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
-        return answers[0] if len({(answer.link, answer.level) for answer in answers}) == 1 else None
+        return answers[0] if len({(each.link, each.level, each.temperature) for each in answers}) == 1 else None

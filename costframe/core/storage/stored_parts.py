@@ -12,6 +12,7 @@ from costframe.core.errors import StorageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
+from costframe.core.stages.blend import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.hashed_labels import HASH, HashedLabels
 
@@ -31,7 +32,9 @@ _TREES = {
     "width": "<i4", "value": "<i8", "values": "<f8", "category_count": "<i4", "categories": "<f8",
     "reading": "|u1",
 }  # fmt: skip
-STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
+_BLEND = {"weights": "<f8", "intercept": "<f8"}
+STAGE = {"learners": "<i8"} | _BLEND
+_OPTIONS = ("temperature", "blends")  # of an answer, where they are not as by default
 
 
 def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[str, Any]:
@@ -70,8 +73,21 @@ def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
     arrays |= {f"{prefix}.{key}": getattr(answer, key).astype(dtype) for key, dtype in STAGE.items()}
     if not isinstance(answer, Answer):
         return {}
-    options = {"level": answer.level} if answer.link == "ranked" else {}
-    return {"link": answer.link} | options | ({"temperature": answer.temperature} if answer.temperature != 1.0 else {})
+    options: dict[str, Any] = {"level": answer.level} if answer.link == "ranked" else {}
+    if answer.temperature != 1.0:
+        options["temperature"] = answer.temperature
+    if answer.blends:
+        options["blends"] = [_store_blend(one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(answer.blends)]
+    return {"link": answer.link} | options
+
+
+def _store_blend(blend: Blend, arrays: Arrays, prefix: str) -> list[dict[str, Any]]:
+    """Add the arrays of a blend to `arrays`; return the other parts of its links as JSON values."""
+    arrays |= {f"{prefix}.{key}": getattr(blend, key).astype(dtype) for key, dtype in _BLEND.items()}
+    for number, part in enumerate(blend.parts):
+        if part.link == "knots":
+            arrays[f"{prefix}.{number}.knots"] = part.knots.astype("<f8")
+    return [{"link": part.link, "width": part.width, "temperature": part.temperature} for part in blend.parts]
 
 
 def store_classes(classes: NDArray[Any] | None) -> dict[str, Any] | None:
@@ -146,9 +162,25 @@ def build_answer(title: str, described: object, arrays: StoredArrays, prefix: st
     """Make an answer from its description and its arrays."""
     read = arrays.take_all(prefix, STAGE)
     given = described if isinstance(described, dict) else {}
-    options = ("level",) if given.get("link") == "ranked" else ("temperature",) if "temperature" in given else ()
-    link, *values = fields_of(described, title, "link", *options)
-    return Answer(**read, link=link, **dict(zip(options, values, strict=True)))
+    names = ("level",) if given.get("link") == "ranked" else tuple(key for key in _OPTIONS if key in given)
+    link, *values = fields_of(described, title, "link", *names)
+    options = dict(zip(names, values, strict=True))
+    if "blends" in options:
+        options["blends"] = [
+            _build_blend(title, one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(as_list(options["blends"]))
+        ]
+    return Answer(**read, link=link, **options)
+
+
+def _build_blend(title: str, described: object, arrays: StoredArrays, prefix: str) -> Blend:
+    """Make a blend from its description and its arrays."""
+    read = arrays.take_all(prefix, _BLEND)
+    parts = []
+    for number, one in enumerate(as_list(described)):
+        link, width, temperature = fields_of(one, f"{title}: blend", "link", "width", "temperature")
+        knots = {"knots": arrays.take(f"{prefix}.{number}.knots", "<f8", 2)} if link == "knots" else {}
+        parts.append(Part(link, width, temperature, **knots))
+    return Blend(parts, **read)
 
 
 def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
