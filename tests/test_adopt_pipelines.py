@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -15,6 +16,8 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -231,6 +234,23 @@ def test_an_estimator_without_prices_is_taken_by_position():
 def test_what_cannot_be_adopted_is_refused_by_name(make, match):
     with pytest.raises(AdoptionError, match=match):
         adopt_pipeline(make())
+
+
+def test_a_search_has_the_pipeline_that_it_chose():
+    steps = make_pipeline(StandardScaler(), clone(MODELS[0]))
+    search = GridSearchCV(steps, {"decisiontreeregressor__max_depth": [1, 2]}, cv=2).fit(TRAIN[["iron"]], Y)
+    assert is_pipeline(search)
+    np.testing.assert_array_equal(adopt_pipeline(search).predict(TRAIN[["iron"]]), search.predict(TRAIN[["iron"]]))
+
+
+def test_one_name_of_an_operation_and_of_a_learner_is_not_saved(tmp_path):
+    model = KNeighborsRegressor(2)
+    adopted = adopt_pipeline(fitted([make_column_transformer((Normalizer(), ["iron"]))], model, TRAIN))
+    (learner,) = adopted.inner.bank.opaques
+    (called,) = adopted.preparation.opaques
+    twin = evolve(adopted, preparation=evolve(adopted.preparation, operations=[evolve(called, name=learner.name)]))
+    with pytest.raises(CostframeError, match="is the name of an operation and of a learner"):
+        cf.save(twin, tmp_path / "model")
 
 
 def test_pipelines_are_recognised():

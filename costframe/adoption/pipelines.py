@@ -20,11 +20,9 @@ __all__ = ["adopt_pipeline", "is_pipeline"]
 
 
 def is_pipeline(model: object) -> bool:
-    """Return whether a model is scikit-learn's Pipeline, or of a class derived from it, without importing it."""
-    return any(
-        base.__name__ == "Pipeline" and base.__module__.split(".")[0] in {"sklearn", "imblearn"}
-        for base in type(model).__mro__
-    )
+    """Return whether a model is scikit-learn's Pipeline, or a search that chose one, without importing it."""
+    bases = type(getattr(model, "best_estimator_", model)).__mro__
+    return any(base.__name__ == "Pipeline" and base.__module__.split(".")[0] == "sklearn" for base in bases)
 
 
 def adopt_pipeline(
@@ -34,7 +32,7 @@ def adopt_pipeline(
 
     Parameters
     ----------
-    pipeline : sklearn.pipeline.Pipeline
+    pipeline : sklearn.pipeline.Pipeline, or a search that chose one
         Its last step is a model that `adopt` takes, or a fitted estimator of costframe, or again a pipeline.
     feature_names : sequence of str, optional
         Raw columns by position. By default the names from its fit, else f0, f1, ...
@@ -52,6 +50,7 @@ def adopt_pipeline(
         If it is not fitted, or a step cannot be adopted; the text names the step.
     """
     take: Callable[..., Predictor] = _public_adopt if adopt is None else adopt
+    pipeline = getattr(pipeline, "best_estimator_", pipeline)
     names = raw_names(pipeline, feature_names)
     steps, last = _flatten(pipeline)
     recipe, outputs = Recipe(names), list(range(len(names)))

@@ -155,6 +155,7 @@ def _build_kind(model: Any, arrays: StoredArrays, functions: OpaqueFunctions, *m
 def _store(model: Savable, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays of a model to `arrays`; return its other parts as JSON values."""
     if isinstance(model, PreparedPredictor):
+        _check_names(model)
         parts = {"preparation": store_preparation(model.preparation, arrays), "inner": _store(model.inner, arrays)}
         return {"kind": "prepared", **parts, "costs": _prices_of(model.costs)}
     return _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
@@ -234,6 +235,13 @@ def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:
         for name, given in zip(("gains", "planned"), has, strict=True)
     ]
     return Stop(features, answer, *gains)
+
+
+def _check_names(model: PreparedPredictor) -> None:
+    """Refuse one name of an operation and of a learner, which `load` could not distinguish."""
+    names = {learner.name for learner in model.inner.bank.opaques}
+    if twice := names.intersection(one.name for one in model.preparation.opaques):
+        raise StorageError(f"opaque: {min(twice)!r} is the name of an operation and of a learner; rename one")
 
 
 def _build_prepared(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> PreparedPredictor:
