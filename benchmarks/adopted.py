@@ -74,7 +74,7 @@ def compiled_lightgbm(booster: Any, X: np.ndarray) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.txt"
         booster.save_model(file)
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError, AttributeError):  # lleaves 1.3 needs an llvmlite before 0.45
             import lleaves
 
             compiled = lleaves.Model(model_file=str(file))

@@ -109,7 +109,7 @@ class StageTree(Predictor):
         """Number of columns of its predictions."""
         return next(stage.n_predictions for stage in self.stages if isinstance(stage, Answer))
 
-    @property
+    @cached_property
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that learners with weights other than zero may read."""
         return tuple(self.feature_names[f] for f in self.layout.used)
