@@ -15,7 +15,6 @@ from costframe.adoption.recipe import Recipe
 from costframe.adoption.refitting import as_frame, describe, is_unfitted
 from costframe.adoption.transformers import READERS
 from costframe.core.errors import AdoptionError
-from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +23,12 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.preparation import Preparation
 
-__all__ = ["costframe_prepare", "name_columns", "prepare", "read_transformer"]
+__all__ = ["is_transformer", "name_columns", "prepare", "read_transformer"]
 
 
-@hookimpl
-def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
-    """Read any fitted transformer with scikit-learn's interface."""
-    known = hasattr(transformer, "fit") and hasattr(transformer, "transform") and not isinstance(transformer, type)
-    return prepare(transformer, feature_names) if known else None
+def is_transformer(value: object) -> bool:
+    """Return whether a value has the interface of scikit-learn's transformers."""
+    return hasattr(value, "fit") and hasattr(value, "transform") and not isinstance(value, type)
 
 
 def prepare(transformer: Any, feature_names: Sequence[str] | None = None) -> Preparation:
