@@ -114,17 +114,19 @@ class PreparedPredictor(Predictor):
         inner = self.inner.of_queries(qid)
         return self if inner is self.inner else evolve(self, inner=inner)
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
-        """Predict raw rows; see `Predictor.predict`."""
-        limits = self._inner_limits(max_cost, unavailable)
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Predict raw rows; see `Predictor.predict`. Further terms are the inner predictor's."""
+        limits = self._inner_limits(max_cost, unavailable) | terms
         values: NDArray[np.float64] = self.priced.predict(self._prepared(X), **limits)
         return values
 
     def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
-        """Score raw rows; see `Predictor.decision_function`."""
-        limits = self._inner_limits(max_cost, unavailable)
+        """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""
+        limits = self._inner_limits(max_cost, unavailable) | terms
         scores: NDArray[np.float64] = self.priced.decision_function(self._prepared(X), **limits)
         return scores
 
@@ -136,8 +138,9 @@ class PreparedPredictor(Predictor):
         *,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        **terms: Any,
     ) -> Inquiry:
-        """Begin the prediction of one raw row; see `Predictor.inquire`."""
+        """Begin the prediction of one raw row; see `Predictor.inquire`. Further terms are the inner predictor's."""
         model = CostModel.of(self.costs if costs is None else costs, self.feature_names)
         prices, ledger, values = open_ledger(self, model, known)
         through, limits = _through(model, self.preparation), Limits.of(max_cost, unavailable, prices, values)
@@ -148,6 +151,7 @@ class PreparedPredictor(Predictor):
             self._inner_known(through, ledger.paid_before, prices, columns if isinstance(known, Mapping) else None),
             max_cost=max_cost,
             unavailable=self._inner_names(through, limits.unavailable if limits else ()),
+            **terms,
         )
         walker = PreparedWalker(inner, self.preparation, columns)
         return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
