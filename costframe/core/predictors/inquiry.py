@@ -157,6 +157,11 @@ class Inquiry:
         """Cost of the row so far."""
         return min(self._ledger.total(self._walker.evaluated), self._max_cost)  # rounding alone can exceed the cap
 
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """What the model has evaluated so far; see `Walker`."""
+        return self._walker.evaluated
+
     def supply(self, values: Mapping[str, Any]) -> None:
         """Supply the values of exactly the features in `needs`: numbers, or labels where categories are texts.
 

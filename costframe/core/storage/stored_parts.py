@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from costframe.core.stages.stages import Stage
-    from costframe.core.tables.categories import Labels
+    from costframe.core.tables.categories import Categories
 
 Arrays = dict[str, NDArray[Any]]
 OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
@@ -46,14 +46,26 @@ def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[
         arrays |= {f"{prefix}{table}.{key}": getattr(part, key).astype(dtype) for key, dtype in dtypes.items()}
     return {
         "feature_names": list(bank.feature_names),
-        "categories": [_store_labels(bank.categories.get(name, ())) for name in bank.feature_names],
+        "categories": store_labels(bank.categories, bank.feature_names),
         "opaques": [{"name": o.name, "features": list(o.features), "width": int(o.width)} for o in bank.opaques],
     }
 
 
-def _store_labels(labels: Labels) -> list[str] | str:
-    """Return labels as a JSON value: a list, or the name of the hash that stands for them."""
-    return HASH if isinstance(labels, HashedLabels) else list(labels)
+def store_labels(categories: Categories, names: Iterable[str]) -> list[list[str] | str]:
+    """Return the labels of each feature as a JSON value: a list, or the name of the hash that stands for them."""
+    every = (categories.get(name, ()) for name in names)
+    return [HASH if isinstance(labels, HashedLabels) else list(labels) for labels in every]
+
+
+def build_labels(described: object, names: object) -> tuple[list[str], Categories]:
+    """Return the names of features and their labels from their descriptions."""
+    titles, every = as_list(names), as_list(described)
+    if not all(isinstance(name, str) for name in titles):
+        raise StorageError("malformed model: expected texts as feature names")
+    if len(every) != len(titles) or not all(isinstance(each, list) or each == HASH for each in every):
+        raise StorageError(f"malformed model: expected a list of categories for each of {len(titles)} features")
+    pairs = zip(titles, every, strict=True)
+    return titles, {name: HashedLabels() if each == HASH else each for name, each in pairs if each}
 
 
 def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
@@ -137,16 +149,11 @@ def build_bank(
     described: Mapping[str, Any], arrays: StoredArrays, functions: OpaqueFunctions, prefix: str = ""
 ) -> WeakLearnerBank:
     """Make a bank from its description, its arrays and the functions of its opaque learners."""
-    names, labels, opaques = (as_list(described[key]) for key in BANK_FIELDS)
-    if not all(isinstance(name, str) for name in names):
-        raise StorageError("malformed model: expected texts as feature names")
-    if len(labels) != len(names) or not all(isinstance(each, list) or each == HASH for each in labels):
-        raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
-    labels = [HashedLabels() if each == HASH else each for each in labels]
+    names, categories = build_labels(described["categories"], described["feature_names"])
+    opaques = as_list(described["opaques"])
     read = arrays.take_all(f"{prefix}bank", _BANK)
-    _check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
+    check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))
-    categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
     trees = _tree_table(arrays, f"{prefix}trees")
     return WeakLearnerBank(names, **read, trees=trees, opaques=learners, categories=categories)
 
@@ -179,14 +186,15 @@ def _build_blend(title: str, described: object, arrays: StoredArrays, prefix: st
 def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
     """Make the table of trees, after range checks: sums of numbers near the ends of int64 would wrap."""
     read = arrays.take_all(prefix, _TREES)
-    _check_range(f"{prefix}.first", read["first"], 0, len(read["feature"]))
-    _check_range(f"{prefix}.value", read["value"], -1, len(read["values"]))
-    _check_range(f"{prefix}.missing_left", read["missing_left"], 0, 1)
-    _check_range(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
+    check_range(f"{prefix}.first", read["first"], 0, len(read["feature"]))
+    check_range(f"{prefix}.value", read["value"], -1, len(read["values"]))
+    check_range(f"{prefix}.missing_left", read["missing_left"], 0, 1)
+    check_range(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
     return TreeTable(**read)
 
 
-def _check_range(name: str, array: NDArray[Any], least: int, most: int) -> None:
+def check_range(name: str, array: NDArray[Any], least: int, most: int) -> None:
+    """Refuse an array with numbers out of a range."""
     if array.size and not (least <= array.min() and array.max() <= most):
         raise StorageError(f"malformed: array {name!r}: expected {least} to {most}, got {array.min()} to {array.max()}")
 
@@ -198,11 +206,12 @@ def _opaque_learners(described: list[object], functions: OpaqueFunctions, n_feat
             raise StorageError(f"malformed opaque learner {name!r:.80}: expected a name, features and a width")
         if not all(type(f) is int and 0 <= f < n_features for f in features):
             raise StorageError(f"malformed opaque learner {name!r}: expected columns below {n_features}")
-    _check_functions([name for name, _, _ in parts], functions)
+    check_functions([name for name, _, _ in parts], functions)
     return tuple(OpaqueLearner(name, functions[name], features, width) for name, features, width in parts)
 
 
-def _check_functions(names: list[str], functions: object) -> None:
+def check_functions(names: list[str], functions: object) -> None:
+    """Refuse functions other than exactly those with these names."""
     if not isinstance(functions, Mapping):
         raise StorageError(f"opaque: expected a mapping of names to callables, got {type(functions).__name__}")
     if missing := [name for name in names if name not in functions]:

@@ -2,7 +2,7 @@
 
 The number of a label is its position among the feature's labels. Categories that are numbers need no labels. A missing
 value and a text that is not a label become NaN, which goes the missing way at every test. `HashedLabels` in place of
-labels number categories by their hashes.
+labels number categories by their hashes. Where `OTHER` is a label, a text that is not a label has its number.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ Labels = tuple[str, ...] | HashedLabels
 
 Categories = Mapping[str, Labels]
 """The labels of each feature whose categories are texts, by its name."""
+
+OTHER = "\x00other"
+"""A label that stands for all texts that are not labels, of a reader that distinguishes them from missing values."""
 
 
 def as_categories(categories: object) -> dict[str, Labels]:
@@ -90,7 +93,8 @@ def encode_value(value: object, labels: Labels) -> object:
         if is_hashed(value):
             return labels.number(value)
     elif isinstance(value, str):
-        return float(labels.index(value)) if value in labels else np.nan
+        label = value if value in labels else OTHER
+        return float(labels.index(label)) if label in labels else np.nan
     return np.nan if is_missing(value) else value
 
 
@@ -141,12 +145,14 @@ def _encode_objects(values: NDArray[np.object_], labels: Labels, where: str) -> 
     """Return the number of each value of an array's column, of which numbers of labels are unchanged."""
     if isinstance(labels, HashedLabels):
         return _numbers(values.tolist(), labels, where)
-    place = _places(labels)
-    return [place.get(value, np.nan) if isinstance(value, str) else encode_value(value, ()) for value in values]
+    place, other = _places(labels)
+    return [place.get(value, other) if isinstance(value, str) else encode_value(value, ()) for value in values]
 
 
-def _places(labels: tuple[str, ...]) -> dict[str, float]:
-    return {label: float(number) for number, label in enumerate(labels)}
+def _places(labels: tuple[str, ...]) -> tuple[dict[str, float], float]:
+    """Return the number of each label, and that of all other texts."""
+    place = {label: float(number) for number, label in enumerate(labels)}
+    return place, place.get(OTHER, np.nan)
 
 
 def _numbers(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
@@ -155,8 +161,8 @@ def _numbers(values: list[Any], labels: Labels, where: str) -> NDArray[np.float6
         _check_values(values, is_hashed, f"{where}: expected texts or whole numbers")
         return labels.numbers(values)
     _check_values(values, lambda value: isinstance(value, str), f"{where}: expected labels, such as {labels[0]!r}")
-    place = _places(labels)
-    return np.array([place.get(value, np.nan) for value in values], np.float64)
+    place, other = _places(labels)
+    return np.array([place.get(value, other if isinstance(value, str) else np.nan) for value in values], np.float64)
 
 
 def _check_values(values: list[Any], fits: Callable[[object], bool], expected: str) -> None:
