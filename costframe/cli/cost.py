@@ -93,6 +93,7 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
 
         return read_rows(data, predictor.feature_names, part, categories=predictor.categories, reader=model)
     from costframe.core.errors import quote_names
+    from costframe.core.tables.hashed_labels import HashedLabels
     from costframe.datasets import load
 
     dataset = load(data)
@@ -101,7 +102,8 @@ def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDAr
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
     for name, labels in predictor.categories.items():
         if dataset.categorical.get(name) != labels:
-            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {quote_names(labels)}")
+            known = "hashes of texts" if isinstance(labels, HashedLabels) else quote_names(labels)
+            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {known}")
     X = dataset.X if part is None else dataset.part(part).X
     return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
 

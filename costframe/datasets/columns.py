@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from costframe.core.errors import DataError, format_count
+from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_categories",
+    "as_hashes",
     "as_numbers",
     "as_target",
     "decode_column",
@@ -87,6 +89,15 @@ def as_categories(
     known = labels if labels is not None else tuple(sorted({value for value in values if value is not None}))
     place = {label: float(number) for number, label in enumerate(known)}
     return np.array([place.get(value, np.nan) for value in values], np.float64), known or None
+
+
+def as_hashes(column: Any, name: str) -> NDArray[np.float64]:
+    """Return the hashes of a feature's categories, texts or whole numbers, float64, missing ones as NaN."""
+    column = decode_column(column, f"column {name!r}")
+    kind = column.type
+    if not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise DataError(f"column {name!r}: expected texts or whole numbers, got {_kind(kind)}")
+    return HashedLabels().numbers(column.to_pylist())
 
 
 def as_target(column: Any, name: str) -> NDArray[Any]:

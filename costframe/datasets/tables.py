@@ -13,8 +13,10 @@ from costframe.core.checks import as_path
 from costframe.core.errors import CostModelError, DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
+from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.datasets.columns import (
     as_categories,
+    as_hashes,
     as_numbers,
     as_target,
     decode_column,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.tables.categories import Categories
+    from costframe.core.tables.categories import Categories, Labels
 
 __all__ = ["read_rows", "read_table"]
 
@@ -102,7 +104,7 @@ def read_rows(
 ) -> NDArray[np.float64]:
     """Read the columns `feature_names` of a CSV or Parquet file, of all rows or of one part: float64 (rows, d).
 
-    Labels in `categories` become their positions.
+    Labels in `categories` become their positions, or their hashes.
     """
     file = as_path(path)
     table = read_columns(file)
@@ -115,14 +117,18 @@ def read_rows(
         raise DataError(f"{file}: no column {SPLIT!r} to find the part {part!r} in")
     with _name_file(file):
         known = categories or {}
-        rows = np.column_stack([
-            as_categories(table[name], name, known[name])[0] if name in known else as_numbers(table[name], name)
-            for name in feature_names
-        ])  # fmt: skip
+        rows = np.column_stack([_feature(table[name], name, known.get(name)) for name in feature_names])
         keep = np.ones(len(rows), np.bool_) if part is None else text_values(table[SPLIT], SPLIT) == part
     if not keep.any():
         raise DataError(f"{file}: no row is in the part {part!r}")
     return np.asarray(rows[keep], np.float64)
+
+
+def _feature(column: Any, name: str, labels: Labels | None) -> NDArray[np.float64]:
+    """Return a column as the numbers that a model reads: float64 (rows,)."""
+    if isinstance(labels, HashedLabels):
+        return as_hashes(column, name)
+    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
 
 
 @contextlib.contextmanager

@@ -167,7 +167,7 @@ class Panels:
         panel.set(xticks=[], yticks=[])
 
     def _histogram(self, panel: Axes, stage: Stage, values: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
-        n_outputs = len(stage.intercept)
+        n_outputs = stage.n_predictions if isinstance(stage, Answer) else 1
         several = isinstance(stage, Answer) and n_outputs > 1
         ends = (-0.5, n_outputs - 0.5) if several else self.answers if isinstance(stage, Answer) else _range(values)
         along, n_labels = _along(values, ends), max(len(self.labels), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,21 @@ from costframe.training.data import Rows
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.tables.categories import Categories
+
 _HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
+
+
+_GIVEN = ("bank", "base", "expensive", "model")  # parameters that may be models
+
+
+def _labels_of(models: list[Any]) -> Categories:
+    """Return the labels of the features that models read."""
+    labels: dict[str, Any] = {}
+    for model in models:
+        found = getattr(getattr(model, "predictor_", model), "categories", None)
+        labels |= found if isinstance(found, Mapping) else {}
+    return labels
 
 
 class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
@@ -34,9 +49,13 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         """Check labels and encode them for `_train`; with `first`, for training labels, also set the classes."""
 
     def _find_categorical(self, X: Any) -> CategoricalColumns:
-        """Find the categorical columns; refuse them if the algorithm does not split by categories."""
+        """Find the categorical columns; refuse them if the algorithm does not split by categories.
+
+        Labels that a given model has are those of its columns, for it reads their numbers.
+        """
         given = getattr(self, "categorical_features", None) if self._takes_categories else None
-        if given is None and not category_columns(X):
+        labels = _labels_of([getattr(self, name, None) for name in _GIVEN])
+        if given is None and not labels and not category_columns(X):
             return CategoricalColumns()
         names = column_names(X)
         if names is None:
@@ -44,8 +63,14 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             names = tuple(f"x{f}" for f in range(width))
             priced = CostModel.of(self.costs, names).names
             names = priced if len(priced) == width else names
+        labels = {name: each for name, each in labels.items() if name in names}
+        columns = [names[f] for f in category_columns(X)]
+        if labels and self._takes_categories and given is None:
+            return find_categorical(dict.fromkeys(columns) | labels, X, names)
+        if labels and set(columns) <= set(labels):
+            return CategoricalColumns(names, np.zeros(len(names), np.bool_), labels)
         if not self._takes_categories:
-            named, kind = names[category_columns(X)[0]], type(self).__name__
+            named, kind = next(name for name in columns if name not in labels), type(self).__name__
             raise DataError(
                 f"X: column {named!r} is of a category dtype, and {kind} does not split by categories; give numbers"
             )

@@ -99,7 +99,7 @@ def link_of(tree: StageTree, number: int) -> str:
     """Return the link that turns final scores at a stage into predictions; scores of ranked answers stay scores."""
     stage = tree.stages[number]
     if (answer := stage if isinstance(stage, Answer) else tree.only_answer) is not None:
-        return "identity" if answer.link == "ranked" else answer.link
+        return "identity" if answer.link == "ranked" or answer.blends else answer.link
     if tree.links == ("ranked",):
         return "identity"
     return "sigmoid" if tree.n_outputs == 1 else "softmax"

@@ -48,8 +48,8 @@ class WeakLearnerBank:
     column_feature, column_fill : int32 (C,), float64 (C,)
         Column that each learner reads, and the value that replaces NaN (NaN: keep it).
     opaques : tuple of OpaqueLearner
-    categories : mapping of str to tuple of str
-        Labels of the features whose categories are texts; the number of a label in X is its position.
+    categories : mapping of str to tuple of str or HashedLabels
+        Labels of the features whose categories are texts; the number of a label in X is its position, or its hash.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)

@@ -10,6 +10,7 @@ from costframe.core.learners.readings import read_value
 from costframe.core.learners.row_nodes import FEATURE, MISSING_LEFT_AT, NAMED_AT, READING_AT, STEPS_AT
 
 read_cell = kernel(read_value)
+_ODD = 1 << NAMED_AT | 3 << READING_AT  # tests other than comparisons of plain numbers
 
 
 @kernel
@@ -61,18 +62,24 @@ def walk_row(
 
     The other arguments are the parts of a `RowLayout`.
     """
-    stage = 0
+    stage, x = 0, X[0]
     while True:
         scores[0] = stage_value[stage, 1:]
         for use in range(stages[stage, 0], stages[stage, 1]):
             place, first, begin = uses[use, 1], uses[use, 2], uses[use, 3]
             value, targets = 1.0, uses[use, 4] - begin
             if uses[use, 0] != 0:
-                at, test = place, word[place]
+                at = np.uint64(place)  # without a sign, as in `leaf_kernels`
+                test = word[at]
                 while test >> STEPS_AT != 0:
-                    at = child(at, test, X[0, test & FEATURE], threshold, span, category)
+                    value = x[np.uint64(test & FEATURE)]
+                    if test & _ODD == 0 and not np.isnan(value):
+                        at += np.uint64(test >> STEPS_AT) + np.uint64(not value <= threshold[at])
+                    else:
+                        at = np.uint64(child(int(np.int64(at)), test, value, threshold, span, category))
                     test = word[at]
-                first += (at - place) * targets
+                first += (np.int64(at) - place) * targets
+                value = 1.0
             else:
                 value = X[0, place]
                 if np.isnan(value):

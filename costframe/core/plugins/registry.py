@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from pluggy import HookImpl
 
     from costframe.core.predictors.predictor import Predictor
+    from costframe.core.tables.preparation import Preparation
 
 Entry = TypeVar("Entry")
+Found = TypeVar("Found")
 
 GROUP = "costframe"
 TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
@@ -87,20 +89,30 @@ class Registry:
         """
         from costframe.core.predictors.predictor import Predictor
 
-        offered = {"model": model, "feature_names": feature_names}
+        kind: type[Any] = Predictor  # abstract, which suits the check of a result
+        return self._ask("costframe_adopt", kind, model=model, feature_names=feature_names)
+
+    def prepare(self, transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
+        """Return the preparation that the first plugin makes from a foreign transformer, or None; errors as `adopt`."""
+        from costframe.core.tables.preparation import Preparation
+
+        return self._ask("costframe_prepare", Preparation, transformer=transformer, feature_names=feature_names)
+
+    def _ask(self, hook: str, kind: type[Found], **offered: Any) -> Found | None:
+        """Return the first result of a hook, which must be of a kind."""
         failed: list[str] = []
-        for plugin, implementation in self._implementations("costframe_adopt"):
+        for plugin, implementation in self._implementations(hook):
             try:
-                predictor = implementation.function(*(offered[name] for name in implementation.argnames))
+                found = implementation.function(*(offered[name] for name in implementation.argnames))
             except CostframeError:
                 raise
             except Exception as error:  # noqa: BLE001 - the next plugin must still have its turn
-                failed.append(f"plugin {plugin}: costframe_adopt failed: {_one_line(error)}")
+                failed.append(f"plugin {plugin}: {hook} failed: {_one_line(error)}")
                 continue
-            if isinstance(predictor, Predictor):
-                return predictor
-            if predictor is not None:
-                failed.append(f"plugin {plugin}: costframe_adopt returned no Predictor but {type(predictor).__name__}")
+            if isinstance(found, kind):
+                return found
+            if found is not None:
+                failed.append(f"plugin {plugin}: {hook} returned no {kind.__name__} but {type(found).__name__}")
         if failed:
             raise PluginError("; ".join(failed))
         return None

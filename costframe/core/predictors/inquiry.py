@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.tables.categories import Categories
+    from costframe.core.tables.categories import Categories, Labels
 
 
 @frozen(eq=False)
@@ -157,6 +157,11 @@ class Inquiry:
         """Cost of the row so far."""
         return min(self._ledger.total(self._walker.evaluated), self._max_cost)  # rounding alone can exceed the cap
 
+    @property
+    def evaluated(self) -> tuple[float, float, int]:
+        """What the model has evaluated so far; see `Walker`."""
+        return self._walker.evaluated
+
     def supply(self, values: Mapping[str, Any]) -> None:
         """Supply the values of exactly the features in `needs`: numbers, or labels where categories are texts.
 
@@ -202,7 +207,7 @@ class Inquiry:
         return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self._walker.reason)
 
 
-def as_number(name: str, value: object, labels: tuple[str, ...] | None = None) -> float:
+def as_number(name: str, value: object, labels: Labels | None = None) -> float:
     """Return a feature's value as a float, or refuse it by name; `labels` are the feature's labels, if it has any."""
     if labels is not None:
         value = encode_value(value, labels)

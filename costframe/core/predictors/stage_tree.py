@@ -114,7 +114,7 @@ class StageTree(Predictor):
         """Number of columns of its predictions."""
         return next(stage.n_predictions for stage in self.stages if isinstance(stage, Answer))
 
-    @property
+    @cached_property
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that learners with weights other than zero may read."""
         return tuple(self.feature_names[f] for f in self.layout.used)
@@ -270,6 +270,8 @@ class StageTree(Predictor):
         scores, exits = self._scores(X, n_jobs, max_cost, unavailable, until)
         if self.links == ("ranked",):
             return squeeze(self.linked(scores, exits))
+        if (answer := self.only_answer) is not None:
+            return squeeze(answer.blended(scores))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
@@ -357,6 +359,6 @@ class StageTree(Predictor):
 
     @cached_property
     def only_answer(self) -> Answer | None:
-        """An answer with the link and level of all answers; None if these differ."""
+        """An answer with the link, level and temperature of all answers; None if these differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
-        return answers[0] if len({(answer.link, answer.level) for answer in answers}) == 1 else None
+        return answers[0] if len({(each.link, each.level, each.temperature) for each in answers}) == 1 else None

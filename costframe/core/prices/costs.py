@@ -214,6 +214,28 @@ class CostModel:
         """
         return _select_prices(self, entry_checks.as_hashable_names(names))
 
+    def through(self, transformer: Any, feature_names: Sequence[str] | None = None) -> CostModel:
+        """Price the columns that a fitted transformer makes of the priced ones; see `price_through`.
+
+        Scaling keeps a price; columns made of one raw column, such as one-hot columns, share it as a resource; an
+        interaction needs both, and a principal component all.
+
+        Parameters
+        ----------
+        transformer : fitted scikit-learn transformer, Preparation, or mapping of str to (tuple of) str
+            A mapping says from which raw columns each column is made.
+        feature_names : sequence of str, optional
+            Raw columns of a transformer that was fitted without names; by default those of this cost model.
+
+        Raises
+        ------
+        CostModelError
+            If a raw column has no price, or prices cannot be shared exactly: once-per-batch prices, and reuse.
+        """
+        from costframe.core.prices.through import price_through, trace_columns
+
+        return price_through(self, trace_columns(transformer, self, feature_names)).costs
+
     def full_cost(self, names: Iterable[str] | None = None) -> float:
         """Return the cost of a row that acquires all features, or all of `names`, with the resources they need.
 

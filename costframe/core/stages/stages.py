@@ -8,12 +8,28 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import StageError, shown
+from costframe.core.stages.blend import Blend
+from costframe.core.stages.links import LINKS, SMALLEST, apply_link, log_odds, squeeze
+from costframe.core.stages.numbers import as_finite, as_reals, as_temperature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable
 
     from attrs import Attribute
     from numpy.typing import NDArray
+
+__all__ = [
+    "LINKS",
+    "SMALLEST",
+    "Answer",
+    "Route",
+    "Stage",
+    "apply_link",
+    "as_indices",
+    "check_stages",
+    "log_odds",
+    "squeeze",
+]
 
 
 def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.int64]:
@@ -32,59 +48,27 @@ def _learners(values: object) -> NDArray[np.int64]:
     return as_indices(values, "learners")
 
 
-def _reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise StageError(f"{name}: expected numbers, got {shown(values)}") from None
-    if ndim == 2 and array.ndim == 1:
-        array = array.reshape(-1, 1)
-    if ndim == 1 and array.ndim == 0:
-        array = array.reshape(1)
-    if array.ndim != ndim:
-        raise StageError(f"{name}: expected {ndim} dimension(s), got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise StageError(f"{name}: expected finite numbers, got NaN or infinity")
-    array.setflags(write=False)
-    return array
-
-
 def _matrix(values: object) -> NDArray[np.float64]:
-    return _reals(values, "weights", 2)
+    return as_reals(values, "weights", 2)
 
 
 def _vector(values: object) -> NDArray[np.float64]:
-    return _reals(values, "intercept", 1)
+    return as_reals(values, "intercept", 1)
 
 
 def _scalar(values: object) -> NDArray[np.float64]:
-    array = _reals(values, "intercept", 1)
+    array = as_reals(values, "intercept", 1)
     if len(array) != 1:
         raise StageError(f"intercept of a route: expected one number, got {len(array)}")
     return array
 
 
-def _finite(values: Any, name: str) -> float:
-    if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
-        raise StageError(f"{name}: expected a number, got {shown(values)}")
-    try:
-        number = float(values)
-    except OverflowError:
-        number = np.inf
-    if not np.isfinite(number):
-        raise StageError(f"{name}: expected a finite number, got {shown(values)}")
-    return number
+def _blends(values: Iterable[Blend]) -> tuple[Blend, ...]:
+    return tuple(values)
 
 
 def _level(values: Any) -> float:
-    return _finite(values, "level")
-
-
-def _temperature(values: Any) -> float:
-    temperature = _finite(values, "temperature")
-    if temperature <= 0:
-        raise StageError(f"temperature: expected a positive number, got {temperature:g}")
-    return temperature
+    return as_finite(values, "level")
 
 
 @frozen(eq=False)
@@ -93,6 +77,7 @@ class Answer:
 
     score_k = intercept_k + sum_t c_tk in ascending learner order, where c_tk = sum_j weights[j, k] h_j over the outputs
     j of learner t, in order. Entries with weight zero are left out; a learner with zero weights only is not evaluated.
+    The prediction is the link of the scores or, if there are blends, of their outputs.
 
     Parameters
     ----------
@@ -108,6 +93,8 @@ class Answer:
         For ranked answers only.
     temperature : float
         Positive; the link is applied to scores divided by it.
+    blends : tuple of Blend
+        Each takes the outputs of the one before, the first the scores. Only the one answer of a model has blends.
     """
 
     learners: NDArray[np.int64] = field(converter=_learners)
@@ -115,7 +102,8 @@ class Answer:
     intercept: NDArray[np.float64] = field(converter=_vector)
     link: str = field(default="identity")
     level: float = field(default=0.0, converter=_level)
-    temperature: float = field(default=1.0, converter=_temperature)
+    temperature: float = field(default=1.0, converter=as_temperature)
+    blends: tuple[Blend, ...] = field(default=(), converter=_blends)
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
@@ -133,15 +121,35 @@ class Answer:
             raise StageError(f"temperature: is not for ranked answers, got {self.temperature:g}")
         if self.link == "ranked" and len(self.intercept) > 1:
             raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
+        if self.blends:
+            self._check_blends()
+
+    def _check_blends(self) -> None:
+        if self.link == "ranked":
+            raise StageError("blends: are not for ranked answers")
+        width = len(self.intercept)
+        for number, blend in enumerate(self.blends):
+            if not isinstance(blend, Blend):
+                raise StageError(f"blends: expected Blend, got {shown(blend)}")
+            if blend.n_inputs != width:
+                raise StageError(f"blend {number}: takes {blend.n_inputs} value(s), there are {width}")
+            width = blend.n_outputs
 
     @property
     def n_predictions(self) -> int:
-        """Number of columns of `predictions`."""
-        return len(self.intercept)
+        """Number of columns of `predictions`: that of the scores, or of the last blend's outputs."""
+        return self.blends[-1].n_outputs if self.blends else len(self.intercept)
+
+    def blended(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values that the link takes, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
+        for blend in self.blends:
+            scores = blend.outputs(scores)
+        return scores
 
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Apply the link to scores, float64 (rows, K); the result has the same shape."""
-        return apply_link(self.link, scores if self.temperature == 1.0 else scores / self.temperature, self.level)
+        """Return the predictions, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
+        values = self.blended(scores)
+        return apply_link(self.link, values if self.temperature == 1.0 else values / self.temperature, self.level)
 
 
 def _number(values: Any) -> float:
@@ -210,6 +218,8 @@ def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
         if count != (number > 0):
             raise StageError(f"stage {number}: is reached from {count} stages, expected {int(number > 0)}")
     answers = [stage for stage in stages if isinstance(stage, Answer)]
+    if len(answers) > 1 and any(answer.blends for answer in answers):
+        raise StageError("answers: one with blends is a model's only answer, got several")
     outputs, links = {len(answer.intercept) for answer in answers}, {answer.link for answer in answers}
     if len(outputs) > 1:
         raise StageError(f"answers: expected the same number of outputs in all, got {sorted(outputs)}")
@@ -225,60 +235,3 @@ def _check_learners(number: int, stage: Stage, widths: NDArray[np.int32]) -> Non
     expected = int(widths[stage.learners].sum())
     if len(stage.weights) != expected:
         raise StageError(f"stage {number}: its learners have {expected} outputs, it has {len(stage.weights)} weights")
-
-
-LINKS = ("identity", "sigmoid", "softmax", "ranked", "exp", "softplus", "signed-square", "step", "isolation")
-
-SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
-
-
-def squeeze(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Drop the second dimension of (rows, 1)."""
-    return table[:, 0] if table.shape[1] == 1 else table
-
-
-def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> NDArray[np.float64]:
-    """Return the predictions for scores s, float64 (rows, K), in the same shape.
-
-    They are s ("identity"), 1 / (1 + exp(-s)) ("sigmoid", of each output), exp(s_k) / sum_j exp(s_j) ("softmax"),
-    exp(s) ("exp"), log(1 + exp(s)) ("softplus"), s |s| ("signed-square"), 1 if s > 0 else 0 ("step"), -2^-s
-    ("isolation"), or ranks within a `level` ("ranked").
-    """
-    if link == "identity":
-        return scores
-    if link == "ranked":
-        return _ranked(scores, level)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if link in _OF_EACH:
-            return np.asarray(_OF_EACH[link](scores), np.float64)
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    total = powers[:, 0].copy()
-    for k in range(1, powers.shape[1]):  # in this order, however many rows there are
-        total += powers[:, k]
-    return np.asarray(powers / total[:, None])
-
-
-_OF_EACH: Mapping[str, Callable[[NDArray[np.float64]], NDArray[Any]]] = {
-    "sigmoid": lambda s: 1.0 / (1.0 + np.exp(-s)),
-    "exp": np.exp,
-    "softplus": lambda s: np.logaddexp(0.0, s),
-    "signed-square": lambda s: s * np.abs(s),
-    "step": lambda s: s > 0,
-    "isolation": lambda s: -np.exp2(-s),
-}
-
-
-def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return level + s / (2 (1 + |s|)), within a half of the level.
-
-    In this form every operation is monotone after rounding too, and none overflows: an infinite score gives a half.
-    """
-    with np.errstate(divide="ignore", over="ignore"):
-        half = 0.5 / (1.0 + 1.0 / np.abs(scores))
-    return np.asarray(level + np.copysign(half, scores))
-
-
-def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return scores of predictions with different links: clipped log(p), or log(p / (1 - p)) for one output."""
-    p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
-    return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)

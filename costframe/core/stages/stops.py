@@ -103,7 +103,9 @@ def _check_gains(number: int, stop: Stop, later: int, bank: WeakLearnerBank, col
 def _check_answer(
     title: str, answer: Answer, bank: WeakLearnerBank, columns: Sequence[int] | NDArray[np.int64]
 ) -> None:
-    """Refuse an answer that does not fit its bank, or reads other columns."""
+    """Refuse an answer that does not fit its bank, reads other columns, or has blends."""
+    if answer.blends:
+        raise StageError(f"{title}: expected one without blends")
     try:
         check_stages((answer,), bank.widths)
     except StageError as error:

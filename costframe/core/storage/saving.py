@@ -12,6 +12,7 @@ from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Route
@@ -30,6 +31,7 @@ from costframe.core.storage.stored_parts import (
     store_bank,
     store_classes,
 )
+from costframe.core.storage.stored_preparation import build_preparation, store_preparation
 
 if TYPE_CHECKING:
     import os
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.stages.stages import Stage
     from costframe.core.storage.stored_parts import Arrays, OpaqueFunctions
+
+Savable = StageTree | PlannedPredictor | PreparedPredictor
 
 _CUT = "<f8"  # threshold and steepness of a route
 _FALLBACKS = {
@@ -56,7 +60,7 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
 
     Parameters
     ----------
-    predictor : StageTree or PlannedPredictor, or an estimator fitted to one
+    predictor : StageTree, PlannedPredictor or PreparedPredictor, or an estimator fitted to one
         Of an estimator, `load` gives back a `FittedEstimator`, which predicts as it did.
     path : str or path
     costs : CostModel, or anything `CostModel.of` accepts
@@ -71,16 +75,16 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     """
     file, arrays = as_path(path), dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
-    if not isinstance(model, StageTree | PlannedPredictor):
+    core = model.inner if isinstance(model, PreparedPredictor) else model
+    if not isinstance(core, StageTree | PlannedPredictor):
         known = "StageTree or a PlannedPredictor"
-        raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(model).__name__}")
+        raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(core).__name__}")
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)
         model = model.with_costs(prices)
-    described = _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
     kind = getattr(predictor, "kind", FittedEstimator(model).kind) if hasattr(predictor, "predictor_") else None
-    described |= {"classes": store_classes(model.classes), "estimator": kind}
+    described = _store(model, arrays) | {"classes": store_classes(model.classes), "estimator": kind}
     content = pack(described, arrays)
     try:
         write_atomically(file, content)
@@ -133,15 +137,28 @@ def _read(file: Path) -> bytes:
 
 
 def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor | FittedEstimator:
+    predictor = _build_kind(model, arrays, functions, "classes", "estimator")
+    arrays.close()
+    predictor, kind = predictor.with_classes(build_classes(model["classes"])), model["estimator"]
+    return predictor if kind is None else FittedEstimator(predictor, kind)
+
+
+def _build_kind(model: Any, arrays: StoredArrays, functions: OpaqueFunctions, *more: str) -> Savable:
     named = model.get("kind") if isinstance(model, dict) else None
     if not isinstance(named, str) or named not in _BUILDERS:
         raise StorageError(f"malformed model: expected one of the kinds {list(_BUILDERS)}, got {named!r:.80}")
     keys, build = _BUILDERS[named]
-    fields_of(model, "model", "kind", "classes", "estimator", *keys)
-    predictor = build(model, arrays, functions).with_classes(build_classes(model["classes"]))
-    arrays.close()
-    kind = model["estimator"]
-    return predictor if kind is None else FittedEstimator(predictor, kind)
+    fields_of(model, "model", "kind", *more, *keys)
+    return build(model, arrays, functions)
+
+
+def _store(model: Savable, arrays: Arrays) -> dict[str, Any]:
+    """Add the arrays of a model to `arrays`; return its other parts as JSON values."""
+    if isinstance(model, PreparedPredictor):
+        _check_names(model)
+        parts = {"preparation": store_preparation(model.preparation, arrays), "inner": _store(model.inner, arrays)}
+        return {"kind": "prepared", **parts, "costs": _prices_of(model.costs)}
+    return _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
 
 
 def _store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
@@ -220,6 +237,18 @@ def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:
     return Stop(features, answer, *gains)
 
 
+def _check_names(model: PreparedPredictor) -> None:
+    """Refuse one name of an operation and of a learner, which `load` could not distinguish."""
+    names = {learner.name for learner in model.inner.bank.opaques}
+    if twice := names.intersection(one.name for one in model.preparation.opaques):
+        raise StorageError(f"opaque: {min(twice)!r} is the name of an operation and of a learner; rename one")
+
+
+def _build_prepared(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> PreparedPredictor:
+    preparation, others = build_preparation(model["preparation"], arrays, functions)
+    return PreparedPredictor(_build_kind(model["inner"], arrays, others), preparation, _build_prices(model["costs"]))
+
+
 def _prices_of(costs: CostModel | None) -> dict[str, Any] | None:
     return None if costs is None else costs.to_dict()
 
@@ -228,7 +257,8 @@ def _build_prices(described: object) -> CostModel | None:
     return None if described is None else CostModel.from_dict(described)
 
 
-_BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., StageTree | PlannedPredictor]]] = {
+_BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Savable]]] = {
     "stages": (_TREE_FIELDS, _build_tree),
     "planned": (_PLAN_FIELDS, _build_plan),
+    "prepared": (("preparation", "inner", "costs"), _build_prepared),
 }

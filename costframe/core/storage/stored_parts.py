@@ -12,12 +12,15 @@ from costframe.core.errors import StorageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
+from costframe.core.stages.blend import Blend, Part
 from costframe.core.stages.stages import Answer
+from costframe.core.tables.hashed_labels import HASH, HashedLabels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from costframe.core.stages.stages import Stage
+    from costframe.core.tables.categories import Categories
 
 Arrays = dict[str, NDArray[Any]]
 OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
@@ -29,7 +32,9 @@ _TREES = {
     "width": "<i4", "value": "<i8", "values": "<f8", "category_count": "<i4", "categories": "<f8",
     "reading": "|u1",
 }  # fmt: skip
-STAGE = {"learners": "<i8", "weights": "<f8", "intercept": "<f8"}
+_BLEND = {"weights": "<f8", "intercept": "<f8"}
+STAGE = {"learners": "<i8"} | _BLEND
+_OPTIONS = ("temperature", "blends")  # of an answer, where they are not as by default
 
 
 def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[str, Any]:
@@ -41,9 +46,26 @@ def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[
         arrays |= {f"{prefix}{table}.{key}": getattr(part, key).astype(dtype) for key, dtype in dtypes.items()}
     return {
         "feature_names": list(bank.feature_names),
-        "categories": [list(bank.categories.get(name, ())) for name in bank.feature_names],
+        "categories": store_labels(bank.categories, bank.feature_names),
         "opaques": [{"name": o.name, "features": list(o.features), "width": int(o.width)} for o in bank.opaques],
     }
+
+
+def store_labels(categories: Categories, names: Iterable[str]) -> list[list[str] | str]:
+    """Return the labels of each feature as a JSON value: a list, or the name of the hash that stands for them."""
+    every = (categories.get(name, ()) for name in names)
+    return [HASH if isinstance(labels, HashedLabels) else list(labels) for labels in every]
+
+
+def build_labels(described: object, names: object) -> tuple[list[str], Categories]:
+    """Return the names of features and their labels from their descriptions."""
+    titles, every = as_list(names), as_list(described)
+    if not all(isinstance(name, str) for name in titles):
+        raise StorageError("malformed model: expected texts as feature names")
+    if len(every) != len(titles) or not all(isinstance(each, list) or each == HASH for each in every):
+        raise StorageError(f"malformed model: expected a list of categories for each of {len(titles)} features")
+    pairs = zip(titles, every, strict=True)
+    return titles, {name: HashedLabels() if each == HASH else each for name, each in pairs if each}
 
 
 def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
@@ -51,8 +73,21 @@ def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
     arrays |= {f"{prefix}.{key}": getattr(answer, key).astype(dtype) for key, dtype in STAGE.items()}
     if not isinstance(answer, Answer):
         return {}
-    options = {"level": answer.level} if answer.link == "ranked" else {}
-    return {"link": answer.link} | options | ({"temperature": answer.temperature} if answer.temperature != 1.0 else {})
+    options: dict[str, Any] = {"level": answer.level} if answer.link == "ranked" else {}
+    if answer.temperature != 1.0:
+        options["temperature"] = answer.temperature
+    if answer.blends:
+        options["blends"] = [_store_blend(one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(answer.blends)]
+    return {"link": answer.link} | options
+
+
+def _store_blend(blend: Blend, arrays: Arrays, prefix: str) -> list[dict[str, Any]]:
+    """Add the arrays of a blend to `arrays`; return the other parts of its links as JSON values."""
+    arrays |= {f"{prefix}.{key}": getattr(blend, key).astype(dtype) for key, dtype in _BLEND.items()}
+    for number, part in enumerate(blend.parts):
+        if part.link == "knots":
+            arrays[f"{prefix}.{number}.knots"] = part.knots.astype("<f8")
+    return [{"link": part.link, "width": part.width, "temperature": part.temperature} for part in blend.parts]
 
 
 def store_classes(classes: NDArray[Any] | None) -> dict[str, Any] | None:
@@ -114,15 +149,11 @@ def build_bank(
     described: Mapping[str, Any], arrays: StoredArrays, functions: OpaqueFunctions, prefix: str = ""
 ) -> WeakLearnerBank:
     """Make a bank from its description, its arrays and the functions of its opaque learners."""
-    names, labels, opaques = (as_list(described[key]) for key in BANK_FIELDS)
-    if not all(isinstance(name, str) for name in names):
-        raise StorageError("malformed model: expected texts as feature names")
-    if len(labels) != len(names) or not all(isinstance(each, list) for each in labels):
-        raise StorageError(f"malformed model: expected a list of categories for each of {len(names)} features")
+    names, categories = build_labels(described["categories"], described["feature_names"])
+    opaques = as_list(described["opaques"])
     read = arrays.take_all(f"{prefix}bank", _BANK)
-    _check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
+    check_range(f"{prefix}bank.kind", read["kind"], 0, OPAQUE)
     learners: Any = _opaque_learners(opaques, functions, len(names))
-    categories: Any = {name: each for name, each in zip(names, labels, strict=True) if each}
     trees = _tree_table(arrays, f"{prefix}trees")
     return WeakLearnerBank(names, **read, trees=trees, opaques=learners, categories=categories)
 
@@ -131,22 +162,39 @@ def build_answer(title: str, described: object, arrays: StoredArrays, prefix: st
     """Make an answer from its description and its arrays."""
     read = arrays.take_all(prefix, STAGE)
     given = described if isinstance(described, dict) else {}
-    options = ("level",) if given.get("link") == "ranked" else ("temperature",) if "temperature" in given else ()
-    link, *values = fields_of(described, title, "link", *options)
-    return Answer(**read, link=link, **dict(zip(options, values, strict=True)))
+    names = ("level",) if given.get("link") == "ranked" else tuple(key for key in _OPTIONS if key in given)
+    link, *values = fields_of(described, title, "link", *names)
+    options = dict(zip(names, values, strict=True))
+    if "blends" in options:
+        options["blends"] = [
+            _build_blend(title, one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(as_list(options["blends"]))
+        ]
+    return Answer(**read, link=link, **options)
+
+
+def _build_blend(title: str, described: object, arrays: StoredArrays, prefix: str) -> Blend:
+    """Make a blend from its description and its arrays."""
+    read = arrays.take_all(prefix, _BLEND)
+    parts = []
+    for number, one in enumerate(as_list(described)):
+        link, width, temperature = fields_of(one, f"{title}: blend", "link", "width", "temperature")
+        knots = {"knots": arrays.take(f"{prefix}.{number}.knots", "<f8", 2)} if link == "knots" else {}
+        parts.append(Part(link, width, temperature, **knots))
+    return Blend(parts, **read)
 
 
 def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
     """Make the table of trees, after range checks: sums of numbers near the ends of int64 would wrap."""
     read = arrays.take_all(prefix, _TREES)
-    _check_range(f"{prefix}.first", read["first"], 0, len(read["feature"]))
-    _check_range(f"{prefix}.value", read["value"], -1, len(read["values"]))
-    _check_range(f"{prefix}.missing_left", read["missing_left"], 0, 1)
-    _check_range(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
+    check_range(f"{prefix}.first", read["first"], 0, len(read["feature"]))
+    check_range(f"{prefix}.value", read["value"], -1, len(read["values"]))
+    check_range(f"{prefix}.missing_left", read["missing_left"], 0, 1)
+    check_range(f"{prefix}.category_count", read["category_count"], 0, len(read["categories"]))
     return TreeTable(**read)
 
 
-def _check_range(name: str, array: NDArray[Any], least: int, most: int) -> None:
+def check_range(name: str, array: NDArray[Any], least: int, most: int) -> None:
+    """Refuse an array with numbers out of a range."""
     if array.size and not (least <= array.min() and array.max() <= most):
         raise StorageError(f"malformed: array {name!r}: expected {least} to {most}, got {array.min()} to {array.max()}")
 
@@ -158,11 +206,12 @@ def _opaque_learners(described: list[object], functions: OpaqueFunctions, n_feat
             raise StorageError(f"malformed opaque learner {name!r:.80}: expected a name, features and a width")
         if not all(type(f) is int and 0 <= f < n_features for f in features):
             raise StorageError(f"malformed opaque learner {name!r}: expected columns below {n_features}")
-    _check_functions([name for name, _, _ in parts], functions)
+    check_functions([name for name, _, _ in parts], functions)
     return tuple(OpaqueLearner(name, functions[name], features, width) for name, features, width in parts)
 
 
-def _check_functions(names: list[str], functions: object) -> None:
+def check_functions(names: list[str], functions: object) -> None:
+    """Refuse functions other than exactly those with these names."""
     if not isinstance(functions, Mapping):
         raise StorageError(f"opaque: expected a mapping of names to callables, got {type(functions).__name__}")
     if missing := [name for name in names if name not in functions]:

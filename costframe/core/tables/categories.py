@@ -1,7 +1,8 @@
 """Categories that are texts: labels, and their numbers in X.
 
 The number of a label is its position among the feature's labels. Categories that are numbers need no labels. A missing
-value and a text that is not a label become NaN, which goes the missing way at every test.
+value and a text that is not a label become NaN, which goes the missing way at every test. `HashedLabels` in place of
+labels number categories by their hashes. Where `OTHER` is a label, a text that is not a label has its number.
 """
 
 from __future__ import annotations
@@ -13,17 +14,24 @@ import numpy as np
 
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_numeric, is_pandas
+from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-Categories = Mapping[str, tuple[str, ...]]
+Labels = tuple[str, ...] | HashedLabels
+"""The labels of a feature, or what numbers its categories without a list."""
+
+Categories = Mapping[str, Labels]
 """The labels of each feature whose categories are texts, by its name."""
 
+OTHER = "\x00other"
+"""A label that stands for all texts that are not labels, of a reader that distinguishes them from missing values."""
 
-def as_categories(categories: object) -> dict[str, tuple[str, ...]]:
+
+def as_categories(categories: object) -> dict[str, Labels]:
     """Return a copy of labels by feature; invalid ones are a `DataError`."""
     if not isinstance(categories, Mapping):
         raise DataError(f"categories: expected labels by feature, got {type(categories).__name__}")
@@ -37,7 +45,9 @@ def check_features(categories: Categories, feature_names: Sequence[str]) -> None
         raise DataError(f"categories: {unknown[0]!r} is no feature, expected some of {tuple(feature_names)}")
 
 
-def _check_labels(labels: object, name: object) -> tuple[str, ...]:
+def _check_labels(labels: object, name: object) -> Labels:
+    if isinstance(labels, HashedLabels):
+        return labels
     found = tuple(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else ()
     if not found or not all(isinstance(label, str) for label in found) or len(set(found)) < len(found):
         raise DataError(f"categories of {name!r}: expected distinct texts, at least one, got {shown(labels)}")
@@ -77,10 +87,14 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(map(str, present))) if declared is not None else tuple(sorted(set(map(str, present))))
 
 
-def encode_value(value: object, labels: tuple[str, ...]) -> object:
+def encode_value(value: object, labels: Labels) -> object:
     """Return the number of a label, NaN for an unknown or missing one; other values are unchanged."""
-    if isinstance(value, str):
-        return float(labels.index(value)) if value in labels else np.nan
+    if isinstance(labels, HashedLabels):
+        if is_hashed(value):
+            return labels.number(value)
+    elif isinstance(value, str):
+        label = value if value in labels else OTHER
+        return float(labels.index(label)) if label in labels else np.nan
     return np.nan if is_missing(value) else value
 
 
@@ -92,8 +106,8 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     X : data frame, or array-like (rows, d)
         Columns with labels, found by name in a frame and by position in an array, may have a category dtype, or hold
         texts or objects; values are looked up by text, not by the frame's own codes. An array of numbers holds the
-        numbers of labels already.
-    categories : mapping of str to tuple of str
+        numbers of labels already; only whole numbers with `HashedLabels` are categories themselves.
+    categories : mapping of str to tuple of str or HashedLabels
         The labels of features.
     feature_names : sequence of str
         Names of an array's columns.
@@ -103,7 +117,8 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     Raises
     ------
     DataError
-        If a value of a column with labels in a frame is neither a text nor missing.
+        If a value of a column with labels in a frame is neither a text nor missing; a whole number will do with
+        `HashedLabels`, which refuse other numbers but those of an array of float64.
     """
     names = column_names(X)
     if names is not None:
@@ -114,22 +129,46 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
         return _replace_columns(X, found) if found else X
     if not categories:
         return X
-    if hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
+    kinds = "" if any(isinstance(labels, HashedLabels) for labels in categories.values()) else "fiub"
+    if hasattr(X, "toarray") or (hasattr(X, "dtype") and (X.dtype.kind in kinds or X.dtype == np.float64)):
         return X
     rows = _objects(X)
     if rows is None or rows.shape[1] != len(feature_names):
         return X  # its reader names the fault
     for f, name in enumerate(feature_names):
         if name in categories:
-            place = _places(categories[name])
-            rows[:, f] = [
-                place.get(value, np.nan) if isinstance(value, str) else encode_value(value, ()) for value in rows[:, f]
-            ]
+            rows[:, f] = _encode_objects(rows[:, f], categories[name], f"{what}: column {name!r}")
     return rows
 
 
-def _places(labels: tuple[str, ...]) -> dict[str, float]:
-    return {label: float(number) for number, label in enumerate(labels)}
+def _encode_objects(values: NDArray[np.object_], labels: Labels, where: str) -> Any:
+    """Return the number of each value of an array's column, of which numbers of labels are unchanged."""
+    if isinstance(labels, HashedLabels):
+        return _numbers(values.tolist(), labels, where)
+    place, other = _places(labels)
+    return [place.get(value, other) if isinstance(value, str) else encode_value(value, ()) for value in values]
+
+
+def _places(labels: tuple[str, ...]) -> tuple[dict[str, float], float]:
+    """Return the number of each label, and that of all other texts."""
+    place = {label: float(number) for number, label in enumerate(labels)}
+    return place, place.get(OTHER, np.nan)
+
+
+def _numbers(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
+    """Return the number of each label, NaN for an unknown or missing one; refuse values that can be no label."""
+    if isinstance(labels, HashedLabels):
+        _check_values(values, is_hashed, f"{where}: expected texts or whole numbers")
+        return labels.numbers(values)
+    _check_values(values, lambda value: isinstance(value, str), f"{where}: expected labels, such as {labels[0]!r}")
+    place, other = _places(labels)
+    return np.array([place.get(value, other if isinstance(value, str) else np.nan) for value in values], np.float64)
+
+
+def _check_values(values: list[Any], fits: Callable[[object], bool], expected: str) -> None:
+    for value in values:
+        if not fits(value) and not is_missing(value):
+            raise DataError(f"{expected}, got {shown(value)} of type {type(value).__name__}")
 
 
 def _objects(X: Any) -> NDArray[np.object_] | None:
@@ -151,15 +190,13 @@ def _listed(column: Any) -> list[Any]:
     return list(column.to_list() if hasattr(column, "to_list") else column)
 
 
-def _encode_column(column: Any, labels: tuple[str, ...], where: str) -> NDArray[np.float64]:
+def _encode_column(column: Any, labels: Labels, where: str) -> NDArray[np.float64]:
     """Return the number of each value of a frame's column: float64 (rows,)."""
-    place = _places(labels)
     declared = _dtype_categories(column)
     if declared is not None and is_pandas(column):
-        known = [place.get(label, np.nan) for label in _texts(declared, labels, where)]
-        numbers = np.asarray([*known, np.nan])
+        numbers = np.append(_numbers(declared, labels, where), np.nan)
         return np.asarray(numbers[np.asarray(column.cat.codes)])  # the code of a missing value is -1
-    return np.array([place.get(value, np.nan) for value in _texts(_listed(column), labels, where)], np.float64)
+    return _numbers(_listed(column), labels, where)
 
 
 def _nullable(X: Any, names: tuple[str, ...], categories: Categories) -> dict[str, NDArray[np.float64]]:
@@ -171,16 +208,6 @@ def _nullable(X: Any, names: tuple[str, ...], categories: Categories) -> dict[st
             numbers = np.append(X[names[f]].cat.categories.to_numpy(np.float64), np.nan)
             found[names[f]] = numbers[np.asarray(X[names[f]].cat.codes)]
     return found
-
-
-def _texts(values: list[Any], labels: tuple[str, ...], where: str) -> list[Any]:
-    """Return the values if each is a text or missing."""
-    for value in values:
-        if not isinstance(value, str) and not is_missing(value):
-            raise DataError(
-                f"{where}: expected labels, such as {labels[0]!r}, got {shown(value)} of type {type(value).__name__}"
-            )
-    return values
 
 
 def _replace_columns(X: Any, columns: Mapping[str, NDArray[np.float64]]) -> Any:

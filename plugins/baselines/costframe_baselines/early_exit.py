@@ -166,12 +166,14 @@ class _EarlyExit(PlainBoosting):
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:
-        """Return the answer of a given model, with one score for two classes; refuse other outputs."""
-        if n_classes == 2 and answer.link == "softmax" and len(answer.intercept) == 2:
+        """Return the answer of a given model, with one score for two classes; refuse other outputs, and blends."""
+        weights, intercept = answer.weights / answer.temperature, answer.intercept / answer.temperature
+        answer = evolve(answer, weights=weights, intercept=intercept, temperature=1.0)
+        if n_classes == 2 and answer.link == "softmax" and len(answer.intercept) == 2 and not answer.blends:
             (zero, one), constants = answer.weights.T, answer.intercept
             return Answer(answer.learners, one - zero, constants[1] - constants[0], "sigmoid")
         wanted = {0: ("identity", 1), 2: ("sigmoid", 1)}.get(n_classes, ("softmax", n_classes))
-        if (answer.link, len(answer.intercept)) != wanted:
+        if (answer.link, len(answer.intercept)) != wanted or answer.blends:
             raise ParameterError(
                 f"model: expected a sum of learners with the link {wanted[0]!r} and {wanted[1]} output(s), as of "
                 f"boosted trees, got {answer.link!r} and {len(answer.intercept)}"

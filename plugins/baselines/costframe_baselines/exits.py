@@ -10,13 +10,14 @@ from attrs import evolve, frozen
 from costframe.core.errors import DataError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
+from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.stages import Stage
-    from costframe.core.tables.categories import Categories
+    from costframe.core.tables.categories import Categories, Labels
     from costframe.training.data import Rows
 
 __all__ = [
@@ -92,8 +93,12 @@ def check_labels(tree: StageTree, categories: Categories) -> None:
         known, wanted = tree.categories.get(name, ()), categories[name]
         if known != wanted:
             raise DataError(
-                f"model: knows the categories {list(known)} of {name!r}, expected those of X, {list(wanted)}"
+                f"model: knows the categories {_listed(known)} of {name!r}, expected those of X, {_listed(wanted)}"
             )
+
+
+def _listed(labels: Labels) -> str:
+    return "by their hashes" if isinstance(labels, HashedLabels) else str(list(labels))
 
 
 @frozen(eq=False)

@@ -253,6 +253,17 @@ def test_a_given_xgboost_model_is_used_as_it_is():
         assert some.cost(X).mean < never.cost(X).mean
 
 
+def test_a_given_model_of_another_temperature_keeps_its_probabilities():
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    X, y, _ = table(5)
+    X = np.nan_to_num(X)
+    theirs = GradientBoostingClassifier(n_estimators=4, loss="exponential").fit(X, y)
+    adopted = cf.adopt(theirs, feature_names=list("abcd"))
+    never = EarlyExitClassifier(DEAR_TREES, model=adopted, threshold=1e9, n_trees_per_exit=2).fit(X, y)
+    np.testing.assert_allclose(never.predict_proba(X)[:, 1], adopted.predict(X), rtol=1e-12)
+
+
 def test_given_models_that_do_not_fit_are_refused():
     from sklearn.ensemble import RandomForestClassifier
 

@@ -1,0 +1,134 @@
+"""Tables of CatBoost's trees.
+
+A symmetric tree tests the same split at all nodes of a level, also where an earlier split on the way has decided it:
+these nodes are left out, and a row reaches the same leaf.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.adoption.catboost_model import Forest
+from costframe.core.learners.tree_table import TreeTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.adoption.catboost_model import Splits, SymmetricForest
+
+__all__ = ["tabulate"]
+
+
+def tabulate(trees: SymmetricForest | Forest, splits: Splits, scale: float) -> TreeTable:
+    """Return the table of trees, each with all outputs, times a factor."""
+    forest = trees if isinstance(trees, Forest) else _expand(trees, splits)
+    inner, width = forest.split >= 0, forest.outputs.shape[1]
+    split = forest.split[inner]
+    named = np.zeros(len(inner), np.bool_)
+    named[inner] = splits.categorical[split]
+
+    with np.errstate(over="ignore"):  # infinite outputs are refused by the table
+        outputs = scale * forest.outputs.ravel()
+
+    def place(values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
+        return _spread(values[split], inner, otherwise)
+
+    return TreeTable(
+        forest.first,
+        place(splits.column, -1),
+        place(splits.threshold, np.nan),
+        place(splits.missing_left, False),
+        forest.left,
+        forest.right,
+        np.full(len(forest.first) - 1, width),
+        np.where(inner, -1, forest.leaf * width),
+        outputs,
+        named.astype(np.int32),
+        splits.value[forest.split[named]],
+    )
+
+
+def _spread(values: NDArray[Any], where: NDArray[np.bool_], otherwise: Any) -> NDArray[Any]:
+    """Return values at the places of a mask, and another value elsewhere."""
+    spread = np.full(len(where), otherwise, values.dtype)
+    spread[where] = values
+    return spread
+
+
+def _expand(trees: SymmetricForest, splits: Splits) -> Forest:
+    """Return the trees node by node, each with its nodes level by level."""
+    leaves = 1 << trees.depth
+    first_split, first_leaf = np.cumsum(trees.depth) - trees.depth, np.cumsum(leaves) - leaves
+    count, parts = np.zeros(len(trees.depth), np.int64), []
+    for depth in np.unique(trees.depth).tolist():
+        of = np.flatnonzero(trees.depth == depth)
+        levels = trees.split[first_split[of][:, None] + np.arange(depth)]
+        kept, left, right = _prune(levels, splits)
+        node = np.arange(kept.shape[1])
+        inner = node < 2**depth - 1
+        level = np.frexp(node[inner] + 1)[1] - 1
+        split, leaf = np.full(kept.shape, -1, np.int32), np.full(kept.shape, -1, np.int32)
+        split[:, inner] = levels[:, level]
+        leaf[:, ~inner] = first_leaf[of][:, None] + np.arange(2**depth)
+        count[of] = kept.sum(axis=1)
+        tree = np.broadcast_to(of[:, None], kept.shape)
+        parts.append([each[kept] for each in (tree, left, right, split, leaf)])
+    tree, *nodes = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(tree, kind="stable")
+    left, right, split, leaf = (each[order] for each in nodes)
+    return Forest(np.append(0, np.cumsum(count)), left, right, split, leaf, trees.outputs)
+
+
+def _prune(levels: NDArray[np.int64], splits: Splits) -> tuple[NDArray[np.bool_], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the nodes to keep of trees of one depth, and the children of each, counted among the kept ones.
+
+    `levels` is int64 (trees, depth), the results are (trees, 2^(depth + 1) - 1). Level l has the nodes from 2^l - 1,
+    and bit j of a node's place in its level is the way at level j.
+    """
+    n_trees, depth = levels.shape
+    width = 2 ** (depth + 1) - 1
+    child = [np.full((n_trees, width), -1, np.int32) for _ in range(2)]
+    target = np.tile(np.arange(width, dtype=np.int32), (n_trees, 1))  # the node that stands for each
+    for level in reversed(range(depth)):
+        here, below = _nodes(level), _nodes(level + 1)
+        low, high = np.split(target[:, below], 2, axis=1)
+        child[0][:, here], child[1][:, here] = low, high
+        goes_left, goes_right = _decided(levels, level, splits)
+        target[:, here] = np.where(goes_left, low, np.where(goes_right, high, target[:, here]))
+    kept = np.zeros((n_trees, width), np.bool_)
+    kept[:, 0] = True
+    for level in range(depth):
+        tree, node = np.nonzero(kept[:, _nodes(level)])
+        node += 2**level - 1
+        for side in child:
+            kept[tree, side[tree, node]] = True
+    number = np.cumsum(kept, axis=1, dtype=np.int32) - 1
+    left, right = (np.where(side < 0, -1, np.take_along_axis(number, side, axis=1)) for side in child)
+    return kept, left, right
+
+
+def _nodes(level: int) -> slice:
+    return slice(2**level - 1, 2 ** (level + 1) - 1)
+
+
+def _decided(levels: NDArray[np.int64], level: int, splits: Splits) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which nodes of a level all rows pass left, and right: bool (trees, 2^level) each.
+
+    NaN takes part: it goes the way of the smallest or of the largest numbers at all borders of a feature.
+    """
+    n_trees, place = len(levels), np.arange(2**level)
+    goes = np.zeros((2, n_trees, 2**level), np.bool_)
+    this = levels[:, level]
+    for earlier in range(level):
+        that = levels[:, earlier]
+        went_right = place >> earlier & 1 == 1
+        same = splits.column[this] == splits.column[that]
+        named, value, known = splits.categorical[this], splits.value[this], splits.value[that]
+        below = same & np.where(named, value == known, value >= known)  # left there, so left here
+        above = same & np.where(named, value == known, value <= known)  # right there, so right here
+        other = same & named & (value != known)  # another category
+        goes[0] |= np.where(went_right, other[:, None], below[:, None])
+        goes[1] |= went_right & above[:, None]
+    return goes[0], goes[1]

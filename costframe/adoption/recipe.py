@@ -1,0 +1,131 @@
+"""A preparation while it is read from foreign transformers: operations and labels grow, then they are frozen."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import AdoptionError, shown
+from costframe.core.tables.categories import OTHER, is_missing
+from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+class Recipe:
+    """Operations over raw columns, in order; columns are numbers, as in `Preparation`."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self._operations: list[Operation | OpaqueOperation] = []
+        self._size = len(names)
+        self._made: dict[tuple[Any, ...], list[int]] = {}  # equal operations make the same columns
+        self._own: dict[int, Any] = {}  # of raw columns whose texts a model numbers without a list
+        self._labels: dict[int, dict[str, int]] = {}  # of columns with texts; imputed ones share those of their origin
+
+    def apply(self, kind: str, *reads: int, numbers: ArrayLike = ()) -> list[int]:
+        """Add an operation, and return the columns that it makes."""
+        if kind not in {"lookup", "replace"}:
+            self.refuse_texts(reads, kind)
+        operation = Operation(kind, reads, numbers)
+        key = (kind, reads, operation.numbers.tobytes())
+        if key not in self._made:
+            self._made[key] = self._add(operation)
+        return self._made[key]
+
+    def apply_each(self, kind: str, columns: Sequence[int], numbers: ArrayLike) -> list[int]:
+        """Apply an operation of one column and one number to each column."""
+        every = np.broadcast_to(np.asarray(numbers, np.float64), (len(columns),)).tolist()
+        return [self.apply(kind, column, numbers=number)[0] for column, number in zip(columns, every, strict=True)]
+
+    def look_up(self, column: int, keys: Iterable[Any], values: Iterable[float], default: float, what: str) -> int:
+        """Make a column with a value for each key, a number, text or missing value, and a default for all others."""
+        numbers = self._as_numbers(column, keys, what)
+        return self.apply("lookup", column, numbers=[default, *_as_table(numbers, values, what)])[0]
+
+    def replace(self, column: int, key: Any, value: Any, what: str) -> int:
+        """Make a column with a value, a number or a text, in place of a key, and all others as they are."""
+        if is_missing(value):
+            raise AdoptionError(f"{what}: expected a value in place of {shown(key)}, got a missing one")
+        text = isinstance(value, str) or isinstance(key, str)
+        numbers = self._as_numbers(column, [value, key] if text else [key], what)
+        new = numbers[0] if text else float(value)
+        made = self.apply("replace", column, numbers=_as_table(numbers[-1:], [new], what))[0]
+        if column in self._labels:
+            self._labels[made] = self._labels[column]
+        return made
+
+    def call(self, name: str, function: Callable[..., Any], reads: Sequence[int], width: int) -> list[int]:
+        """Add an opaque operation under a name that no other one has, and return the columns that it makes."""
+        titles = {each.name for each in self._operations if isinstance(each, OpaqueOperation)}
+        free = next(
+            title for n in range(1, len(titles) + 2) if (title := name if n == 1 else f"{name} {n}") not in titles
+        )
+        return self._add(OpaqueOperation(free, function, tuple(reads), width))
+
+    def refuse_texts(self, reads: Iterable[int], what: str) -> None:
+        """Refuse columns with texts, where numbers are read."""
+        for column in reads:
+            if column in self._labels:
+                raise AdoptionError(
+                    f"{what}: reads {self._title(column)}, whose values are texts; only encoders and SimpleImputer can"
+                )
+
+    def renumber(self, column: int, labels: Any, what: str) -> int:
+        """Make a column with the numbers that a model gives to texts: the positions of labels, NaN for other texts.
+
+        Labels that are no tuple, such as hashes of all texts, become those of the raw column.
+        """
+        if isinstance(labels, tuple):
+            return self.look_up(column, labels, range(len(labels)), np.nan, what)
+        if column >= len(self.names) or self._own.setdefault(column, labels) != labels:
+            raise AdoptionError(f"{what}: expected texts of a raw column as they are")
+        self.refuse_texts([column], what)
+        return column
+
+    def finish(self, outputs: Sequence[int], names: Sequence[str]) -> Preparation:
+        """Return the preparation that makes some columns."""
+        listed = {f: (*labels, OTHER) for f, labels in self._labels.items() if f < len(self.names)}
+        categories = {self.names[f]: labels for f, labels in (listed | self._own).items()}
+        return Preparation(self.names, tuple(self._operations), tuple(outputs), tuple(names), categories)
+
+    def _add(self, operation: Operation | OpaqueOperation) -> list[int]:
+        self._operations.append(operation)
+        self._size += operation.width
+        return list(range(self._size - operation.width, self._size))
+
+    def _as_numbers(self, column: int, values: Iterable[Any], what: str) -> list[float]:
+        """Return categories as numbers: those of labels, which become known here, and NaN for a missing one."""
+        given = list(values)
+        present = [value for value in given if not is_missing(value)]
+        texts = sum(isinstance(value, str) for value in present)
+        if texts not in {0, len(present)} or not (texts or all(isinstance(one, Real | np.bool_) for one in present)):
+            raise AdoptionError(f"{what}: categories of {self._title(column)} are neither all texts nor all numbers")
+        if texts and column >= len(self.names) and column not in self._labels:
+            raise AdoptionError(f"{what}: expected numbers in {self._title(column)}, got texts")
+        if not texts:
+            if present:
+                self.refuse_texts([column], what)
+            return [np.nan if is_missing(value) else float(value) for value in given]
+        labels = self._labels.setdefault(column, {})
+        return [np.nan if is_missing(value) else labels.setdefault(str(value), len(labels)) for value in given]
+
+    def _title(self, column: int) -> str:
+        return f"column {self.names[column]!r}" if column < len(self.names) else "a column made before"
+
+
+def _as_table(keys: Sequence[float], values: Iterable[float], what: str) -> NDArray[np.float64]:
+    """Return different keys, ascending with NaN last, and their values; refuse one key with two values."""
+    table = np.array([keys, list(values)], np.float64)
+    table = table[:, np.argsort(table[0], kind="stable")]
+    different = np.append(True, table[0, 1:] != table[0, :-1]) & ~(
+        np.isnan(table[0]) & (np.cumsum(np.isnan(table[0])) > 1)
+    )
+    if not np.array_equal(table[1, different][np.cumsum(different) - 1], table[1], equal_nan=True):
+        raise AdoptionError(f"{what}: two categories that are one number here, such as None and NaN, differ")
+    return table[:, different].ravel()

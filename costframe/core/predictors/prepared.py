@@ -1,0 +1,268 @@
+"""A predictor whose columns are made from raw columns: it asks for raw columns, and charges raw prices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.prices.through import ThroughPrices, price_through
+from costframe.core.tables.rows import as_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.cost.expected import ExpectedCost
+    from costframe.core.cost.report import Charges
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.tables.categories import Categories
+    from costframe.core.tables.preparation import Preparation
+
+
+@lru_cache(maxsize=64)  # every inquiry asks for it
+def _through(costs: CostModel, preparation: Preparation) -> ThroughPrices:
+    return price_through(costs, preparation.made_from, paid_apart=True)
+
+
+@define(eq=False, frozen=True)
+class PreparedPredictor(Predictor):
+    """A predictor over columns that a preparation makes from raw columns.
+
+    Its features are the raw columns. An inquiry asks for the raw columns behind each made column that the inner
+    predictor needs, as far as they are not there yet; a row pays for each of them once. The inner predictor decides at
+    the prices of `price_through`.
+
+    Parameters
+    ----------
+    inner : Predictor with a method `with_costs`
+        Its features are the made columns. It decides at prices that come from `costs`; its own have no effect.
+    preparation : Preparation
+    costs : CostModel or None
+        Default prices of the raw columns.
+
+    Raises
+    ------
+    DataError
+        If the inner predictor reads other columns than the preparation makes.
+    CostModelError
+        If the prices do not fit the raw columns, or cannot be shared among made columns.
+    """
+
+    inner: Any
+    preparation: Preparation
+    costs: CostModel | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.inner, Predictor) or not hasattr(self.inner, "with_costs"):
+            raise ParameterError(f"inner: expected a predictor with_costs, got {type(self.inner).__name__}")
+        if self.inner.feature_names != self.preparation.names:
+            raise DataError(
+                f"inner: expected a predictor of the made columns {self.preparation.names}, "
+                f"got one of {self.inner.feature_names}"
+            )
+        check_costs(self.costs, self.feature_names)
+        _through(CostModel.of(self.costs, self.feature_names), self.preparation)
+
+    @cached_property
+    def priced(self) -> Any:
+        """The inner predictor at the own prices."""
+        costs = CostModel.of(self.costs, self.feature_names)
+        return self.inner.with_costs(_through(costs, self.preparation).costs)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The raw columns."""
+        return self.preparation.feature_names
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each raw column whose categories are texts, by name."""
+        return self.preparation.categories
+
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Raw columns behind the made columns that the inner predictor reads, in column order."""
+        return self.preparation.read_by(self._used)
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """Labels of the classes, those of the inner predictor."""
+        found: NDArray[Any] | None = self.inner.classes
+        return found
+
+    def with_costs(self, costs: CostModel | None) -> PreparedPredictor:
+        """Return the same model with other prices of its own."""
+        return evolve(self, costs=costs)
+
+    def with_classes(self, classes: ArrayLike | None) -> PreparedPredictor:
+        """Return the same predictor with labels of its classes."""
+        return evolve(self, inner=self.inner.with_classes(classes))
+
+    def of_queries(self, qid: ArrayLike | None) -> Predictor:
+        """Return the predictor for rows of these queries; see `Predictor.of_queries`."""
+        inner = self.inner.of_queries(qid)
+        return self if inner is self.inner else evolve(self, inner=inner)
+
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Predict raw rows; see `Predictor.predict`. Further terms are the inner predictor's."""
+        limits = self._inner_limits(max_cost, unavailable) | terms
+        values: NDArray[np.float64] = self.priced.predict(self._prepared(X), **limits)
+        return values
+
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""
+        limits = self._inner_limits(max_cost, unavailable) | terms
+        scores: NDArray[np.float64] = self.priced.decision_function(self._prepared(X), **limits)
+        return scores
+
+    def inquire(
+        self,
+        costs: object = None,
+        acquisition: str = "path",
+        known: Known = (),
+        *,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        **terms: Any,
+    ) -> Inquiry:
+        """Begin the prediction of one raw row; see `Predictor.inquire`. Further terms are the inner predictor's."""
+        model = CostModel.of(self.costs if costs is None else costs, self.feature_names)
+        prices, ledger, values = open_ledger(self, model, known)
+        through, limits = _through(model, self.preparation), Limits.of(max_cost, unavailable, prices, values)
+        columns = {f: np.array([value]) for f, value in values.items()}
+        inner = self.priced.inquire(
+            through.costs,
+            acquisition,
+            self._inner_known(through, ledger.paid_before, prices, columns if isinstance(known, Mapping) else None),
+            max_cost=max_cost,
+            unavailable=self._inner_names(through, limits.unavailable if limits else ()),
+            **terms,
+        )
+        walker = PreparedWalker(inner, self.preparation, columns)
+        return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        how: ExpectedCost,
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge raw rows; see `Predictor.charges`."""
+        if how.routing == "soft":
+            raise ParameterError(
+                "routing: which raw columns a softened routing buys cannot be told; use routing='hard', or price the "
+                "inner predictor over preparation.transform(X) at costs.through(preparation)"
+            )
+        through, prices = _through(costs, self.preparation), costs.select(self.feature_names)
+        limits = Limits.of(how.max_cost, how.unavailable, prices)
+        inner_how = evolve(
+            how, costs=through.costs, unavailable=self._inner_names(through, limits.unavailable if limits else ())
+        )
+        made = self.preparation.fill(X, self._used)
+        found: Charges = self.priced.charges(made, through.costs, weight, inner_how, n_jobs)
+        acquired = np.zeros(X.shape, np.bool_)
+        for place in self._used:
+            acquired[:, list(self.preparation.reads[place])] |= found.acquired[:, [place]].astype(np.bool_)
+        return evolve(
+            found,
+            acquired=acquired,
+            feature_weight=weight @ acquired,
+            resource_weight=weight @ prices.direct_needs.of_rows(acquired),
+            rounds=None,
+        )
+
+    @cached_property
+    def _used(self) -> list[int]:
+        """Places of the made columns that the inner predictor reads."""
+        used = set(self.inner.used_features)
+        return [place for place, name in enumerate(self.preparation.names) if name in used]
+
+    def _prepared(self, X: Any) -> NDArray[np.float64]:
+        """Return rows of the inner predictor: float64 (rows, m), NaN where it does not read."""
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        return self.preparation.fill(rows, self._used)
+
+    def _inner_known(
+        self,
+        through: ThroughPrices,
+        paid: tuple[Collection[int], Collection[int]],
+        prices: PriceArrays,
+        columns: dict[int, NDArray[np.float64]] | None,
+    ) -> Known:
+        """Return what is paid for before an inquiry, with the made columns that follow from raw columns with values."""
+        raw = [self.feature_names[f] for f in paid[0]] + [prices.resource_names[r] for r in paid[1]]
+        names = [through.names[name] for name in raw if name in through.names]
+        if columns is None:
+            return names
+        ready = [place for place in self._used if columns.keys() >= set(self.preparation.reads[place])]
+        made = self.preparation.make(columns, ready)
+        return dict.fromkeys(names, math.nan) | {self.preparation.names[p]: value for p, value in made.items()}
+
+    def _inner_limits(self, max_cost: float | None, unavailable: Iterable[str]) -> dict[str, Any]:
+        """Return limits of the inner predictor at the own prices."""
+        if max_cost is None and not (unavailable := names_of(unavailable)):
+            return {}
+        model = CostModel.of(self.costs, self.feature_names)
+        limits = Limits.of(max_cost, unavailable, model.select(self.feature_names))
+        assert limits is not None  # noqa: S101 - there is a cap, or a name
+        names = self._inner_names(_through(model, self.preparation), limits.unavailable)
+        return {"max_cost": max_cost, "unavailable": names}
+
+    def _inner_names(self, through: ThroughPrices, columns: Collection[int]) -> tuple[str, ...]:
+        """Return the names of raw columns among the inner predictor's features and resources; unread ones have none.
+
+        What makes raw columns unavailable is told of raw columns only: a resource may be, and a column that needs it
+        known all the same.
+        """
+        names = (self.feature_names[f] for f in sorted(columns))
+        return tuple(through.names[name] for name in names if name in through.names)
+
+
+class PreparedWalker:
+    """The model side of an inquiry for raw columns, around the inquiry for made columns."""
+
+    def __init__(self, inner: Inquiry, preparation: Preparation, columns: dict[int, NDArray[np.float64]]) -> None:
+        self._inner, self._preparation, self._columns = inner, preparation, columns
+        self._place = {name: place for place, name in enumerate(preparation.names)}
+        self.needs: frozenset[int] = frozenset()
+        self.advance({})
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction and exit."""
+        end = self._inner.answer
+        return end.value, end.exit
+
+    @property
+    def reason(self) -> str:
+        """Why the walk ended; see `Prediction`."""
+        return self._inner.answer.reason
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Add raw values, and supply made columns as long as their raw columns are there."""
+        columns = self._columns | {f: np.array([value]) for f, value in values.items()}
+        while wanted := [self._place[name] for name in self._inner.needs]:
+            missing = {f for place in wanted for f in self._preparation.reads[place]} - columns.keys()
+            if missing:
+                break
+            made = self._preparation.make(columns, wanted)
+            self._inner.supply({self._preparation.names[place]: value for place, value in made.items()})
+        self._columns, self.evaluated = columns, self._inner.evaluated
+        self.needs = frozenset(missing if wanted else ())

@@ -1,0 +1,140 @@
+"""Prices of columns made from raw columns: each costs what its raw columns cost, and shares them with the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from costframe.core.errors import CostModelError, shown
+from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.hooks import plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+__all__ = ["ThroughPrices", "price_through", "trace_columns"]
+
+_RAW = " (raw)"  # ends the name of a resource whose own name a made column has
+
+
+@frozen
+class ThroughPrices:
+    """Prices of made columns, and where the raw ones went.
+
+    Attributes
+    ----------
+    costs : CostModel
+        Prices of the made columns.
+    names : dict of str to str
+        The feature or resource of `costs` that each raw column became, and the name of each raw resource there.
+    """
+
+    costs: CostModel
+    names: dict[str, str]
+
+
+def price_through(raw: CostModel, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False) -> ThroughPrices:
+    """Return the prices of columns made from raw columns.
+
+    A raw column from which one column is made, from it alone, gives its prices to that one. Any other becomes a
+    resource, with the needs and the price of the raw column, which all columns made from it need. A comparison with a
+    made column costs as much as with its raw column; the maximum if there are several.
+
+    Parameters
+    ----------
+    raw : CostModel
+        Prices of the raw columns.
+    made_from : mapping of str to tuple of str
+        The raw columns from which each made column is made; none for a constant, which is free.
+    paid_apart : bool
+        Whether the caller charges once-per-batch prices of raw columns himself; else they cannot be shared.
+
+    Raises
+    ------
+    CostModelError
+        If a raw column has no price, or there are prices that cannot be shared exactly: once-per-batch prices of a
+        raw column that becomes a resource, or a price of reuse if any raw column does.
+    """
+    read = list(dict.fromkeys(name for sources in made_from.values() for name in sources))
+    raw.select(read)
+    alone = _find_alone(made_from)
+    shared = [name for name in read if name not in alone.values()]
+    if raw.reuse and len(alone) < len(made_from):
+        made = next(name for name in made_from if name not in alone)
+        raise CostModelError(f"reuse: cannot be priced through {made!r}, which shares its raw columns or has none")
+    prices = {feature.name: feature for feature in raw.features}
+    for name in shared:
+        if prices[name].once and not paid_apart:
+            raise CostModelError(
+                f"features.{name}.once: cannot be priced through a preparation that makes several columns of {name!r}, "
+                "or one of it and others; a resource has no price per batch"
+            )
+    names = _free_names([*raw.resource_names, *shared], made_from) | {name: made for made, name in alone.items()}
+    resources = [_renamed(resource, resource.name, names) for resource in raw.resources]
+    resources += [_renamed(ResourcePrice(name, prices[name].cost, prices[name].needs), name, names) for name in shared]
+    features = []
+    for made, sources in made_from.items():
+        if made in alone:
+            features.append(evolve(_renamed(prices[alone[made]], alone[made], names), name=made))
+        else:
+            needs = tuple(names[name] for name in dict.fromkeys(sources))
+            features.append(FeaturePrice(made, needs=needs, split=_highest_split(raw, [prices[n] for n in sources])))
+    return ThroughPrices(evolve(raw, features=tuple(features), resources=tuple(resources)), names)
+
+
+def trace_columns(
+    transformer: Any, costs: CostModel, feature_names: Sequence[str] | None
+) -> dict[str, tuple[str, ...]]:
+    """Return the raw columns from which each column is made, of a mapping, a preparation or a foreign transformer."""
+    made_from = transformer if isinstance(transformer, Mapping) else getattr(transformer, "made_from", None)
+    if made_from is None:
+        own = getattr(transformer, "feature_names_in_", None)
+        given = costs.names if feature_names is None and own is None else feature_names
+        prepared = plugins().prepare(transformer, given)
+        if prepared is None:
+            raise CostModelError(
+                "through: expected a fitted transformer, a preparation, or a mapping of made columns to raw ones, "
+                f"got {shown(transformer)}"
+            )
+        made_from = prepared.made_from
+    elif feature_names is not None:
+        raise CostModelError("feature_names: the raw columns have names already")
+    return {made: _as_names(made, sources) for made, sources in made_from.items()}
+
+
+def _as_names(made: object, sources: object) -> tuple[str, ...]:
+    names = (sources,) if isinstance(sources, str) else tuple(sources) if isinstance(sources, Sequence) else ()
+    if not all(isinstance(name, str) for name in names) or (not names and sources not in ((), [])):
+        raise CostModelError(f"through: expected names of raw columns for {shown(made)}, got {shown(sources)}")
+    return names
+
+
+def _find_alone(made_from: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the raw column of each column that is made from it alone, and it of nothing else."""
+    readers = Counter(name for sources in made_from.values() for name in set(sources))
+    return {made: raw[0] for made, raw in made_from.items() if len(raw) == 1 and readers[raw[0]] == 1}
+
+
+def _free_names(wanted: Iterable[str], taken: Container[str]) -> dict[str, str]:
+    """Return a name for each resource that no made column and no other resource has: its own where that is free."""
+    found, used = dict[str, str](), set[str]()
+    for name in wanted:
+        free = name
+        while free in taken or free in used:
+            free += _RAW
+        found[name] = free
+        used.add(free)
+    return found
+
+
+def _renamed(price: Any, name: str, names: Mapping[str, str]) -> Any:
+    """Return a price with new names of itself and of the resources that it needs."""
+    return evolve(price, name=names[name], needs=tuple(names[need] for need in price.needs))
+
+
+def _highest_split(raw: CostModel, sources: Sequence[FeaturePrice]) -> float | None:
+    splits = [raw.split if one.split is None else one.split for one in sources]
+    return max(splits) if any(one.split is not None for one in sources) else None

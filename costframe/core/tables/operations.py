@@ -1,0 +1,182 @@
+"""Operations that make columns of numbers from other columns: a small closed set, described by data only.
+
+Each works row by row, in a fixed order of floating-point operations, so that one row and a table agree to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Column = NDArray[np.float64]  # (rows,)
+
+ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    name: getattr(np, name)
+    for name in (
+        "absolute", "arccos", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh", "exp", "exp2",
+        "expm1", "fabs", "floor", "log", "log10", "log1p", "log2", "negative", "positive", "reciprocal", "rint",
+        "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+    )
+}  # fmt: skip
+"""Functions of one column, by name."""
+
+
+def _yeo_johnson(x: Column, power: float) -> Column:
+    from scipy import stats
+
+    return np.asarray(stats.yeojohnson(x, power))
+
+
+def _box_cox(x: Column, power: float) -> Column:
+    from scipy.special import boxcox
+
+    return np.asarray(boxcox(x, power))
+
+
+WITH_NUMBER: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "greater": np.greater,
+    "yeo-johnson": _yeo_johnson,
+    "box-cox": _box_cox,
+}
+"""Functions of one column and one number, by name."""
+
+
+def _constant(_columns: Sequence[Column], numbers: Column, rows: int) -> list[Column]:
+    return [np.full(rows, numbers[0])]
+
+
+def _product(columns: Sequence[Column], _numbers: Column, _rows: int) -> list[Column]:
+    return [columns[0] * columns[1]]
+
+
+def _lookup(columns: Sequence[Column], numbers: Column, _rows: int) -> list[Column]:
+    """Replace keys by their values and all other numbers by the first of `numbers`; NaN may be a key."""
+    return [_replaced(columns[0], np.full(len(columns[0]), numbers[0]), numbers[1:])]
+
+
+def _replace(columns: Sequence[Column], numbers: Column, _rows: int) -> list[Column]:
+    """Replace keys by their values and keep all other numbers."""
+    return [_replaced(columns[0], columns[0].copy(), numbers)]
+
+
+def _replaced(x: Column, values: Column, table: Column) -> Column:
+    """Set values[i] where x[i] is a key; the table has the keys, ascending with NaN last, and then their values."""
+    keys, targets = table[: len(table) // 2], table[len(table) // 2 :]
+    if len(keys) and np.isnan(keys[-1]):
+        values[np.isnan(x)] = targets[-1]
+        keys, targets = keys[:-1], targets[:-1]
+    if len(keys):
+        place = np.minimum(np.searchsorted(keys, x), len(keys) - 1)
+        found = keys[place] == x
+        values[found] = targets[place[found]]
+    return values
+
+
+def _bin(columns: Sequence[Column], numbers: Column, _rows: int) -> list[Column]:
+    """Count the edges that a number reaches."""
+    return [np.searchsorted(numbers, columns[0], side="right").astype(np.float64)]
+
+
+def _linear(columns: Sequence[Column], numbers: Column, rows: int) -> list[Column]:
+    """Multiply rows by a matrix, (reads, width), column by column in their order, and add an offset, (width,)."""
+    matrix = numbers.reshape(len(columns) + 1, -1)
+    made = []
+    for weights in matrix.T:
+        total = np.zeros(rows)
+        for column, weight in zip(columns, weights[:-1], strict=True):
+            total += column * weight
+        made.append(total + weights[-1])
+    return made
+
+
+_OTHERS: dict[str, Callable[[Sequence[Column], Column, int], list[Column]]] = {
+    "constant": _constant, "product": _product, "lookup": _lookup, "replace": _replace, "bin": _bin, "linear": _linear,
+}  # fmt: skip
+_READS = {"constant": 0, "product": 2}  # others read one column, "linear" any number of them
+
+
+def as_columns(columns: Iterable[int]) -> tuple[int, ...]:
+    """Return numbers of columns as a tuple."""
+    return tuple(columns)
+
+
+def _as_numbers(numbers: ArrayLike) -> NDArray[np.float64]:
+    array = np.array(numbers, np.float64).reshape(-1)
+    array.setflags(write=False)
+    return array
+
+
+@frozen(eq=False)
+class Operation:
+    """One operation: its kind, the columns that it reads, and its numbers.
+
+    Parameters
+    ----------
+    kind : str
+        A name in `ELEMENTWISE` or `WITH_NUMBER`, or "constant" (one number, no column), "product" (of two columns),
+        "lookup" (a default; keys, ascending with NaN last; their values), "replace" (keys and values), "bin" (edges,
+        ascending) or "linear" (a matrix, one row a column that it reads, and a last row to add).
+    reads : tuple of int
+        Columns by number.
+    numbers : float64 (any,)
+
+    Raises
+    ------
+    DataError
+        If the kind is unknown, or reads or numbers do not fit it.
+    """
+
+    kind: str
+    reads: tuple[int, ...] = field(converter=as_columns)
+    numbers: NDArray[np.float64] = field(default=(), converter=_as_numbers)
+
+    def __attrs_post_init__(self) -> None:
+        if self.kind not in ELEMENTWISE and self.kind not in WITH_NUMBER and self.kind not in _OTHERS:
+            raise DataError(f"operation: expected a known kind, got {shown(self.kind)}")
+        if self.kind != "linear" and len(self.reads) != _READS.get(self.kind, 1):
+            raise DataError(f"operation {self.kind!r}: does not read {len(self.reads)} columns")
+        if not self._has_fitting_numbers():
+            raise DataError(f"operation {self.kind!r}: {len(self.numbers)} numbers that do not fit it")
+
+    @property
+    def width(self) -> int:
+        """Number of columns that it makes."""
+        return len(self.numbers) // (len(self.reads) + 1) if self.kind == "linear" else 1
+
+    def __call__(self, columns: Sequence[NDArray[np.float64]], rows: int) -> list[NDArray[np.float64]]:
+        """Return the columns made, each float64 (rows,), from those that it reads."""
+        with np.errstate(all="ignore"):  # infinity and NaN are results like others
+            if self.kind in ELEMENTWISE:
+                return [ELEMENTWISE[self.kind](columns[0])]
+            if self.kind in WITH_NUMBER:
+                made = WITH_NUMBER[self.kind](columns[0], float(self.numbers[0]))
+                return [made.astype(np.float64, copy=False)]
+            return _OTHERS[self.kind](columns, self.numbers, rows)
+
+    def _has_fitting_numbers(self) -> bool:
+        count = len(self.numbers)
+        if self.kind in {"lookup", "replace"}:
+            table = self.numbers[self.kind == "lookup" :]
+            keys = table[: len(table) // 2]
+            rising = keys[:-1] < keys[1:]
+            return not len(table) % 2 and bool(rising[:-1].all() and (rising[-1:] | np.isnan(keys[1:][-1:])).all())
+        if self.kind == "bin":
+            return bool((self.numbers[:-1] <= self.numbers[1:]).all() and not np.isnan(self.numbers).any())
+        if self.kind == "linear":
+            return count > 0 and count % (len(self.reads) + 1) == 0
+        return count == (self.kind in WITH_NUMBER or self.kind == "constant")

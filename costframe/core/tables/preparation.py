@@ -1,0 +1,203 @@
+"""Preparation of rows: the columns that a model reads, made from raw columns, with the raw columns that each needs."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, field
+
+from costframe.core.errors import DataError, shown
+from costframe.core.tables.categories import as_categories, check_features
+from costframe.core.tables.frames import check_names
+from costframe.core.tables.operations import Operation, as_columns
+from costframe.core.tables.rows import as_names, as_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["OpaqueOperation", "Operation", "Preparation"]
+
+_CELLS = 1 << 22  # of columns at a time
+
+
+@define(eq=False, frozen=True)
+class OpaqueOperation:
+    """An operation that costframe can only call.
+
+    Parameters
+    ----------
+    name : str
+        Name in saved files.
+    function : callable
+        float64 (rows, len(reads)) -> float64 (rows, width).
+    reads : tuple of int
+        Columns by number.
+    width : int
+        Number of columns that it makes.
+    """
+
+    name: str
+    function: Callable[[NDArray[np.float64]], ArrayLike]
+    reads: tuple[int, ...] = field(converter=as_columns)
+    width: int = 1
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise DataError(f"opaque operation: expected a name, got {shown(self.name)}")
+        if not callable(self.function):
+            raise DataError(f"opaque operation {self.name!r}: expected a callable, got {shown(self.function)}")
+        if isinstance(self.width, bool) or not isinstance(self.width, int) or self.width < 1:
+            raise DataError(f"opaque operation {self.name!r}: expected a positive width, got {shown(self.width)}")
+
+    def __call__(self, columns: list[NDArray[np.float64]], rows: int) -> list[NDArray[np.float64]]:
+        """Return the columns made, each float64 (rows,), from those that it reads."""
+        table = np.column_stack(columns) if columns else np.empty((rows, 0))
+        made = np.asarray(self.function(table), np.float64)
+        if made.shape != (rows, self.width):
+            raise DataError(f"opaque operation {self.name!r}: expected {(rows, self.width)} values, got {made.shape}")
+        return list(np.ascontiguousarray(made.T))
+
+
+def _as_operations(
+    operations: Iterable[Operation | OpaqueOperation],
+) -> tuple[Operation | OpaqueOperation, ...]:
+    return tuple(operations)
+
+
+@define(eq=False, frozen=True)
+class Preparation:
+    """The making of a model's columns from raw columns, by operations in order.
+
+    Columns have numbers: the d raw ones from zero, then those that each operation makes.
+
+    Parameters
+    ----------
+    feature_names : tuple of str (d,)
+        Raw columns.
+    operations : tuple of Operation or OpaqueOperation
+        Each reads raw columns, and columns that earlier ones make.
+    outputs : tuple of int (m,)
+        Numbers of the columns that the model reads, in its order; a raw column may be one.
+    names : tuple of str (m,)
+        Their names.
+    categories : mapping of str to tuple of str
+        Labels of the raw columns whose categories are texts.
+
+    Raises
+    ------
+    DataError
+        If a name is repeated, a column is read before it is made, or names and outputs do not fit.
+    """
+
+    feature_names: tuple[str, ...] = field(converter=as_names)
+    operations: tuple[Operation | OpaqueOperation, ...] = field(converter=_as_operations)
+    outputs: tuple[int, ...] = field(converter=as_columns)
+    names: tuple[str, ...] = field(converter=as_names)
+    categories: Categories = field(factory=dict, converter=as_categories)
+
+    def __attrs_post_init__(self) -> None:
+        check_names(self.feature_names, "the raw columns")
+        check_names(self.names, "the made columns")
+        check_features(self.categories, self.feature_names)
+        for number, operation in enumerate(self.operations):
+            if not all(0 <= column < self._first[number] for column in operation.reads):
+                raise DataError(f"operation {number}: reads a column that is not made before it: {operation.reads}")
+        if len(self.names) != len(self.outputs) or not all(0 <= each < self._first[-1] for each in self.outputs):
+            raise DataError(f"outputs: expected a column below {self._first[-1]} for each of {len(self.names)} names")
+        check_names([each.name for each in self.opaques], "the opaque operations")
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """The first column that each operation makes, and the number of all columns."""
+        first = [len(self.feature_names)]
+        for operation in self.operations:
+            first.append(first[-1] + operation.width)
+        return first
+
+    @property
+    def opaques(self) -> tuple[OpaqueOperation, ...]:
+        """The opaque operations, in order."""
+        return tuple(each for each in self.operations if isinstance(each, OpaqueOperation))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the model reads raw columns as they are, each at most once."""
+        return len(set(self.outputs)) == len(self.outputs) and all(f < len(self.feature_names) for f in self.outputs)
+
+    @cached_property
+    def reads(self) -> tuple[tuple[int, ...], ...]:
+        """Raw columns that each made column needs, ascending."""
+        return tuple(tuple(sorted(self._behind(output)[0])) for output in self.outputs)
+
+    @cached_property
+    def _programs(self) -> tuple[tuple[int, ...], ...]:
+        """Operations that make each output, in order."""
+        return tuple(tuple(sorted(self._behind(output)[1])) for output in self.outputs)
+
+    @property
+    def made_from(self) -> dict[str, tuple[str, ...]]:
+        """The raw columns that each made column needs, by name."""
+        return {
+            name: tuple(self.feature_names[f] for f in reads)
+            for name, reads in zip(self.names, self.reads, strict=True)
+        }
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Make the model's columns, float64 (rows, m), of raw rows: a data frame, or an array (rows, d)."""
+        places = range(len(self.outputs))
+        return self.fill(as_rows(X, self.feature_names, self.categories, self.read_by(places)), places)
+
+    def read_by(self, places: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of the raw columns that some outputs need, by their places."""
+        read = {f for place in places for f in self.reads[place]}
+        return tuple(self.feature_names[f] for f in sorted(read))
+
+    def fill(self, rows: NDArray[np.float64], places: Sequence[int]) -> NDArray[np.float64]:
+        """Make some outputs of raw rows, float64 (rows, d), by their places; the others are NaN: float64 (rows, m)."""
+        made = np.full((len(rows), len(self.outputs)), np.nan)
+        read = {f for place in places for f in self.reads[place]}
+        step = max(1, _CELLS // max(1, self._first[-1]))
+        for begin in range(0, len(rows), step):
+            part = rows[begin : begin + step]
+            columns = {f: np.ascontiguousarray(part[:, f]) for f in read}
+            self._run(columns, places, len(part))
+            for place in places:
+                made[begin : begin + step, place] = columns[self.outputs[place]]
+        return made
+
+    def make(self, columns: dict[int, NDArray[np.float64]], wanted: Iterable[int]) -> dict[int, float]:
+        """Make some outputs of one row, by their places; `columns`, each float64 (1,), gains all columns made for them.
+
+        It must hold the raw columns that they need.
+        """
+        places = list(wanted)
+        self._run(columns, places, 1)
+        return {place: float(columns[self.outputs[place]][0]) for place in places}
+
+    def _run(self, columns: dict[int, NDArray[np.float64]], places: Iterable[int], rows: int) -> None:
+        for number in sorted({number for place in places for number in self._programs[place]}):
+            first = self._first[number]
+            if first not in columns:
+                operation = self.operations[number]
+                made = operation([columns[column] for column in operation.reads], rows)
+                columns.update(enumerate(made, first))
+
+    def _behind(self, output: int) -> tuple[set[int], set[int]]:
+        """Return the raw columns and the operations behind a column."""
+        raw, numbers, waiting = set[int](), set[int](), [output]
+        while waiting:
+            column = waiting.pop()
+            number = bisect_right(self._first, column) - 1  # of the operation that makes it
+            if number < 0:
+                raw.add(column)
+            elif number not in numbers:
+                numbers.add(number)
+                waiting += self.operations[number].reads
+        return raw, numbers

@@ -1,0 +1,310 @@
+"""scikit-learn's transformers as data: they make what the original makes, of the raw columns that it needs."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.cluster import FeatureAgglomeration
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
+
+from costframe.adoption.preparing import prepare
+from costframe.core.errors import AdoptionError
+
+RNG = np.random.default_rng(5)
+X = np.round(RNG.normal(size=(60, 3)), 2)
+FRESH = np.vstack([RNG.normal(size=(40, 3)) * 3, X[:5], np.full((1, 3), 1e300)])
+POSITIVE = np.abs(X) + 0.1
+HOLES = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
+Y = X[:, 0] + X[:, 1] ** 2
+
+
+def dense(made):
+    return np.asarray(made.toarray() if hasattr(made, "toarray") else made, np.float64)
+
+
+def add_up(table):
+    return np.column_stack([table.sum(axis=1)])
+
+
+EXACT = [
+    StandardScaler(),
+    StandardScaler(with_mean=False),
+    StandardScaler(with_std=False),
+    MinMaxScaler((-2, 3)),
+    MinMaxScaler(clip=True),
+    MaxAbsScaler(),
+    RobustScaler(),
+    RobustScaler(with_centering=False, with_scaling=False),
+    Binarizer(threshold=0.3),
+    KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf"),
+    KBinsDiscretizer(3, encode="onehot", strategy="uniform"),
+    PolynomialFeatures(3),
+    PolynomialFeatures((2, 3), interaction_only=True, include_bias=False),
+    PolynomialFeatures(4, order="F"),
+    FunctionTransformer(),
+    FunctionTransformer(np.arctan),
+    FunctionTransformer(np.exp),
+    VarianceThreshold(),
+    SelectKBest(k=2, score_func=lambda table, y: np.abs(table).sum(axis=0) + 0 * y.sum()),
+    make_pipeline(SimpleImputer(), "passthrough", StandardScaler(), MinMaxScaler(clip=True)),
+    FeatureUnion([("a", StandardScaler()), ("b", "passthrough"), ("c", "drop"), ("d", Binarizer())]),
+    FeatureUnion([("a", StandardScaler()), ("b", MinMaxScaler())], transformer_weights={"b": 0.3}),
+    ColumnTransformer([("a", StandardScaler(), [0])], remainder="passthrough", transformer_weights={"a": 3.0}),
+]
+CLOSE = [
+    PCA(2),
+    PCA(2, whiten=True),
+    IncrementalPCA(2),
+    TruncatedSVD(2),
+    FastICA(2, random_state=0),
+    GaussianRandomProjection(2, random_state=0),
+    SparseRandomProjection(2, random_state=0),
+]
+OPAQUE = [
+    Normalizer(),
+    SplineTransformer(n_knots=3),
+    QuantileTransformer(n_quantiles=10),
+    KNNImputer(),
+    FunctionTransformer(add_up),
+    FunctionTransformer(np.clip, kw_args={"a_min": 0, "a_max": 1}),
+    FeatureAgglomeration(2),
+]
+
+
+@pytest.mark.parametrize("transformer", EXACT, ids=repr)
+def test_they_make_the_same_to_the_last_bit(transformer):
+    transformer.fit(X, Y)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(prepare(transformer).transform(FRESH), dense(transformer.transform(FRESH)))
+
+
+@pytest.mark.parametrize("method", ["yeo-johnson", "box-cox"])
+def test_powers_are_the_same(method):
+    transformer = PowerTransformer(method).fit(POSITIVE)
+    rows = np.abs(FRESH[:-1]) + 0.01
+    np.testing.assert_array_equal(prepare(transformer).transform(rows), transformer.transform(rows))
+
+
+@pytest.mark.parametrize("transformer", CLOSE, ids=repr)
+def test_linear_maps_are_the_same_but_for_rounding(transformer):
+    transformer.fit(X)
+    preparation = prepare(transformer)
+    np.testing.assert_allclose(preparation.transform(FRESH[:-1]), dense(transformer.transform(FRESH[:-1])), atol=1e-12)
+    assert set(preparation.made_from.values()) == {("f0", "f1", "f2")}
+
+
+@pytest.mark.parametrize("transformer", OPAQUE, ids=repr)
+def test_others_are_called(transformer):
+    transformer.fit(X)
+    preparation = prepare(transformer)
+    np.testing.assert_array_equal(preparation.transform(FRESH[:-1]), dense(transformer.transform(FRESH[:-1])))
+    assert len(preparation.opaques) == 1
+
+
+def test_opaque_operations_have_names_of_their_own_and_get_frames_where_they_were_fitted_on_frames():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    union = make_column_transformer((Normalizer(), ["a", "b"]), (make_pipeline(Normalizer()), ["b", "c"])).fit(frame)
+    preparation = prepare(union)
+    assert [one.name for one in preparation.opaques] == ["normalizer", "normalizer 2"]
+    np.testing.assert_array_equal(preparation.transform(frame), union.transform(frame))
+    assert preparation.made_from["pipeline__b"] == ("b", "c")
+
+
+@pytest.mark.parametrize(
+    ("imputer", "rows"),
+    [
+        (SimpleImputer(), HOLES),
+        (SimpleImputer(strategy="median", add_indicator=True), HOLES),
+        (SimpleImputer(strategy="constant", fill_value=-7.0), HOLES),
+        (SimpleImputer(missing_values=-1.0, strategy="most_frequent"), np.where(np.isnan(HOLES), -1.0, HOLES)),
+        (SimpleImputer(add_indicator=True), np.column_stack([HOLES[:, 0], np.full(60, np.nan), X[:, 0]])),
+        (SimpleImputer(keep_empty_features=True), np.column_stack([HOLES[:, 0], np.full(60, np.nan), X[:, 0]])),
+        (MissingIndicator(features="all"), HOLES),
+        (MissingIndicator(error_on_new=False), HOLES),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
+def test_imputers(imputer, rows):
+    imputer.fit(rows[:50])
+    np.testing.assert_array_equal(prepare(imputer).transform(rows), dense(imputer.transform(rows)))
+
+
+TOWNS = np.array(["Oslo", "Bonn", "Rome", "Nice", "Bari"], object)
+MISSING = (None, np.nan)
+
+
+@st.composite
+def encoders(draw):
+    """Draw an encoder with options."""
+    kind = draw(st.sampled_from(("onehot", "ordinal", "target")))
+    if kind == "target":
+        return TargetEncoder(smooth=2.0, target_type="continuous", cv=2)
+    rare = draw(st.sampled_from(({}, {"min_frequency": 5}, {"max_categories": 3})))
+    if kind == "ordinal":
+        unknown = {"handle_unknown": "use_encoded_value", "unknown_value": draw(st.sampled_from((-1, np.nan)))}
+        return OrdinalEncoder(**(unknown if draw(st.booleans()) else {}), **rare, encoded_missing_value=-2)
+    unknown = draw(st.sampled_from(("ignore", "error", "infrequent_if_exist")))
+    return OneHotEncoder(handle_unknown=unknown, drop=draw(st.sampled_from((None, "first", "if_binary"))), **rare)
+
+
+@given(encoders(), st.booleans(), st.sampled_from((None, "text", "number")), st.integers(0, 5))
+def test_encoders_as_the_fitted_one_has_it(encoder, imputed, missing, seed):
+    rng = np.random.default_rng(seed)
+    size = 40
+    frame = pd.DataFrame(
+        {
+            "town": rng.choice(TOWNS, size, p=[0.4, 0.3, 0.2, 0.07, 0.03]),
+            "code": rng.choice([1.0, 2.5, 7.0], size),
+        }
+    ).astype({"town": object})
+    if missing:
+        frame.loc[rng.random(size) < 0.2, "town" if missing == "text" else "code"] = np.nan
+    if imputed:
+        encoder = make_pipeline(SimpleImputer(strategy="most_frequent"), encoder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few members in a fold
+        encoder.fit(frame, rng.normal(size=size))
+    known = prepare(encoder).transform(frame)
+    np.testing.assert_array_equal(known, dense(encoder.transform(frame)))
+    fresh = frame.copy()
+    fresh.loc[0, "town"], fresh.loc[1, "code"], fresh.loc[2, "town"], fresh.loc[3, "code"] = "Kiel", 9.0, np.nan, np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of unknown categories
+        try:
+            wanted = dense(encoder.transform(fresh))
+        except ValueError as error:
+            assume("unknown categories" not in str(error))
+            raise
+    np.testing.assert_array_equal(prepare(encoder).transform(fresh), wanted)
+
+
+def test_an_unknown_category_that_the_original_refuses_is_missing():
+    encoder = OneHotEncoder().fit(pd.DataFrame({"town": TOWNS}))
+    made = prepare(encoder).transform(pd.DataFrame({"town": ["Oslo", "Kiel", None]}))
+    assert made[0].tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
+    assert np.isnan(made[1:]).all()
+
+
+def test_truth_values_and_numbers_of_objects_are_categories():
+    frame = pd.DataFrame({"flag": [True, False, True], "code": np.array([3, 5, 3], object)})
+    encoder = OneHotEncoder().fit(frame)
+    rows = np.array([[1, 3], [0, 5], [1, 3]], np.float64)
+    np.testing.assert_array_equal(prepare(encoder).transform(rows), dense(encoder.transform(frame)))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_target_encoders_of_classes(classes):
+    frame = pd.DataFrame({"town": np.tile(TOWNS, 12), "size": np.repeat([1, 2, 3], 20)})
+    encoder = TargetEncoder(cv=2).fit(frame, np.arange(60) * 7 // 3 % classes)
+    np.testing.assert_array_equal(prepare(encoder).transform(frame), encoder.transform(frame))
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("chosen", [["c", "a"], [2, 0], [-1, 0], slice(0, 2), [True, False, True]], ids=repr)
+@pytest.mark.parametrize("remainder", ["drop", "passthrough", StandardScaler()], ids=repr)
+def test_columns_are_chosen_in_every_way(chosen, remainder):
+    columns = ColumnTransformer([("s", MinMaxScaler(), chosen), ("none", Binarizer(), [])], remainder=remainder)
+    preparation = prepare(columns.fit(FRAME))
+    np.testing.assert_array_equal(preparation.transform(FRAME), columns.transform(FRAME))
+    assert preparation.names == tuple(columns.get_feature_names_out())
+    assert preparation.made_from["s__a"] == ("a",)
+
+
+def test_what_each_made_column_needs():
+    columns = ColumnTransformer(
+        [
+            ("towns", OneHotEncoder(), make_column_selector(dtype_include=object)),
+            ("p", make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False)), ["a", "b"]),
+            ("pca", PCA(1), ["b", "c"]),
+        ],
+        verbose_feature_names_out=False,
+        sparse_threshold=1.0,
+    )
+    frame = FRAME.assign(town=np.resize(TOWNS[:2], 60)).astype({"town": object})
+    preparation = prepare(columns.fit(frame))
+    assert preparation.made_from == {
+        "town_Bonn": ("town",),
+        "town_Oslo": ("town",),
+        "a": ("a",),
+        "b": ("b",),
+        "a^2": ("a",),
+        "a b": ("a", "b"),
+        "b^2": ("b",),
+        "pca0": ("b", "c"),
+    }
+    np.testing.assert_allclose(preparation.transform(frame), dense(columns.transform(frame)), atol=1e-12)
+    row = preparation.transform([[*X[0], "Oslo"]])
+    np.testing.assert_array_equal(row[0], preparation.transform(frame)[0])
+
+
+class Unnamed(StandardScaler):
+    """A transformer of another library, without names of its columns."""
+
+    get_feature_names_out = None
+
+
+def test_a_class_derived_from_a_known_one_is_called():
+    preparation = prepare(Unnamed().fit(X))
+    assert preparation.names == ("m0", "m1", "m2")
+    assert preparation.opaques[0].name == "Unnamed"
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (StandardScaler, "StandardScaler: is not fitted"),
+        (lambda: StandardScaler().fit(X), "it has 3 features"),
+        (
+            lambda: SimpleImputer(strategy="constant", fill_value=np.nan, keep_empty_features=True).fit(X),
+            "fills a column with a missing value",
+        ),
+        (lambda: make_column_transformer((CountVectorizer(), "a")).fit(pd.DataFrame({"a": ["xx yy"]})), "as a list of"),
+        (
+            lambda: make_pipeline(SimpleImputer(strategy="most_frequent"), FunctionTransformer(np.vectorize(len))).fit(
+                pd.DataFrame({"a": np.array(["x", "yy"], object)})
+            ),
+            "functiontransformer: reads a column made before, whose values are texts",
+        ),
+        (
+            lambda: OrdinalEncoder(encoded_missing_value=-1).fit(
+                pd.DataFrame({"a": [None, np.nan, "x"]}, dtype=object)
+            ),
+            "two categories that are one number here, such as None and NaN",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(make, match):
+    names = ["a"] if "3 features" in match else None
+    with pytest.raises(AdoptionError, match=match):
+        prepare(make(), names)
