@@ -11,6 +11,10 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 import costframe as cf
 from costframe.core.errors import InquiryError, ParameterError
@@ -212,6 +216,24 @@ def test_drivers_and_estimators_take_it():
             one.value, one.cost, one.acquired, one.rounds, "certain",
         )  # fmt: skip
     assert cf.ExpectedCost(until="class").evaluate(model.predictor_, X).mean == report.mean
+
+
+def test_an_adopted_pipeline_takes_it():
+    data = cf.datasets.load("breast-cancer")
+    train, test = data.part("train"), data.part("test")
+    steps = make_column_transformer(
+        (StandardScaler(), slice(20)), (KBinsDiscretizer(3, encode="onehot-dense"), [21, 22])
+    )
+    given = make_pipeline(steps, GradientBoostingClassifier(max_depth=2, n_estimators=30, random_state=0))
+    model = cf.adopt(given.fit(train.X, train.y), feature_names=data.feature_names).with_costs(data.costs)
+    whole, early = model.cost(test.X), model.cost(test.X, until="class", rounds=True)
+    assert early.mean < 0.8 * whole.mean
+    np.testing.assert_array_equal(early.predictions > 0.5, whole.predictions > 0.5)
+    np.testing.assert_array_equal(early.predictions, model.predict(test.X, until="class"))
+    assert (early.acquired <= whole.acquired).all()
+    for i in range(5):
+        end, source = inquire(model, test.X[i], data.costs, until="class")
+        expect_as_reported(early, i, end, source, f"row {i}")
 
 
 def refused(match):

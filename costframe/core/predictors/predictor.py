@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from costframe.core.cost.expected import ExpectedCost, replay_charges
 from costframe.core.errors import CostModelError, InquiryError, ParameterError, shown
@@ -26,9 +26,6 @@ Known = Mapping[str, Any] | Iterable[str]
 
 class Predictor(ABC):
     """A model that predicts rows, and names the features it needs for each row."""
-
-    has_bounds: ClassVar[bool] = False
-    """Whether its methods take `until`, and rows end as soon as they are certain; see `StageTree.inquire`."""
 
     @property
     @abstractmethod
@@ -54,6 +51,11 @@ class Predictor(ABC):
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that it may read; frames need no other columns."""
         return self.feature_names
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether its methods take `until`, and rows end as soon as they are certain; see `StageTree.inquire`."""
+        return False
 
     @abstractmethod
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:

@@ -101,6 +101,12 @@ class PreparedPredictor(Predictor):
         found: NDArray[Any] | None = self.inner.classes
         return found
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether its methods take `until`: if the inner predictor's do."""
+        found: bool = self.inner.has_bounds
+        return found
+
     def with_costs(self, costs: CostModel | None) -> PreparedPredictor:
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field
@@ -78,7 +78,6 @@ class StageTree(Predictor):
         If the stages are not a tree or do not fit the bank, or the fallbacks do not fit both.
     """
 
-    has_bounds: ClassVar[bool] = True
     bank: WeakLearnerBank
     stages: tuple[Stage, ...] = field(converter=_as_stages)
     costs: CostModel | None = None
@@ -103,6 +102,11 @@ class StageTree(Predictor):
     def categories(self) -> Categories:
         """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
         return self.bank.categories
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether its methods take `until`; see `inquire`."""
+        return True
 
     @property
     def n_outputs(self) -> int:
