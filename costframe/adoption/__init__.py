@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from costframe.core.predictors.predictor import Predictor
+    from costframe.core.tables.preparation import Preparation
 
 __all__ = ["adopt"]
+
+_GZIP = b"\x1f\x8b"
 
 
 def adopt(
@@ -52,9 +55,10 @@ def adopt(
 
 @hookimpl
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
-    """Adopt models of LightGBM, XGBoost, CatBoost and scikit-learn, and files of the first three."""
+    """Adopt models of LightGBM, XGBoost, CatBoost and scikit-learn, pipelines of them, and files of the first three."""
     from costframe.adoption.catboost import adopt_catboost, is_catboost
     from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
+    from costframe.adoption.pipelines import adopt_pipeline, is_pipeline
     from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
     from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
 
@@ -64,10 +68,19 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
         (is_lightgbm, adopt_lightgbm),
         (is_xgboost, adopt_xgboost),
         (is_catboost, adopt_catboost),
+        (is_pipeline, adopt_pipeline),
         (is_sklearn, adopt_sklearn),
     )
     adopters = [adopter for knows, adopter in ways if knows(model)]
     return adopters[0](model, feature_names) if adopters else None
+
+
+@hookimpl
+def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
+    """Describe fitted transformers of scikit-learn."""
+    from costframe.adoption.preparing import is_transformer, prepare
+
+    return prepare(transformer, feature_names) if is_transformer(transformer) else None
 
 
 def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None) -> Predictor:
@@ -88,6 +101,8 @@ def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | Non
     for knows, adopter in ways:
         if knows(data):
             return adopter(data, str(file), feature_names)
+    if data.startswith(_GZIP):
+        raise AdoptionError(f"{file}: is compressed by gzip; give the file that gunzip makes of it")
     raise AdoptionError(
         f"{file}: is no model of LightGBM (text or JSON), XGBoost (JSON or UBJSON) or CatBoost (.cbm or JSON); "
         "open one of costframe with `cf.load`, and give one of scikit-learn as an object"
