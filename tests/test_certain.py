@@ -12,7 +12,12 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
@@ -297,6 +302,27 @@ def test_models_of_several_stages_refuse_it():
             ask(np.zeros((1, 1)), until="class")
     with refused("^until: expected a model that is one sum of learners, got 3 stages"):
         cascade.inquire(until=0.1)
+
+
+def test_models_that_mix_links_of_several_sums_refuse_it():
+    X = np.round(np.random.default_rng(0).normal(size=(60, 2)), 1)
+    boosted = GradientBoostingClassifier(n_estimators=2)
+    voters = cf.adopt(VotingClassifier([("a", boosted), ("b", boosted)], voting="soft").fit(X, X[:, 0] > 0))
+    for until in UNTIL:
+        with refused("^until: expected a model that is one sum of learners, got one that mixes links"):
+            voters.cost(X, until=until)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_means_of_trees_end_rows_by_their_means(kind):
+    X = np.round(np.random.default_rng(0).normal(size=(200, 3)), 1)
+    y = X[:, 0] + X[:, 1] ** 2 > 0.5
+    forest = cf.adopt(kind(10, max_depth=3, random_state=0).fit(X, y)).with_costs(None)
+    near, report = forest.decision_function(X, until=0.2), forest.cost(X, until=0.2)
+    assert 0.01 < np.abs(near - forest.decision_function(X)).max() <= 0.2
+    assert report.cut.any()
+    if forest.classes is not None:
+        np.testing.assert_array_equal(labels(forest, X, until="class"), labels(forest, X))
 
 
 def test_wrong_values_are_refused_and_change_nothing():

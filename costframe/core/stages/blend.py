@@ -138,6 +138,14 @@ class Blend:
         """K, the number of values that it gives."""
         return len(self.intercept)
 
+    @property
+    def divisor(self) -> float | None:
+        """The number by which it divides its values, if that is all it does; else None."""
+        links = {(part.link, part.temperature) for part in self.parts}
+        link, temperature = next(iter(links))
+        plain = len(links) == 1 and link == "identity" and not self.intercept.any()
+        return temperature if plain and np.array_equal(self.weights, np.eye(self.n_inputs)) else None
+
     def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the outputs, float64 (rows, K), for values, float64 (rows, C)."""
         found = np.tile(self.intercept, (len(values), 1))

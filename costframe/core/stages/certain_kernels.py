@@ -142,7 +142,7 @@ def _add_bounds(target: I8, intercept: F8, row: CertainRow) -> bool:
 @kernel
 def _as_compared(score: float, goal: Goal) -> float:
     """Return a score as predictions of classes are compared; it is monotone."""
-    score /= goal.temperature
+    score /= goal.divisor
     return 1.0 / (1.0 + math.exp(-score)) if goal.by_sigmoid else score
 
 
@@ -152,12 +152,13 @@ def _find_open(goal: Goal, row: CertainRow) -> bool:
     scores, least, most, best, any_open = row.scores, row.least, row.most, 0, False
     for k in range(scores.shape[0]):
         best = k if scores[k] > scores[best] else best
-    finite = most[best] / goal.temperature < np.inf  # the link softmax has no largest of infinite scores
+    finite = most[best] / goal.divisor < np.inf  # the link softmax has no largest of infinite scores
     for k in range(scores.shape[0]):
         if goal.kind == CLOSE:
-            done = goal.margin > 0.0 and max(most[k] - scores[k], scores[k] - least[k]) <= goal.margin
+            score, low, high = scores[k] / goal.divisor, least[k] / goal.divisor, most[k] / goal.divisor
+            done = goal.margin > 0.0 and max(high - score, score - low) <= goal.margin
         elif goal.kind == CUT:
-            done = least[k] / goal.temperature > goal.above or most[k] / goal.temperature <= goal.below
+            done = least[k] / goal.divisor > goal.above or most[k] / goal.divisor <= goal.below
         else:
             lead = _as_compared(least[best], goal) - _as_compared(most[k], goal)
             done = k == best or (finite and (lead > goal.margin or (lead == goal.margin == 0.0 and best < k)))

@@ -26,15 +26,15 @@ Until = float | str | None
 
 
 class Goal(NamedTuple):
-    """What must be certain of the K scores of a row, divided by a temperature, before it ends.
+    """What must be certain of the K scores of a row, divided by a divisor, before it ends.
 
-    CLOSE: each, before the division, is within `margin` of the score given. CUT: each is above `above`, or at most
-    `below`. LARGEST: which is the first largest, by more than `margin`; `by_sigmoid`, after that link.
+    CLOSE: each is within `margin` of the score given. CUT: each is above `above`, or at most `below`.
+    LARGEST: which is the first largest, by more than `margin`; `by_sigmoid`, after that link.
     """
 
     kind: int
     margin: float
-    temperature: float
+    divisor: float
     above: float = 0.0
     below: float = 0.0
     by_sigmoid: bool = False
@@ -53,29 +53,34 @@ class Goal(NamedTuple):
             )
         answer = tree.stages[0]
         assert isinstance(answer, Answer)  # noqa: S101 - a route would have further stages
+        if (divisor := answer.divisor) is None:
+            raise ParameterError(
+                "until: expected a model that is one sum of learners, got one that mixes links of several sums, such "
+                "as calibrated or averaged probabilities; leave it out"
+            )
         if not isinstance(until, str):
-            return cls(CLOSE, check_number("until", until), answer.temperature)
+            return cls(CLOSE, check_number("until", until), divisor if answer.blends else 1.0)
         if until != "class":
             raise ParameterError(f"until: expected 'class' or a number >= 0, got {shown(until)}")
-        return cls._of_class(answer, knows_classes=tree.classes is not None)
+        return cls._of_class(answer, divisor, knows_classes=tree.classes is not None)
 
     @classmethod
-    def _of_class(cls, answer: Answer, *, knows_classes: bool) -> Goal:
+    def _of_class(cls, answer: Answer, divisor: float, *, knows_classes: bool) -> Goal:
         """Make the goal that the class is certain: p > 1/2, or the first largest of several predictions.
 
         Several outputs with the link sigmoid and without classes are as many yes or no.
         """
-        several, temperature = len(answer.intercept) > 1, answer.temperature
+        several = len(answer.intercept) > 1
         if answer.link == "sigmoid" and several and knows_classes:
-            return cls(LARGEST, _MARGIN, temperature, by_sigmoid=True)
+            return cls(LARGEST, _MARGIN, divisor, by_sigmoid=True)
         if answer.link == "sigmoid":  # 1 / (1 + exp(-s)) rounds to 1/2 for the least s > 0
-            return cls(CUT, 0.0, temperature, above=_MARGIN)
+            return cls(CUT, 0.0, divisor, above=_MARGIN)
         if answer.link == "step":
-            return cls(CUT, 0.0, temperature)
+            return cls(CUT, 0.0, divisor)
         if answer.link in {"identity", "softmax"} and several:
-            return cls(LARGEST, _MARGIN if answer.link == "softmax" else 0.0, temperature)
+            return cls(LARGEST, _MARGIN if answer.link == "softmax" else 0.0, divisor)
         if answer.link == "identity" and knows_classes:
-            return cls(CUT, 0.0, temperature, above=0.5, below=0.5)
+            return cls(CUT, 0.0, divisor, above=0.5, below=0.5)
         hint = "give the predictor its labels (with_classes), or " if answer.link == "identity" else ""
         raise ParameterError(
             f"until='class': a model of one output with the link {answer.link!r} has no classes; {hint}give a number, "

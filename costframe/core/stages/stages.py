@@ -140,6 +140,13 @@ class Answer:
         """Number of columns of `predictions`: that of the scores, or of the last blend's outputs."""
         return self.blends[-1].n_outputs if self.blends else len(self.intercept)
 
+    @property
+    def divisor(self) -> float | None:
+        """The number by which the scores are divided before the link, by a temperature or a blend; None if they mix."""
+        if not self.blends:
+            return self.temperature
+        return self.blends[0].divisor if len(self.blends) == 1 and self.temperature == 1.0 else None
+
     def blended(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values that the link takes, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
         for blend in self.blends:
