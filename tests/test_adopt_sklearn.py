@@ -81,8 +81,17 @@ def test_trees_and_forests(name):
     leaves = walk(adopted.table, rows)
     assert np.array_equal(leaves, model.apply(rows).reshape(len(rows), -1))
     expected = probabilities(model, rows) if hasattr(model, "classes_") else model.predict(rows).reshape(len(rows), -1)
-    assert np.allclose(scores(adopted, leaves), expected, rtol=1e-15 * len(adopted.table), atol=1e-16)
+    np.testing.assert_array_equal(scores(adopted, leaves) / len(adopted.table), expected)
     assert adopted.link == "identity"
+
+
+@pytest.mark.parametrize("target", [TWO, THREE])
+def test_equal_votes_of_trees_are_equal(target):
+    """A sum of n-ths would round to either side of a half, and so give another label than the mean of the sum."""
+    X = np.round(WHOLE, 1)
+    model = RandomForestClassifier(40, random_state=0).fit(X, target)
+    rows = np.round(np.random.default_rng(0).normal(size=(4000, X.shape[1])), 1)
+    np.testing.assert_array_equal(cf.FittedEstimator(adopt_sklearn(model)).predict(rows), model.predict(rows))
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)

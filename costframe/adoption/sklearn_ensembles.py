@@ -38,10 +38,10 @@ def adopt_voting(model: Any, names: tuple[str, ...]) -> StageTree:
     method: Method = "predict_proba" if hasattr(model, "classes_") else "predict"
     terms = [member(one, names, method) for one in model.estimators_]
     weights = model._weights_not_none  # noqa: SLF001 - of the members that are not dropped
-    share = np.ones(len(terms)) if weights is None else np.asarray(weights, np.float64)
-    share /= share.sum()
+    votes = np.ones(len(terms)) if weights is None else np.asarray(weights, np.float64)
     each = np.eye(terms[0].n_values)
-    return add_terms([term.times(each * s) for term, s in zip(terms, share, strict=True)]).answer()
+    total = add_terms([term.times(each * vote) for term, vote in zip(terms, votes, strict=True)])
+    return total.divided(votes.sum()).answer()
 
 
 def adopt_stack(model: Any, names: tuple[str, ...]) -> StageTree:
@@ -77,10 +77,8 @@ def _linear_answer(model: Any, n_inputs: int) -> tuple[StageTree, Answer]:
 
 def adopt_calibrated(model: Any, names: tuple[str, ...]) -> StageTree:
     """Adopt CalibratedClassifierCV: the mean of calibrated probabilities."""
-    n_classes = len(model.classes_)
     terms = [_calibrated(one, model, names) for one in model.calibrated_classifiers_]
-    share = np.eye(1 if n_classes == 2 else n_classes) / len(terms)
-    return add_terms([term.times(share) for term in terms]).answer()
+    return add_terms(terms).divided(len(terms)).answer()
 
 
 def _calibrated(one: Any, model: Any, names: tuple[str, ...]) -> Term:

@@ -70,7 +70,11 @@ def member(model: Any, names: tuple[str, ...], method: Method) -> Term:
         return _decisions(model, names)
     if method == "predict" and hasattr(model, "classes_"):
         raise refused(model, "labels of a member are no numbers to weigh")
-    return Term.predictions(_adopted(model, names) or opaque_member(model, names, method))
+    tree = _adopted(model, names) or opaque_member(model, names, method)
+    answer = tree.only_answer
+    if method == "predict" and answer is not None and answer.link == "identity" and answer.divisor is not None:
+        return Term.scores(tree).times(np.eye(len(answer.intercept)) / answer.divisor)  # no blend, so it has bounds
+    return Term.predictions(tree)
 
 
 def _adopted(model: Any, names: tuple[str, ...]) -> StageTree | None:
@@ -104,8 +108,7 @@ def mean_of_bag(model: Any, names: tuple[str, ...], method: Method) -> Term:
     for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         term = _of_columns(one, names, np.asarray(columns, np.int32), method)
         terms.append(of_all_classes(term, one, model) if method == "predict_proba" else term)
-    share = np.eye(terms[0].n_values) / len(terms)
-    return add_terms([term.times(share) for term in terms])
+    return add_terms(terms).divided(len(terms))
 
 
 def _of_columns(model: Any, names: tuple[str, ...], columns: NDArray[np.int32], method: Method) -> Term:

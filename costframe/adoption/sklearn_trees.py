@@ -34,8 +34,9 @@ def adopt_mean(model: Any, names: tuple[str, ...]) -> StageTree:
         [_tree(one.tree_, _leaf_values(model, one.tree_)) for one in getattr(model, "estimators_", [model])]
     )
     n_scores = int(table.width[0])
-    weights = np.tile(np.eye(n_scores), (len(table), 1)) / len(table)
-    return one_answer(table, names, weights, np.zeros(n_scores), "identity")
+    weights = np.tile(np.eye(n_scores), (len(table), 1))
+    total = one_answer(table, names, weights, np.zeros(n_scores), "identity")
+    return Term.scores(total).divided(len(table)).answer()
 
 
 def _leaf_values(model: Any, tree: Any) -> NDArray[np.float64]:

@@ -63,6 +63,10 @@ class Term:
         blend = Blend(parts, np.eye(self.n_values), np.zeros(self.n_values))
         return evolve(self, blends=(*self.blends, blend))
 
+    def divided(self, by: float) -> Term:
+        """Return the values divided by a number: means of sums, rounded as the original rounds them."""
+        return self if by == 1.0 else self.linked(Part("identity", self.n_values, by))
+
     def times(self, matrix: ArrayLike, constant: ArrayLike = 0.0) -> Term:
         """Return weighted sums of the values: v @ matrix, float64 (K, M), plus a constant."""
         last = self.blends[-1] if self.blends else self

@@ -167,8 +167,9 @@ class _EarlyExit(PlainBoosting):
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:
         """Return the answer of a given model, with one score for two classes; refuse other outputs, and blends."""
-        weights, intercept = answer.weights / answer.temperature, answer.intercept / answer.temperature
-        answer = evolve(answer, weights=weights, intercept=intercept, temperature=1.0)
+        if (divisor := answer.divisor) is not None:
+            weights, intercept = answer.weights / divisor, answer.intercept / divisor
+            answer = evolve(answer, weights=weights, intercept=intercept, temperature=1.0, blends=())
         if n_classes == 2 and answer.link == "softmax" and len(answer.intercept) == 2 and not answer.blends:
             (zero, one), constants = answer.weights.T, answer.intercept
             return Answer(answer.learners, one - zero, constants[1] - constants[0], "sigmoid")
