@@ -188,6 +188,17 @@ def test_ensembles(name, tmp_path):
         np.testing.assert_array_equal(cf.load(tmp_path / "model.cf").predict(WHOLE), adopted.predict(WHOLE))
 
 
+def test_one_versus_rest_compares_scores(tmp_path):
+    target, far = np.digitize(SIGNAL, [-0.5, 0.5]), 1000 * WHOLE
+    model = OneVsRestClassifier(LOGISTIC).fit(WHOLE, target)
+    cf.save(cf.FittedEstimator(adopt_sklearn(model)), tmp_path / "model.cf")
+    served = cf.load(tmp_path / "model.cf")
+    assert (likeliest(served.predict_proba(far), model.classes_) != model.predict(far)).any()
+    np.testing.assert_array_equal(served.predict(far), model.predict(far))
+    np.testing.assert_allclose(served.decision_function(far), model.decision_function(far), rtol=1e-12)
+    assert adopt_sklearn(OneVsRestClassifier(BaggingClassifier(LOGISTIC, 2)).fit(WHOLE, target)).classes is None
+
+
 def test_costs_are_those_of_the_paths():
     model = VotingClassifier([("a", TREE), ("b", LEAVES[3])], voting="soft").fit(WHOLE, TWO)
     adopted = adopt_sklearn(model)

@@ -148,10 +148,18 @@ def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
     if classes is None or isinstance(classes, list) or several or len(classes) < 2:
         return None
     likeliest = type(model).__name__ not in _OTHER_LABELS or not (hasattr(model, "predict_proba") or n_predictions > 1)
-    cut = getattr(model, "loss", None) == "modified_huber" and n_predictions > 1  # equal probabilities, not scores
-    if cut or not likeliest:
+    if not likeliest or _labels_by_other_scores(model):
         return None
     return np.asarray(classes) if n_predictions == (1 if len(classes) == 2 else len(classes)) else None
+
+
+def _labels_by_other_scores(model: Any) -> bool:
+    """Return whether one versus rest compares decisions of its members that are not the scores of probabilities."""
+    from costframe.adoption.sklearn_members import has_own_scores
+
+    mixed = type(model).__name__ == "OneVsRestClassifier" and hasattr(model, "predict_proba")
+    members = model.estimators_ if mixed else ()
+    return any(hasattr(one, "decision_function") and not has_own_scores(one) for one in members)
 
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.sklearn_members import WRAPPERS, adopt_inner, mean_of_bag, member, refused
+from costframe.adoption.sklearn_members import WRAPPERS, adopt_inner, has_own_scores, mean_of_bag, member, refused
 from costframe.adoption.terms import Term, add_terms, columns_term, constant_term, side_by_side
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import COLUMN
@@ -113,7 +113,8 @@ def adopt_one_versus_rest(model: Any, names: tuple[str, ...]) -> StageTree:
         return term.answer("step" if term.n_values == 1 or model.multilabel_ else "identity")
     if term.n_values == 1 or model.multilabel_:
         return term.answer()
-    return term.linked(Part("normalized-or-zero", term.n_values)).answer()
+    by_scores = len(term.intercept) == term.n_values and all(has_own_scores(one) for one in model.estimators_)
+    return term.linked(Part("normalized-or-zero", term.n_values)).answer(by_scores=by_scores)
 
 
 def _against_rest(model: Any, names: tuple[str, ...], method: Method) -> Term:

@@ -62,12 +62,15 @@ def adopt_descent(model: Any, names: tuple[str, ...]) -> StageTree:
     if model.loss != "modified_huber":
         return adopt_scores(model, names)
     parts = [Part("knots", knots=((-1.0, 1.0), (0.0, 1.0)))] * term.n_values
-    return term.linked(*parts).answer() if term.n_values == 1 else one_versus_rest(term, *parts)
+    return term.linked(*parts).answer(by_scores=True) if term.n_values == 1 else one_versus_rest(term, *parts)
 
 
 def one_versus_rest(term: Term, *parts: Part) -> StageTree:
-    """Return the model whose probabilities are those of each class against the rest, divided by their sum."""
-    return term.linked(*parts).linked(Part("normalized", term.n_values)).answer()
+    """Return the model whose probabilities are those of each class against the rest, divided by their sum.
+
+    Its labels are those of the largest scores, as large scores have equal probabilities.
+    """
+    return term.linked(*parts).linked(Part("normalized", term.n_values)).answer(by_scores=True)
 
 
 def adopt_constant(model: Any, names: tuple[str, ...]) -> StageTree:

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from costframe.adoption.opaque import Method
     from costframe.core.learners.opaque import OpaqueLearner
 
-__all__ = ["WRAPPERS", "adopt_inner", "inner_of", "mean_of_bag", "member", "of_all_classes", "refused"]
+__all__ = [
+    "WRAPPERS",
+    "adopt_inner",
+    "has_own_scores",
+    "inner_of",
+    "mean_of_bag",
+    "member",
+    "of_all_classes",
+    "refused",
+]
 
 WRAPPERS = {
     "FrozenEstimator": "estimator",
@@ -100,6 +109,11 @@ def _decisions(model: Any, names: tuple[str, ...]) -> Term:
     if name == "BaggingClassifier":
         return mean_of_bag(inner, names, "decision_function")
     return Term.predictions(opaque_member(inner, names, "decision_function"))
+
+
+def has_own_scores(model: Any) -> bool:
+    """Return whether a classifier's `decision_function` gives the scores of its adopted answer, which links follow."""
+    return type(inner_of(model)).__name__ in {*SCORED, *_BOOSTED}
 
 
 def mean_of_bag(model: Any, names: tuple[str, ...], method: Method) -> Term:

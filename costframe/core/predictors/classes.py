@@ -38,9 +38,12 @@ def both_classes(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return both
 
 
-def likeliest(p: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the likeliest class of each row, given what `both_classes` takes; of equal ones, the first."""
-    return np.asarray(classes[p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(np.int64)])
+def likeliest(p: NDArray[np.float64], classes: NDArray[Any], half: float = 0.5) -> NDArray[Any]:
+    """Return the likeliest class of each row, given what `both_classes` takes; of equal ones, the first.
+
+    With `half` zero, p may be scores.
+    """
+    return np.asarray(classes[p.argmax(axis=1) if p.ndim == 2 else (p > half).astype(np.int64)])
 
 
 def one_margin(scores: NDArray[np.float64]) -> NDArray[np.float64]:

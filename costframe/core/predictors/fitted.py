@@ -91,6 +91,8 @@ class FittedEstimator:
 
     def predict(self, X: Any, **terms: Any) -> NDArray[Any]:
         """Return the likeliest class of each row, or predictions: (rows,)."""
+        if self.kind == "classifier" and self.predictor_.labels_by_scores:
+            return likeliest(self.decision_function(X, **terms), self.classes_, 0.0)
         values = self.predictor_.predict(X, **terms)
         return values if self.kind != "classifier" else likeliest(values, self.classes_)
 

@@ -48,6 +48,11 @@ class Predictor(ABC):
         return None
 
     @property
+    def labels_by_scores(self) -> bool:
+        """Whether the class of a row is that of its largest score, not of its largest prediction; see `Answer`."""
+        return False
+
+    @property
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that it may read; frames need no other columns."""
         return self.feature_names

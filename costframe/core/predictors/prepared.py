@@ -107,6 +107,12 @@ class PreparedPredictor(Predictor):
         found: bool = self.inner.has_bounds
         return found
 
+    @property
+    def labels_by_scores(self) -> bool:
+        """Whether scores tell the class of a row: if those of the inner predictor do."""
+        found: bool = self.inner.labels_by_scores
+        return found
+
     def with_costs(self, costs: CostModel | None) -> PreparedPredictor:
         """Return the same model with other prices of its own."""
         return evolve(self, costs=costs)

@@ -109,6 +109,11 @@ class StageTree(Predictor):
         return True
 
     @property
+    def labels_by_scores(self) -> bool:
+        """Whether scores, not predictions, tell the class of a row; see `Answer`."""
+        return self.only_answer is not None and self.only_answer.by_scores
+
+    @property
     def n_outputs(self) -> int:
         """K, the number of outputs of every answer."""
         return self.layout.n_outputs
@@ -275,7 +280,7 @@ class StageTree(Predictor):
         if self.links == ("ranked",):
             return squeeze(self.linked(scores, exits))
         if (answer := self.only_answer) is not None:
-            return squeeze(answer.blended(scores))
+            return squeeze(scores if answer.by_scores else answer.blended(scores))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:

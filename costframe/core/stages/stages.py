@@ -95,6 +95,9 @@ class Answer:
         Positive; the link is applied to scores divided by it.
     blends : tuple of Blend
         Each takes the outputs of the one before, the first the scores. Only the one answer of a model has blends.
+    by_scores : bool
+        With blends only: `decision_function` gives the scores, not what the blends make of them, and the class of a row
+        is that of the largest score, or 1 if the one score is above zero; predictions may tie where scores do not.
     """
 
     learners: NDArray[np.int64] = field(converter=_learners)
@@ -104,6 +107,7 @@ class Answer:
     level: float = field(default=0.0, converter=_level)
     temperature: float = field(default=1.0, converter=as_temperature)
     blends: tuple[Blend, ...] = field(default=(), converter=_blends)
+    by_scores: bool = False
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
@@ -123,6 +127,8 @@ class Answer:
             raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
         if self.blends:
             self._check_blends()
+        if self.by_scores not in (False, True) or (self.by_scores and self.n_predictions != len(self.intercept)):
+            raise StageError(f"by_scores: expected a score for each prediction, got {len(self.intercept)}")
 
     def _check_blends(self) -> None:
         if self.link == "ranked":

@@ -34,7 +34,7 @@ _TREES = {
 }  # fmt: skip
 _BLEND = {"weights": "<f8", "intercept": "<f8"}
 STAGE = {"learners": "<i8"} | _BLEND
-_OPTIONS = ("temperature", "blends")  # of an answer, where they are not as by default
+_OPTIONS = ("temperature", "blends", "by_scores")  # of an answer, where they are not as by default
 
 
 def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[str, Any]:
@@ -76,6 +76,8 @@ def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
     options: dict[str, Any] = {"level": answer.level} if answer.link == "ranked" else {}
     if answer.temperature != 1.0:
         options["temperature"] = answer.temperature
+    if answer.by_scores:
+        options["by_scores"] = True
     if answer.blends:
         options["blends"] = [_store_blend(one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(answer.blends)]
     return {"link": answer.link} | options
@@ -160,7 +162,7 @@ def build_bank(
 
 def build_answer(title: str, described: object, arrays: StoredArrays, prefix: str) -> Answer:
     """Make an answer from its description and its arrays."""
-    read = arrays.take_all(prefix, STAGE)
+    read: dict[str, Any] = dict(arrays.take_all(prefix, STAGE))
     given = described if isinstance(described, dict) else {}
     names = ("level",) if given.get("link") == "ranked" else tuple(key for key in _OPTIONS if key in given)
     link, *values = fields_of(described, title, "link", *names)
