@@ -296,3 +296,16 @@ def test_files_are_adopted_without_importing_lightgbm():
     code += "adopt_lightgbm_file(sys.stdin.buffer.read(), 'model'); assert 'lightgbm' not in sys.modules"
     text = train("regression").model_to_string().encode()
     subprocess.run([sys.executable, "-c", code], input=text, check=True)  # noqa: S603 - this interpreter
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_keep_the_spaces_that_lightgbm_writes_as_underscores(library):
+    make = pytest.importorskip(library).DataFrame
+    X, y = make_data(1)
+    table = pd.DataFrame(X).rename(columns="column {}".format)
+    model = lgb.LGBMRegressor(n_estimators=3, verbose=-1, n_jobs=1).fit(table, y)
+    adopted = adopt_lightgbm(model)
+    assert "column_0" in adopted.feature_names
+    np.testing.assert_array_equal(adopted.predict(make(dict(table.assign(column=1.0)))), model.predict(table))
+    with pytest.raises(DataError, match="the data lack 'column_"):
+        adopted.predict(make(dict(table.drop(columns=f"column {adopted.used_features[0][7:]}"))))

@@ -90,6 +90,8 @@ def _frame_rows(
     check_names(names, "the data")
     held = set(names)
     missing = [name for name in used if name not in held]
+    if missing and (X := _spell(X, names, missing)) is not None:
+        return _frame_rows(X, tuple(X.columns), feature_names, categories, used)
     if missing:
         raise DataError(f"the data lack {quote_names(missing, 6)}; they have {quote_names(names, 6)}")
     wanted = set(used)
@@ -102,6 +104,18 @@ def _frame_rows(
     if read:
         rows[:, [f for f, name in enumerate(feature_names) if name in wanted]] = _numbers(X)
     return rows
+
+
+def _spell(X: Any, names: Sequence[str], missing: Sequence[str]) -> Any:
+    """Return a frame with underscores for spaces in names that are missing so; None if that does not find them all.
+
+    LightGBM, which reads frames by position, writes names so.
+    """
+    spelled = {name: name.replace(" ", "_") for name in names if " " in name}
+    found = {name: written for name, written in spelled.items() if written in set(missing)}
+    if sorted(found.values()) != sorted(missing):
+        return None
+    return X.rename(columns=found) if is_pandas(X) else X.rename(found)
 
 
 def _numbers(X: Any) -> NDArray[np.float64]:
