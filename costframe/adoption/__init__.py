@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt"]
 
-_GZIP = b"\x1f\x8b"
+_OTHERS = (
+    (b"\x1f\x8b", "compressed by gzip; give the file that gunzip makes of it"),
+    (b"\x89costframe", "a costframe model; open it with `cf.load`"),
+    (b"\x80", "a pickle, which may hold code; load it where you trust it, and give the object"),
+    (b"PK", "an archive; give the model in it"),
+)
 
 
 def adopt(
@@ -101,9 +106,10 @@ def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | Non
     for knows, adopter in ways:
         if knows(data):
             return adopter(data, str(file), feature_names)
-    if data.startswith(_GZIP):
-        raise AdoptionError(f"{file}: is compressed by gzip; give the file that gunzip makes of it")
+    for magic, what in _OTHERS:
+        if data.startswith(magic):
+            raise AdoptionError(f"{file}: is {what}")
     raise AdoptionError(
-        f"{file}: is no model of LightGBM (text or JSON), XGBoost (JSON or UBJSON) or CatBoost (.cbm or JSON); "
-        "open one of costframe with `cf.load`, and give one of scikit-learn as an object"
+        f"{file}: is not a costframe model, nor one of LightGBM (text or JSON), XGBoost (JSON or UBJSON) or CatBoost "
+        "(.cbm or JSON)"
     )
