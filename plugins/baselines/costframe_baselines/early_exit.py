@@ -158,7 +158,7 @@ class _EarlyExit(PlainBoosting):
             check_classes(model, classes, "model")
         elif hasattr(model, "classes_"):
             raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
-        unknown = [name for name in tree.feature_names if name not in set(data.feature_names)]
+        unknown = [name for name in tree.used_features if name not in set(data.feature_names)]
         if unknown:
             raise DataError(f"model: reads the feature {unknown[0]!r}, and X has no such column")
         check_labels(tree, data.categories)
