@@ -53,12 +53,18 @@ def test_cost_of_a_foreign_model(run, patients, tmp_path, named):
     rows = frame[["age", "chol", "scan"]]
     matrix = xgboost.DMatrix(rows if named else rows.to_numpy(), frame["ill"] == "yes")
     booster = xgboost.train({"objective": "binary:logistic", "max_depth": 2}, matrix, 3)
-    booster.save_model(tmp_path / "theirs.json")
-    result = run("cost", "theirs.json", table, "--costs", prices)
-    assert result.exit_code == 0, result.output
-    report = cf.adopt(booster, feature_names=list(rows)).cost(rows, prices)
-    assert f"300 rows cost {report.mean:,.6g} CAD per row" in result.stdout
-    assert "give them with --costs" in refused(run("cost", "theirs.json", table))
+    (tmp_path / "theirs").write_bytes(booster.save_raw("ubj"))  # content tells, not the suffix
+    adopted = cf.adopt(booster, feature_names=list(rows))
+    for until in (None, "class", 0.5):
+        more = () if until is None else ("--until", until)
+        result = run("cost", "theirs", table, "--costs", prices, *more)
+        assert result.exit_code == 0, result.output
+        assert f"300 rows cost {adopted.cost(rows, prices, until=until).mean:,.6g} CAD per row" in result.stdout
+        assert ("of the rows end before the last learner" in result.stdout) == (until is not None)
+    assert "give them with --costs" in refused(run("cost", "theirs", table))
+    assert "--until: expected 'class' or a number, got 'soon'" in refused(
+        run("cost", "theirs", table, "--costs", prices, "--until", "soon")
+    )
 
 
 @pytest.fixture
