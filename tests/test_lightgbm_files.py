@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lightgbm_cases import ROWS, SCORES, TEXT, assert_equal, hard_rows, import_lightgbm, read
 
-from costframe.adoption.lightgbm import looks_like_lightgbm
+from costframe.adoption.lightgbm.adopt import looks_like_lightgbm
 from costframe.core.errors import AdoptionError
 
 FOREIGN = Path(__file__).resolve().parents[2] / "shared" / "foreign"

@@ -10,7 +10,7 @@ from attrs import define, evolve, field, fields_dict
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.adoption.classifiers import check_classes
+from costframe.adoption.given.classifiers import check_classes
 from costframe.core.checks import resolve
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.stage_tree import StageTree

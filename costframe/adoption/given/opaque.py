@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.adoption.adopted import choose_names
-from costframe.adoption.refitting import CallableModel, describe, is_unfitted
+from costframe.adoption.given.refitting import CallableModel, describe, is_unfitted
 from costframe.core.errors import AdoptionError, BankError, DataError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
