@@ -53,9 +53,9 @@ def adopt(
     from costframe.core.plugins.registry import registry
 
     if features is not None:
-        return adopt_opaque(model, features)
+        return adopt_opaque(model, features, feature_names)
     predictor = registry().adopt(model, feature_names)
-    return adopt_opaque(model, feature_names) if predictor is None else predictor
+    return adopt_opaque(model, None, feature_names) if predictor is None else predictor
 
 
 @hookimpl

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["OfClassOne", "adopt_opaque", "labels_of", "opaque_member", "opaque_tree"]
 
 
+_METHODS = ("predict_proba", "decision_function", "predict")
 _OTHER_LABELS = ("SVC", "NuSVC", "FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
 
@@ -75,8 +76,12 @@ def adopt_opaque(
         model's.
     """
     title = getattr(model, "__name__", type(model).__name__)
-    if not isinstance(model, type) and is_unfitted(model):
+    if isinstance(model, type):
+        raise AdoptionError(f"{title}: expected a fitted model, got the class; call it and fit it")
+    if is_unfitted(model):
         raise AdoptionError(f"{title}: is not fitted; fit it before adopting it")
+    if not callable(model) and not any(hasattr(model, name) for name in _METHODS):
+        raise AdoptionError(f"adopt: expected a fitted model, a function, or a path of a model file, got {shown(model)}")
     read = _read(model, features, feature_names, title)
     names = read if feature_names is None else choose_names(feature_names, None, len(feature_names), title)
     unknown = [name for name in read if name not in set(names)]
@@ -114,8 +119,6 @@ def _read(
 def _outputs(model: Any, names: tuple[str, ...], title: str) -> tuple[Callable[..., Any], int, str]:
     """Return the function of a model, the number of its outputs, and the link to its predictions."""
     classes = getattr(model, "classes_", None)
-    if isinstance(model, type):
-        raise AdoptionError(f"{title}: expected a fitted model, got the class; call it and fit it")
     if isinstance(classes, list):
         raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
     if hasattr(model, "predict_proba"):
