@@ -80,8 +80,11 @@ def adopt_opaque(
         raise AdoptionError(f"{title}: expected a fitted model, got the class; call it and fit it")
     if is_unfitted(model):
         raise AdoptionError(f"{title}: is not fitted; fit it before adopting it")
-    if not callable(model) and not any(hasattr(model, name) for name in _METHODS):
-        raise AdoptionError(f"adopt: expected a fitted model, a function, or a path of a model file, got {shown(model)}")
+    if not any(hasattr(model, name) for name in _METHODS) and not (callable(model) and not hasattr(model, "fit")):
+        raise AdoptionError(
+            f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, a function of rows, or "
+            "the path of a model file"
+        )
     read = _read(model, features, feature_names, title)
     names = read if feature_names is None else choose_names(feature_names, None, len(feature_names), title)
     unknown = [name for name in read if name not in set(names)]
@@ -133,11 +136,7 @@ def _outputs(model: Any, names: tuple[str, ...], title: str) -> tuple[Callable[.
         )
     if hasattr(model, "predict"):
         return *_call(model, names, "predict"), "identity"
-    if callable(model) and not hasattr(model, "fit"):
-        return model, _probe(model, len(names), title), "identity"
-    raise AdoptionError(
-        f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, or a function of rows"
-    )
+    return model, _probe(model, len(names), title), "identity"
 
 
 def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
