@@ -82,8 +82,8 @@ def adopt_opaque(
         raise AdoptionError(f"{title}: is not fitted; fit it before adopting it")
     if not any(hasattr(model, name) for name in _METHODS) and not (callable(model) and not hasattr(model, "fit")):
         raise AdoptionError(
-            f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, a function of rows, or "
-            "the path of a model file"
+            f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, a function of rows, "
+            "or the path of a model file"
         )
     read = _read(model, features, feature_names, title)
     names = read if feature_names is None else choose_names(feature_names, None, len(feature_names), title)
