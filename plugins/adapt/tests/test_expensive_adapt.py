@@ -335,7 +335,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.filterwarnings("ignore::costframe.adoption.fitted_model.PrefittedWarning")
+@pytest.mark.filterwarnings("ignore::costframe.adoption.given.fitted_model.PrefittedWarning")
 def test_what_is_no_expensive_model_is_refused_by_name(name):
     make, settings, message = REFUSED[name]
     settings = dict(settings)
