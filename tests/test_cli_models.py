@@ -67,6 +67,20 @@ def test_cost_of_a_foreign_model(run, patients, tmp_path, named):
     )
 
 
+def test_cost_of_a_lightgbm_model_trained_without_names(run, patients, tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    table, prices = patients
+    frame = pd.read_csv(table)
+    rows = frame[["age", "chol", "scan"]]
+    data = lightgbm.Dataset(rows.to_numpy(), frame["ill"] == "yes")
+    booster = lightgbm.train({"objective": "binary", "verbose": -1}, data, 3)
+    booster.save_model(tmp_path / "theirs.txt")
+    result = run("cost", "theirs.txt", table, "--costs", prices)
+    assert result.exit_code == 0, result.output
+    report = cf.adopt(booster, feature_names=list(rows)).cost(rows, prices)
+    assert f"300 rows cost {report.mean:,.6g} CAD per row" in result.stdout
+
+
 @pytest.fixture
 def fitted(run, patients):
     """Fit a model of the small table; return its path, the table's and its prices'."""

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.bank import WeakLearnerBank
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.tables.categories import Categories
 
-__all__ = ["choose_names", "float32_at_most", "float32_less", "one_answer"]
+__all__ = ["choose_names", "float32_at_most", "float32_less", "is_unnamed", "of_columns", "one_answer"]
 
 _BEYOND = 2.0**128
 """The next number after float32's largest one, if it had a larger exponent."""
@@ -80,6 +81,21 @@ def choose_names(
             f"{model}: it has {theirs}, but these feature names come more than once: {', '.join(twice)}"
         )
     return names
+
+
+def is_unnamed(names: Sequence[str]) -> bool:
+    """Return whether these are the names of a model trained without names: f0, f1, ..., LightGBM's Column_0, ..."""
+    return any(tuple(names) == tuple(f"{start}{f}" for f in range(len(names))) for start in ("f", "Column_"))
+
+
+def of_columns(bank: WeakLearnerBank, names: Sequence[str]) -> WeakLearnerBank:
+    """Let a bank read columns: by name, or by position if its model had no names and there are as many columns."""
+    own = bank.feature_names
+    if is_unnamed(own) and len(own) == len(names) and not set(own) <= set(names):
+        name = dict(zip(own, names, strict=True))
+        labels = {name[known]: labels for known, labels in bank.categories.items()}
+        bank = evolve(bank, feature_names=tuple(names), categories=labels)
+    return bank.with_features(names)
 
 
 def _shorten(names: Sequence[str], most: int = 8) -> str:

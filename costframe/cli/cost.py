@@ -79,10 +79,11 @@ def _open(path: Path, costs: CostModel | None) -> Predictor:
     if is_saved(path):
         return as_predictor(load(path)).only_used_features()
     from costframe.adoption import adopt
+    from costframe.adoption.adopted import is_unnamed
 
     predictor = adopt(path)
     own = predictor.feature_names
-    if costs is not None and own == tuple(f"f{f}" for f in range(len(costs.names))) and own != costs.names:
+    if costs is not None and is_unnamed(own) and len(own) == len(costs.names) and own != costs.names:
         predictor = adopt(path, feature_names=costs.names)  # trained on an array, in the order of the prices
     return predictor.only_used_features()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
+from costframe.adoption.adopted import of_columns
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
@@ -60,11 +61,12 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
     found = found.bank if isinstance(found, StageTree) else found
     if not isinstance(found, WeakLearnerBank):
         raise ParameterError(
-            f"bank: expected 'boosted', 'columns', a WeakLearnerBank, a StageTree or a fitted model, got {_shown(bank)}"
+            "bank: expected 'boosted', 'columns', a WeakLearnerBank, a StageTree as of cf.adopt, or a fitted estimator "
+            f"of costframe, got {_shown(bank)}"
         )
     if not len(found):
         raise ParameterError("bank: expected at least one learner, it has none")
-    return found.with_features(data.feature_names)
+    return of_columns(found, data.feature_names)
 
 
 def _model(bank: Any) -> Any:

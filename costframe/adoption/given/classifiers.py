@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.adoption.adopted import is_unnamed
 from costframe.adoption.given.opaque import OfClassOne, opaque_tree
 from costframe.adoption.given.refitting import CallableModel
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
@@ -140,7 +141,7 @@ def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
     read = np.flatnonzero(np.diff(tree.bank.F.indptr))
     unknown = [tree.feature_names[f] for f in read if tree.feature_names[f] not in set(names)]
     given = columns.given_names
-    if unknown and tree.feature_names == tuple(f"f{f}" for f in range(len(given))):
+    if unknown and len(tree.feature_names) == len(given) and is_unnamed(tree.feature_names):
         tree = StageTree(evolve(tree.bank, feature_names=given, categories={}), tree.stages)
     else:
         columns.read_by([tree.feature_names[f] for f in read])

@@ -12,6 +12,8 @@ from costframe.core.predictors.classes import both_classes, likeliest, one_margi
 from costframe.core.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from attrs import Attribute
     from numpy.typing import NDArray
 
@@ -96,10 +98,14 @@ class FittedEstimator:
         values = self.predictor_.predict(X, **terms)
         return values if self.kind != "classifier" else likeliest(values, self.classes_)
 
-    def predict_proba(self, X: Any, **terms: Any) -> NDArray[np.float64]:
-        """Return class probabilities: float64 (rows, M)."""
+    @property
+    def predict_proba(self) -> Callable[..., NDArray[np.float64]]:
+        """The method of classifiers, and of no others, that returns class probabilities: float64 (rows, M)."""
         if self.kind != "classifier":
             raise AttributeError(f"a {self.kind} has no predict_proba")
+        return self._probabilities
+
+    def _probabilities(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         return both_classes(self.predictor_.predict(X, **terms))
 
     def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:

@@ -40,7 +40,7 @@ def function(rows):
     ],
     ids=["unfitted", "named", "stepped", "function"],
 )
-@pytest.mark.filterwarnings("ignore::costframe.adoption.fitted_model.PrefittedWarning")
+@pytest.mark.filterwarnings("ignore::costframe.adoption.given.fitted_model.PrefittedWarning")
 def test_fitted_models_are_pickled(model, settings):
     fit = asked(model, full_share=0.6, **settings).fit(FRAME, Y)
     assert (fit.predictor_.exits(X) == 2).any()

@@ -48,9 +48,15 @@ def frame(rows=OTHER[0], columns=NAMES):
     return pd.DataFrame(rows, columns=list(NAMES))[list(columns)]
 
 
+def lightgbm_model():
+    lightgbm = pytest.importorskip("lightgbm")
+    return cf.adopt(lightgbm.LGBMClassifier(n_estimators=8, max_depth=3, verbose=-1).fit(*OTHER))
+
+
 FITTED = {
     "forest": lambda: (RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), {}),
     "adopted": lambda: (cf.adopt(RandomForestClassifier(5, max_depth=4, random_state=0).fit(*OTHER), NAMES), {}),
+    "unnamed": lambda: (lightgbm_model(), {}),
     "xgboost": lambda: (
         xgboost.XGBClassifier(n_estimators=8, max_depth=3, learning_rate=0.8, n_jobs=1).fit(*OTHER),
         {},
@@ -329,7 +335,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.filterwarnings("ignore::costframe.adoption.fitted_model.PrefittedWarning")
+@pytest.mark.filterwarnings("ignore::costframe.adoption.given.fitted_model.PrefittedWarning")
 def test_what_is_no_expensive_model_is_refused_by_name(name):
     make, settings, message = REFUSED[name]
     settings = dict(settings)

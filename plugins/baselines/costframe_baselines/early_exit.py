@@ -10,9 +10,10 @@ from attrs import define, evolve, field, fields_dict
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.adoption.adopted import of_columns
 from costframe.adoption.given.classifiers import check_classes
 from costframe.core.checks import resolve
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import BankError, DataError, ParameterError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, apply_link, squeeze
 from costframe.core.tables.rows import check_queries
@@ -158,11 +159,11 @@ class _EarlyExit(PlainBoosting):
             check_classes(model, classes, "model")
         elif hasattr(model, "classes_"):
             raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
-        unknown = [name for name in tree.used_features if name not in set(data.feature_names)]
-        if unknown:
-            raise DataError(f"model: reads the feature {unknown[0]!r}, and X has no such column")
+        try:
+            bank = of_columns(tree.bank, data.feature_names)
+        except BankError as error:
+            raise DataError(f"model: reads what X does not have: {error}") from error
         check_labels(tree, data.categories)
-        bank = tree.bank.with_features(data.feature_names)
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from costframe.adoption import fitted_model
+from costframe.adoption.given import fitted_model
 from costframe.gates import expensive
 from costframe.testing import parametrize_algorithm
 

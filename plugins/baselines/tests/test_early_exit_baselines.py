@@ -264,6 +264,21 @@ def test_a_given_model_of_another_temperature_keeps_its_probabilities():
     np.testing.assert_allclose(never.predict_proba(X)[:, 1], adopted.predict(X), rtol=1e-12)
 
 
+def test_a_given_model_without_names_reads_columns_by_position():
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    X, y, _ = table(0)
+    X = np.nan_to_num(X)
+    theirs = GradientBoostingClassifier(n_estimators=5).fit(X, y)
+    named, unnamed = (
+        EarlyExitClassifier(DEAR_TREES, model=cf.adopt(theirs, names), threshold=1.0).fit(X, y)
+        for names in (list("abcd"), None)
+    )
+    np.testing.assert_array_equal(unnamed.predict_proba(X), named.predict_proba(X))
+    with pytest.raises(CostframeError, match=r"model: reads what X does not have: .*'f\d'"):
+        EarlyExitClassifier(model=cf.adopt(theirs)).fit(X[:, :3], y)
+
+
 def test_given_models_that_do_not_fit_are_refused():
     from sklearn.ensemble import RandomForestClassifier
 

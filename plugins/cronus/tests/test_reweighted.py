@@ -101,6 +101,24 @@ def test_any_bank_will_do(cancer):
         assert model.cost(X[test]).mean < costs.full_cost()
 
 
+def test_a_bank_of_a_model_without_names_reads_columns_by_position(cancer):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, costs, first, fit, test = cancer
+    trained = lightgbm.LGBMClassifier(n_estimators=10, num_leaves=4, verbose=-1).fit(X[first], y[first])
+    forest = RandomForestClassifier(10, max_depth=3, random_state=0).fit(X[first], y[first])
+    for given in (trained, forest):
+        for prices in (costs, None):
+            predictions = [
+                ReweightedClassifier(prices, 1e-3, bank=bank).fit(X[fit], y[fit]).predict_proba(X[test])
+                for bank in (cf.adopt(given), cf.adopt(given, costs.names if prices else [f"x{f}" for f in range(30)]))
+            ]
+            np.testing.assert_array_equal(*predictions)
+    with pytest.raises(CostframeError, match=r"bank: expected .* StageTree as of cf\.adopt, .*got LGBMClassifier"):
+        ReweightedClassifier(costs, bank=trained).fit(X, y)
+    with pytest.raises(CostframeError, match="reads 'f"):
+        ReweightedClassifier(bank=cf.adopt(forest)).fit(X[:, :20], y)
+
+
 def test_many_classes_share_their_learners():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((600, 6))
