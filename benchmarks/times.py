@@ -25,7 +25,7 @@ import costframe as cf
 from harness.fit_phases import time_phases
 from harness.predict_phases import time_predict_phases
 from harness.tables import SHARED, load, single_prices
-from harness.timing import THREADS, as_predictor, draw_table, ratio, seconds, train_lightgbm
+from harness.timing import THREADS, draw_table, ratio, seconds, train_lightgbm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def predict() -> None:
     """Predict 100,000 x 50 rows with 100 trees of 31 leaves, and one row at a time."""
     X, y = draw_table()
     booster = train_lightgbm(X, y)
-    predictor, row = as_predictor(booster), X[:1]
+    predictor, row = cf.adopt(booster), X[:1]
     np.testing.assert_allclose(predictor.predict(X), booster.predict(X), rtol=1e-12)
     evaluator = cf.ExpectedCost(cf.CostModel.uniform(predictor.feature_names))
     ratio(
@@ -159,7 +159,7 @@ def fit_lightgbm(
 def roofline() -> None:
     """Time the phases of fit, predict and price on one thread, beside the least time for their bytes and updates."""
     X, y = draw_table()
-    time_predict_phases("100,000 x 50, 100 trees of 31 leaves", as_predictor(train_lightgbm(X, y)), X)
+    time_predict_phases("100,000 x 50, 100 trees of 31 leaves", cf.adopt(train_lightgbm(X, y)), X)
     for classes in (True, False):
         kind = f"100,000 x 50, {'two classes' if classes else 'numbers'}"
         time_phases(kind, lambda classes=classes: fit_cegb(X, y, classes=classes, n_jobs=1), n_words=1 + classes)  # type: ignore[misc]

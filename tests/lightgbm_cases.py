@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costframe.adoption.lightgbm import adopt_lightgbm_file
+from costframe.adoption.lightgbm.adopt import adopt_lightgbm_file
 
 TINY = 1.0000000180025095e-35
 EXTREMES = [0.0, -0.0, TINY, -TINY, 1e-36, -1e-36, np.nextafter(TINY, 1), np.nextafter(-TINY, -1), 5e-324, -5e-324]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from naive_adopt import nasty_rows
 
 import costframe as cf
-from costframe.adoption.catboost import adopt_catboost, adopt_catboost_file, is_catboost
+from costframe.adoption.catboost.adopt import adopt_catboost, adopt_catboost_file, is_catboost
 from costframe.core.errors import AdoptionError, DataError
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.sources import predict_one
@@ -321,7 +321,8 @@ def test_files_are_read_without_catboost(tmp_path):
     path = tmp_path / "model.cbm"
     one_hot("SymmetricTree")[0].save_model(str(path))
     program = (
-        "import sys; from pathlib import Path; from costframe.adoption.catboost import adopt_catboost_file as adopt; "
+        "import sys; from pathlib import Path; "
+        "from costframe.adoption.catboost.adopt import adopt_catboost_file as adopt; "
         "adopt(Path(sys.argv[1]).read_bytes(), 'a file').inquire(); assert 'catboost' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program, str(path)], check=True)  # noqa: S603 - our own program

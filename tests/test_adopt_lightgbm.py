@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm_cases import EXTREMES, TINY, assert_equal, hard_rows, import_lightgbm
 
-from costframe.adoption.lightgbm import adopt_lightgbm, adopt_lightgbm_file, is_lightgbm
-from costframe.adoption.lightgbm_trees import at_most
+from costframe.adoption.lightgbm.adopt import adopt_lightgbm, adopt_lightgbm_file, is_lightgbm
+from costframe.adoption.lightgbm.trees import at_most
 from costframe.core.errors import AdoptionError, DataError
 
 lgb = import_lightgbm()
@@ -292,7 +292,7 @@ def test_what_is_no_fitted_model_is_refused():
 
 
 def test_files_are_adopted_without_importing_lightgbm():
-    code = "import sys; from costframe.adoption.lightgbm import *; assert not is_lightgbm(3)\n"
+    code = "import sys; from costframe.adoption.lightgbm.adopt import *; assert not is_lightgbm(3)\n"
     code += "adopt_lightgbm_file(sys.stdin.buffer.read(), 'model'); assert 'lightgbm' not in sys.modules"
     text = train("regression").model_to_string().encode()
     subprocess.run([sys.executable, "-c", code], input=text, check=True)  # noqa: S603 - this interpreter

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn_cases import PAIR, SIGNAL, THREE, TWO, WHOLE, probabilities
 
 import costframe as cf
-from costframe.adoption.opaque import adopt_opaque
+from costframe.adoption.given.opaque import adopt_opaque
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.classes import likeliest
 

@@ -42,7 +42,7 @@ from sklearn_cases import (
 )
 
 import costframe as cf
-from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
+from costframe.adoption.sklearn.adopt import adopt_sklearn, is_sklearn
 from costframe.core.errors import AdoptionError
 
 CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
@@ -282,6 +282,6 @@ def test_is_sklearn_tells_models_apart():
 
 
 def test_is_sklearn_does_not_import_scikit_learn():
-    code = "import sys; from costframe.adoption.sklearn import is_sklearn as f; f(3); "
+    code = "import sys; from costframe.adoption.sklearn.adopt import is_sklearn as f; f(3); "
     code += "sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own code

@@ -42,8 +42,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_cases import PAIR, SIGNAL, TWO, WHOLE, probabilities
 
 import costframe as cf
-from costframe.adoption.classifiers import GivenColumns, probability_tree
-from costframe.adoption.sklearn import adopt_sklearn
+from costframe.adoption.given.classifiers import GivenColumns, probability_tree
+from costframe.adoption.sklearn.adopt import adopt_sklearn
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.classes import likeliest
 

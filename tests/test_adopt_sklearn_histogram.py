@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn_cases import HOLES, N_ROWS, RNG, SIGNAL, THREE, TWO, WHOLE, accepted_rows, assert_link, raw_scores
 
-from costframe.adoption.sklearn import adopt_sklearn
+from costframe.adoption.sklearn.adopt import adopt_sklearn
 from costframe.core.errors import AdoptionError
 
 HISTOGRAM = {

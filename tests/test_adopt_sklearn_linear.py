@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn_cases import N_FEATURES, PAIR, SIGNAL, THREE, TWO, WHOLE, probabilities
 
-from costframe.adoption.sklearn import adopt_sklearn
+from costframe.adoption.sklearn.adopt import adopt_sklearn
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.classes import likeliest
 

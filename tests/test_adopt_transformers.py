@@ -35,7 +35,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
-from costframe.adoption.preparing import prepare
+from costframe.adoption.pipelines.preparing import prepare
 from costframe.core.errors import AdoptionError
 
 RNG = np.random.default_rng(5)

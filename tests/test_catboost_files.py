@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from catboost_documents import CTR, DOCUMENT, TREE, changed, free, number
 
-from costframe.adoption.catboost import adopt_catboost_file, looks_like_catboost
+from costframe.adoption.catboost.adopt import adopt_catboost_file, looks_like_catboost
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.classes import both_classes
 from costframe.core.tables.hashed_labels import HashedLabels

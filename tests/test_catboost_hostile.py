@@ -8,9 +8,9 @@ import pytest
 from catboost_documents import DOCUMENT, FLOATS, TREE, free, number
 from mutations import copies, mutate_bytes, mutate_json, survive
 
-from costframe.adoption.catboost import adopt_catboost_file
-from costframe.adoption.catboost_binary import read_binary
-from costframe.adoption.flatbuffers import read_root
+from costframe.adoption.catboost.adopt import adopt_catboost_file
+from costframe.adoption.catboost.binary import read_binary
+from costframe.adoption.catboost.flatbuffers import read_root
 from costframe.core.errors import AdoptionError
 
 # --- binary files ------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     for block in blocks:  # later ones go on from the first
         exec(block, names)  # noqa: S102 - our own text
     assert names["inquiry"].answer.cost == pytest.approx(names["report"].per_row[0])
-    assert (names["predictor"].predict(names["test"].X) == names["model"].predictor_.predict(names["test"].X)).all()
+    assert (names["again"].predict(names["test"].X) == names["model"].predict(names["test"].X)).all()
     assert names["planner"].cost(names["test"].X, max_cost=5.0).per_row.max() <= 5.0
 
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutations import copies, mutate_bytes, mutate_json, survive
 
-from costframe.adoption.ubjson import parse_ubjson
-from costframe.adoption.xgboost import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
+from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
+from costframe.adoption.xgboost.ubjson import parse_ubjson
 from costframe.core.errors import AdoptionError
 
 FOREIGN = Path(__file__).resolve().parents[2] / "shared" / "foreign"
@@ -350,7 +350,7 @@ def test_files_are_read_without_xgboost(tmp_path):
     path = tmp_path / "model.ubj"
     train("dart").save_model(path)
     code = (
-        "import sys; from costframe.adoption.xgboost_files import adopt_xgboost_file as f; "
+        "import sys; from costframe.adoption.xgboost.files import adopt_xgboost_file as f; "
         f"f(open({str(path)!r}, 'rb').read(), 'model'); sys.exit('xgboost' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own code

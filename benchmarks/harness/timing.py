@@ -13,9 +13,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads of a pee
 
 import numpy as np
 
-import costframe as cf
-from costframe.core.learners.tree_table import TreeTable
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -81,26 +78,3 @@ def train_lightgbm(X: np.ndarray, y: np.ndarray, rounds: int = 100, leaves: int 
 
     settings = {"objective": "regression", "num_leaves": leaves, "verbosity": -1, "num_threads": THREADS, **parameters}
     return lgb.train(settings, lgb.Dataset(X, y, params={"verbosity": -1, "num_threads": THREADS}), rounds)
-
-
-def as_predictor(booster: lgb.Booster) -> cf.StageTree:
-    """Copy the booster's numeric trees, node by node."""
-    trees = TreeTable.concatenate([_read_tree(info["tree_structure"]) for info in booster.dump_model()["tree_info"]])
-    bank = cf.WeakLearnerBank.from_trees(trees, booster.feature_name())
-    return cf.StageTree(bank, (cf.Answer(np.arange(len(bank)), np.ones(len(bank)), [0.0]),))
-
-
-def _read_tree(root: dict[str, Any]) -> TreeTable:
-    nodes: list[list[Any]] = []
-
-    def walk(node: dict[str, Any]) -> int:
-        nodes.append([-1, 0.0, False, -1, -1, node.get("leaf_value", 0.0)])
-        number = len(nodes) - 1
-        if "split_feature" in node:
-            left, right = walk(node["left_child"]), walk(node["right_child"])
-            nodes[number][:5] = [node["split_feature"], node["threshold"], node["default_left"], left, right]
-        return number
-
-    walk(root)
-    *columns, values = zip(*nodes, strict=True)
-    return TreeTable.single(*columns, np.array(values))

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt"]
 
-_GZIP = b"\x1f\x8b"
+_OTHERS = (
+    (b"\x1f\x8b", "compressed by gzip; give the file that gunzip makes of it"),
+    (b"\x89costframe", "a costframe model; open it with `cf.load`"),
+    (b"\x80", "a pickle, which may hold code; load it where you trust it, and give the object"),
+    (b"PK", "an archive; give the model in it"),
+)
 
 
 def adopt(
@@ -44,23 +49,23 @@ def adopt(
     AdoptionError
         If the model, or a part of it that the text names, cannot be adopted; or a file is malformed.
     """
-    from costframe.adoption.opaque import adopt_opaque
+    from costframe.adoption.given.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 
     if features is not None:
-        return adopt_opaque(model, features)
+        return adopt_opaque(model, features, feature_names)
     predictor = registry().adopt(model, feature_names)
-    return adopt_opaque(model, feature_names) if predictor is None else predictor
+    return adopt_opaque(model, None, feature_names) if predictor is None else predictor
 
 
 @hookimpl
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
     """Adopt models of LightGBM, XGBoost, CatBoost and scikit-learn, pipelines of them, and files of the first three."""
-    from costframe.adoption.catboost import adopt_catboost, is_catboost
-    from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
-    from costframe.adoption.pipelines import adopt_pipeline, is_pipeline
-    from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
-    from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
+    from costframe.adoption.catboost.adopt import adopt_catboost, is_catboost
+    from costframe.adoption.lightgbm.adopt import adopt_lightgbm, is_lightgbm
+    from costframe.adoption.pipelines.adopt import adopt_pipeline, is_pipeline
+    from costframe.adoption.sklearn.adopt import adopt_sklearn, is_sklearn
+    from costframe.adoption.xgboost.adopt import adopt_xgboost, is_xgboost
 
     if isinstance(model, str | os.PathLike):
         return _adopt_file(model, feature_names)
@@ -78,15 +83,15 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
 @hookimpl
 def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
     """Describe fitted transformers of scikit-learn."""
-    from costframe.adoption.preparing import is_transformer, prepare
+    from costframe.adoption.pipelines.preparing import is_transformer, prepare
 
     return prepare(transformer, feature_names) if is_transformer(transformer) else None
 
 
 def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None) -> Predictor:
-    from costframe.adoption.catboost import adopt_catboost_file, looks_like_catboost
-    from costframe.adoption.lightgbm import adopt_lightgbm_file, looks_like_lightgbm
-    from costframe.adoption.xgboost import adopt_xgboost_file, looks_like_xgboost
+    from costframe.adoption.catboost.adopt import adopt_catboost_file, looks_like_catboost
+    from costframe.adoption.lightgbm.adopt import adopt_lightgbm_file, looks_like_lightgbm
+    from costframe.adoption.xgboost.adopt import adopt_xgboost_file, looks_like_xgboost
 
     file = as_path(path)
     try:
@@ -101,9 +106,10 @@ def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | Non
     for knows, adopter in ways:
         if knows(data):
             return adopter(data, str(file), feature_names)
-    if data.startswith(_GZIP):
-        raise AdoptionError(f"{file}: is compressed by gzip; give the file that gunzip makes of it")
+    for magic, what in _OTHERS:
+        if data.startswith(magic):
+            raise AdoptionError(f"{file}: is {what}")
     raise AdoptionError(
-        f"{file}: is no model of LightGBM (text or JSON), XGBoost (JSON or UBJSON) or CatBoost (.cbm or JSON); "
-        "open one of costframe with `cf.load`, and give one of scikit-learn as an object"
+        f"{file}: is not a costframe model, nor one of LightGBM (text or JSON), XGBoost (JSON or UBJSON) or CatBoost "
+        "(.cbm or JSON)"
     )

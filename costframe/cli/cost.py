@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
+    from costframe.core.stages.certain_layout import Until
 
 __all__ = ["cost"]
 
@@ -36,7 +37,11 @@ Examples:
     "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
     help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
 )  # fmt: skip
-def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str) -> None:
+@click.option(
+    "--until", metavar="class|NUMBER",
+    help="End a row as soon as the rest cannot change its class, or move its score by more than this.",
+)  # fmt: skip
+def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str, until: str | None) -> None:
     """Report the exact cost of predicting the rows of DATA, and their payments.
 
     MODEL is a file of `costframe fit` or `costframe.save`, or a model of LightGBM, XGBoost or CatBoost. DATA is a CSV
@@ -52,8 +57,18 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
         raise ParameterError(f"{model} holds no prices: give them with --costs")
     _check_prices(prices, predictor, model, costs or "its prices")
     rows = _rows(data, predictor, part, model)
-    report = predictor.cost(rows, prices, acquisition=acquisition)
+    report = predictor.cost(rows, prices, acquisition=acquisition, until=_goal(until))
     _show(report, prices, part or "all")
+
+
+def _goal(until: str | None) -> Until:
+    """Return the value of `--until`; refuse other texts."""
+    if until is None or until == "class":
+        return until
+    try:
+        return float(until)
+    except ValueError:
+        raise ParameterError(f"--until: expected 'class' or a number, got {until!r}") from None
 
 
 def _open(path: Path, costs: CostModel | None) -> Predictor:
@@ -123,6 +138,8 @@ def _show(report: CostReport, costs: CostModel, part: str) -> None:
         f"{rows} {cost} {report.mean:,.6g} {printable(report.unit)} per row on average{compared}",
         f"  least {least}, median {median}, most {most}",
     ]
+    if report.cut is not None:
+        lines.append(f"  {report.cut.mean():.0%} of the rows end before the last learner")
     if report.fixed:
         lines.append(f"  and {report.fixed:,.6g} {printable(report.unit)} once for the batch")
     if unused := len(set(costs.names) - set(report.feature_names)):

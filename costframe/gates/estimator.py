@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
-from costframe.adoption.classifiers import GivenColumns, read_probabilities
-from costframe.adoption.fitted_model import GivenModel
+from costframe.adoption.given.classifiers import GivenColumns, read_probabilities
+from costframe.adoption.given.fitted_model import GivenModel
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.stage_tree import StageTree
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.adoption.fitted_model import FittedModel
+    from costframe.adoption.given.fitted_model import FittedModel
     from costframe.gates.points import GatePoint
     from costframe.training.data import TrainingData
     from costframe.training.model_path import DeferredPath

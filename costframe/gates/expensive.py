@@ -21,7 +21,7 @@ from costframe.trees.settings import TreeSettings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.adoption.fitted_model import FittedModel, GivenModel
+    from costframe.adoption.given.fitted_model import FittedModel, GivenModel
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
 

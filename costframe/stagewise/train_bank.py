@@ -112,7 +112,7 @@ def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLi
 def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
     import xgboost
 
-    from costframe.adoption.xgboost import adopt_xgboost
+    from costframe.adoption.xgboost.adopt import adopt_xgboost
 
     _check_single_precision(rows)
     parameters = {

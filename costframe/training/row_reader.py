@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from costframe.core.errors import CostModelError, DataError, DataTypeError
@@ -31,7 +32,8 @@ _GIVEN = ("bank", "base", "expensive", "model")  # parameters that may be models
 def _labels_of(models: list[Any]) -> Categories:
     """Return the labels of the features that models read."""
     labels: dict[str, Any] = {}
-    for model in models:
+    for each in models:
+        model = each.estimator if isinstance(each, FrozenEstimator) else each
         found = getattr(getattr(model, "predictor_", model), "categories", None)
         labels |= found if isinstance(found, Mapping) else {}
     return labels
@@ -67,7 +69,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         columns = [names[f] for f in category_columns(X)]
         if labels and self._takes_categories and given is None:
             return find_categorical(dict.fromkeys(columns) | labels, X, names)
-        if labels and set(columns) <= set(labels):
+        if not self._takes_categories and set(columns) <= set(labels):
             return CategoricalColumns(names, np.zeros(len(names), np.bool_), labels)
         if not self._takes_categories:
             named, kind = next(name for name in columns if name not in labels), type(self).__name__

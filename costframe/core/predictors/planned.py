@@ -20,7 +20,7 @@ from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.planned_terms import Terms, planned_charges
 from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
-from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
+from costframe.core.predictors.predictor import Known, OverBank, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.run_stages import check_acquisition
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @define(eq=False, frozen=True, repr=False)
-class PlannedPredictor(Predictor):
+class PlannedPredictor(OverBank):
     """A list of m stops, each with a set of features; prediction chooses for each row the next stop to go to.
 
     A row begins at stop 0, or, if values are known, at the last stop whose features are all known. At stop k, with A
@@ -80,7 +80,6 @@ class PlannedPredictor(Predictor):
         If the prices do not fit its features.
     """
 
-    bank: WeakLearnerBank
     gains_bank: WeakLearnerBank
     stops: tuple[Stop, ...] = field(converter=as_stops)
     tradeoff: float = 0.0
@@ -101,19 +100,8 @@ class PlannedPredictor(Predictor):
 
     def __repr__(self) -> str:
         """Show the size; the arrays would fill pages."""
-        return (
-            f"PlannedPredictor({len(self.stops)} stops, {len(self.feature_names)} features, tradeoff={self.tradeoff:g})"
-        )
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-        return self.bank.feature_names
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
-        return self.bank.categories
+        sizes = f"{len(self.stops)} stops, {len(self.feature_names)} features"
+        return f"PlannedPredictor({sizes}, tradeoff={self.tradeoff:g})"
 
     @cached_property
     def used_features(self) -> tuple[str, ...]:
@@ -179,21 +167,12 @@ class PlannedPredictor(Predictor):
         n_jobs: int | None = None,
         until: Until = None,
     ) -> NDArray[np.float64]:
-        """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.
+        """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs; see `StageTree.predict`.
 
         Parameters
         ----------
-        X : float64 (rows, d), or data frame
         costs : CostModel, or anything `CostModel.of` accepts
-            None uses the predictor's default.
-        tradeoff : float, optional
-            None uses the predictor's default.
-        max_cost : float, optional
-            Hard cap on the cost of each row.
-        unavailable : iterable of str
-            Unavailable features and resources.
-        n_jobs : int, optional
-            Threads; None uses all cores. The result does not depend on it.
+            None uses the predictor's default, as for the tradeoff.
         until : None
             Others are refused: a plan has no bounds; see `StageTree.inquire`.
         """

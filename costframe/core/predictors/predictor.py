@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from attrs import define
+
 from costframe.core.cost.expected import ExpectedCost, replay_charges
 from costframe.core.errors import CostModelError, InquiryError, ParameterError, shown
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.cost.report import Charges, CostReport
+    from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
@@ -160,6 +163,23 @@ class Predictor(ABC):
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable, until=until
         )
         return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
+
+
+@define(eq=False, frozen=True)
+class OverBank(Predictor):
+    """A predictor of the columns of a bank of weak learners."""
+
+    bank: WeakLearnerBank
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.bank.feature_names
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        return self.bank.categories
 
 
 def check_costs(costs: CostModel | None, feature_names: tuple[str, ...]) -> None:

@@ -16,17 +16,16 @@ from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
+from costframe.core.predictors.laid_out import LaidOutStages
+from costframe.core.predictors.predictor import Known, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, names_of
 from costframe.core.stages.certain import CertainWalker, certain_rows
-from costframe.core.stages.certain_layout import Goal, lay_out_certain
-from costframe.core.stages.layout import lay_out
-from costframe.core.stages.plan import cannot_bind, plan_stages, sum_evaluations
-from costframe.core.stages.run_stages import check_acquisition, marks_for, predict_rows
-from costframe.core.stages.stages import Answer, Route, Stage, apply_link, check_stages, log_odds, squeeze
+from costframe.core.stages.certain_layout import Goal
+from costframe.core.stages.plan import cannot_bind
+from costframe.core.stages.run_stages import check_acquisition, predict_rows
+from costframe.core.stages.stages import check_stages, log_odds, squeeze
 from costframe.core.stages.step import StageStepper
-from costframe.core.stages.step_layout import lay_out_steps
 from costframe.core.stages.walk import StageWalker
 from costframe.core.tables.rows import as_rows, check_weights
 
@@ -38,24 +37,12 @@ if TYPE_CHECKING:
     from costframe.core.caps.capped_kernels import Model
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain_layout import Certain, Until
-    from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.plan import StagePlan
-    from costframe.core.stages.run_stages import ReadingMarks
-    from costframe.core.stages.step import StepState
-    from costframe.core.stages.step_layout import StepLayout
+    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 
-def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
-    if isinstance(stages, Answer | Route):
-        raise StageError("stages: expected a list of stages, got one; put it in brackets")
-    return tuple(stages)
-
-
 @define(eq=False, frozen=True)
-class StageTree(Predictor):
+class StageTree(LaidOutStages):
     """A tree of stages over a bank of weak learners; the form of every built-in model.
 
     Parameters
@@ -78,8 +65,6 @@ class StageTree(Predictor):
         If the stages are not a tree or do not fit the bank, or the fallbacks do not fit both.
     """
 
-    bank: WeakLearnerBank
-    stages: tuple[Stage, ...] = field(converter=_as_stages)
     costs: CostModel | None = None
     _fallbacks: Fallbacks | FallbackRows | None = field(default=None, kw_only=True, alias="fallbacks")
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
@@ -94,83 +79,9 @@ class StageTree(Predictor):
         check_costs(self.costs, self.feature_names)
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-        return self.bank.feature_names
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
-        return self.bank.categories
-
-    @property
     def has_bounds(self) -> bool:
         """Whether its methods take `until`; see `inquire`."""
         return True
-
-    @property
-    def n_outputs(self) -> int:
-        """K, the number of outputs of every answer."""
-        return self.layout.n_outputs
-
-    @property
-    def n_predictions(self) -> int:
-        """Number of columns of its predictions."""
-        return next(stage.n_predictions for stage in self.stages if isinstance(stage, Answer))
-
-    @cached_property
-    def used_features(self) -> tuple[str, ...]:
-        """Names of the features that learners with weights other than zero may read."""
-        return tuple(self.feature_names[f] for f in self.layout.used)
-
-    @cached_property
-    def links(self) -> tuple[str, ...]:
-        """Distinct links of the answers."""
-        return tuple(sorted({stage.link for stage in self.stages if isinstance(stage, Answer)}))
-
-    @cached_property
-    def layout(self) -> StageLayout:
-        """The tree as arrays for the kernels."""
-        return lay_out(self.bank, self.stages)
-
-    @cached_property
-    def step_layout(self) -> StepLayout:
-        """The tree as arrays for steps of a row."""
-        return lay_out_steps(self.bank, self.layout)
-
-    @cached_property
-    def certain_model(self) -> Certain:
-        """The tree as arrays for rows that end when they are certain."""
-        return lay_out_certain(self.step_layout)
-
-    @cached_property
-    def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
-        """First states of rows without known values, and their needs, by whether trees acquire split by split."""
-        return {}
-
-    @cached_property
-    def _free_marks(self) -> dict[str, ReadingMarks]:
-        """Reading marks where comparisons and reuse cost nothing, by acquisition."""
-        return {}
-
-    def marks(self, prices: PriceArrays, acquisition: str) -> ReadingMarks:
-        """Return what rows read at these prices, kept where that does not depend on them; see `marks_for`."""
-        if prices.spends:
-            return marks_for(self.bank, self.layout, prices, acquisition)
-        check_acquisition(acquisition)
-        if acquisition not in self._free_marks:
-            self._free_marks[acquisition] = marks_for(self.bank, self.layout, prices, acquisition)
-        return self._free_marks[acquisition]
-
-    @cached_property
-    def plan(self) -> StagePlan:
-        """The tree as lists for walkers under limits."""
-        return plan_stages(self.bank, self.stages)
-
-    @cached_property
-    def most_evaluated(self) -> tuple[float, int, int]:
-        """Sums over all learners, the most that a row can evaluate; see `sum_evaluations`."""
-        return sum_evaluations(self)
 
     @cached_property
     def capped_model(self) -> Model:
@@ -342,27 +253,3 @@ class StageTree(Predictor):
             return certain_rows(self, prices, goal, rows, n_jobs).scores, np.zeros(len(rows), np.int64)
         assert limits is not None  # noqa: S101 - there is a cap, or a name
         return capped_scores(self, prices, limits, rows, n_jobs)
-
-    def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Apply the link of each row's answer to its scores, float64 (rows, K).
-
-        If links or levels differ, a row that ended at a route has a final score; see `Fallbacks`.
-        """
-        if (answer := self.only_answer) is not None:
-            return answer.predictions(scores)
-        values = np.empty_like(scores)
-        for number in np.unique(exits):
-            stage, rows = self.stages[number], exits == number
-            if isinstance(stage, Answer):
-                values[rows] = stage.predictions(scores[rows])
-            elif self.links == ("ranked",):
-                values[rows] = scores[rows]
-            else:
-                values[rows] = apply_link("sigmoid" if self.n_outputs == 1 else "softmax", scores[rows])
-        return values
-
-    @cached_property
-    def only_answer(self) -> Answer | None:
-        """An answer with the link, level and temperature of all answers; None if these differ."""
-        answers = [stage for stage in self.stages if isinstance(stage, Answer)]
-        return answers[0] if len({(each.link, each.level, each.temperature) for each in answers}) == 1 else None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.laid_out import LaidOutStages
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.stages import Stage
@@ -217,7 +218,7 @@ def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
     return bool(most + prices.split.max(initial=0.0) * comparisons <= limits.max_cost)
 
 
-def sum_evaluations(tree: StageTree) -> tuple[float, int, int]:
+def sum_evaluations(tree: LaidOutStages) -> tuple[float, int, int]:
     """Return sums over all learners of a tree: of e_t, of features read, and of comparisons on the longest way."""
     bank, plan, learners = tree.bank, tree.plan, np.unique(tree.layout.learner)
     comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)

@@ -78,7 +78,8 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     core = model.inner if isinstance(model, PreparedPredictor) else model
     if not isinstance(core, StageTree | PlannedPredictor):
         known = "StageTree or a PlannedPredictor"
-        raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(core).__name__}")
+        hint = "; adopt it first: cf.save(cf.adopt(model), path)" if hasattr(core, "predict") else ""
+        raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(core).__name__}{hint}")
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.fitted_model import FittedModel
+    from costframe.adoption.given.fitted_model import FittedModel
     from costframe.core.cost.accounts import Account
     from costframe.gates.composite import ExpensiveModel, GatedPair, Scores
     from costframe.training.data import Rows, TrainingData

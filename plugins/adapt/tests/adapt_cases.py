@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
-from costframe.adoption.fitted_model import PrefittedWarning
+from costframe.adoption.given.fitted_model import PrefittedWarning
 from costframe_adapt import AdaptClassifier
 from costframe_cegb import CEGBClassifier
 

@@ -10,7 +10,7 @@ from attrs import define, evolve, field, fields_dict
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.adoption.classifiers import check_classes
+from costframe.adoption.given.classifiers import check_classes
 from costframe.core.checks import resolve
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.stage_tree import StageTree
@@ -158,7 +158,7 @@ class _EarlyExit(PlainBoosting):
             check_classes(model, classes, "model")
         elif hasattr(model, "classes_"):
             raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
-        unknown = [name for name in tree.feature_names if name not in set(data.feature_names)]
+        unknown = [name for name in tree.used_features if name not in set(data.feature_names)]
         if unknown:
             raise DataError(f"model: reads the feature {unknown[0]!r}, and X has no such column")
         check_labels(tree, data.categories)

@@ -308,7 +308,7 @@ def test_what_no_file_can_hold_is_refused_by_its_name_and_kept_by_pickle(tmp_pat
     np.testing.assert_array_equal(kept.cost(X).per_row, model.cost(X).per_row)
 
 
-def test_a_given_model_with_other_numbers_of_categories_is_refused():
+def test_rows_are_read_by_the_labels_of_a_given_model():
     pandas = pytest.importorskip("pandas")
     X, _, _ = table(0, 120)
     label = np.array(["lo", "mid", "hi"])[np.arange(120) % 3]
@@ -319,5 +319,8 @@ def test_a_given_model_with_other_numbers_of_categories_is_refused():
     np.testing.assert_array_equal(same.predict_proba(rows), plain.predict_proba(rows))
     for labels in (["mid", "hi", "lo"], ["lo", "mid", "hi", "no"]):
         other = rows.assign(c=pandas.Categorical(label, labels))
+        fit = EarlyExitClassifier(COSTS, model=FrozenEstimator(plain), threshold=1e9).fit(other, y)
+        np.testing.assert_array_equal(fit.predict_proba(other), plain.predict_proba(rows))
+        given = EarlyExitClassifier(COSTS, model=plain, threshold=1e9, categorical_features={"c": labels})
         with pytest.raises(CostframeError, match=r"model: knows the categories \['lo', 'mid', 'hi'\] of 'c', expected"):
-            EarlyExitClassifier(COSTS, model=plain, threshold=1e9).fit(other, y)
+            given.fit(other, y)

@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import costframe as cf
-from costframe.adoption.fitted_model import PrefittedWarning
+from costframe.adoption.given.fitted_model import PrefittedWarning
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import CostframeError
 from costframe.proximal.logistic import fit_logistic

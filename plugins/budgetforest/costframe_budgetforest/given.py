@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.classifiers import GivenColumns, check_classes, probability_tree
-from costframe.adoption.refitting import is_unfitted, labels_for, refit, require_probabilities
+from costframe.adoption.given.classifiers import GivenColumns, check_classes, probability_tree
+from costframe.adoption.given.refitting import is_unfitted, labels_for, refit, require_probabilities
 from costframe.core.errors import ParameterError
 from costframe.core.learners.tree_table import TREE, TreeTable
 from costframe.core.predictors.predictor import Predictor

@@ -15,6 +15,7 @@ from costframe.trees.boosting.boost import Boosted
 from costframe.trees.growing.lazy_prices import LazyPrices
 
 if TYPE_CHECKING:
+    from costframe.core.tables.categories import Categories
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.boosting.losses import Loss
     from costframe.trees.settings import TreeSettings
@@ -140,7 +141,7 @@ class WarmStart:
             raise CostModelError("costs: expected the same prices as before with warm_start, got others")
 
 
-def _categories(data: TrainingData) -> tuple[list[int], dict[str, tuple[str, ...]]]:
+def _categories(data: TrainingData) -> tuple[list[int], Categories]:
     """Return the categorical columns, and the labels of their categories."""
     columns = [] if data.categorical is None else np.flatnonzero(data.categorical).tolist()
     return columns, dict(data.categories)

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 from sklearn.base import clone, is_classifier, is_regressor
 
-from costframe.adoption.refitting import (
+from costframe.adoption.given.refitting import (
     CallableModel,
     describe,
     is_unfitted,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.terms import Term, columns_term, constant_term
+from costframe.adoption.sklearn.terms import Term, columns_term, constant_term
 from costframe.core.errors import AdoptionError
 from costframe.core.stages.blend import Part
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from costframe.adoption.preparing import name_columns, raw_names, read_transformer
-from costframe.adoption.recipe import Recipe
+from costframe.adoption.pipelines.preparing import name_columns, raw_names, read_transformer
+from costframe.adoption.pipelines.recipe import Recipe
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.adoption.lightgbm_saved import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT
+from costframe.adoption.lightgbm.saved import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT
 from costframe.core.errors import AdoptionError, BankError
 from costframe.core.learners.readings import PLAIN, TINY, WHOLE, ZERO_MISSING
 from costframe.core.learners.tree_table import TreeTable, ranges
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.adoption.lightgbm_saved import SavedModel
+    from costframe.adoption.lightgbm.saved import SavedModel
 
 __all__ = ["at_most", "make_table"]
 

@@ -14,8 +14,8 @@ from attrs import frozen
 
 from costframe.adoption.adopted import choose_names, one_answer
 from costframe.adoption.documents import parse_json
-from costframe.adoption.xgboost_objectives import read_link, read_margins
-from costframe.adoption.xgboost_trees import TreeReader, read_float32
+from costframe.adoption.xgboost.objectives import read_link, read_margins
+from costframe.adoption.xgboost.trees import TreeReader, read_float32
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.recipe import Recipe
+    from costframe.adoption.pipelines.recipe import Recipe
 
 __all__ = ["READERS"]
 

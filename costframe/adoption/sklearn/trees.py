@@ -8,8 +8,8 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.adopted import float32_at_most, one_answer
-from costframe.adoption.sklearn_members import refused
-from costframe.adoption.terms import Term, add_terms, constant_term
+from costframe.adoption.sklearn.members import refused
+from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.plugins.registry import registry

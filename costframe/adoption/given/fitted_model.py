@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.adoption.classifiers import check_classes, predict_checked, probability_tree
-from costframe.adoption.refitting import is_unfitted, labels_for, refit, require_probabilities
+from costframe.adoption.given.classifiers import check_classes, predict_checked, probability_tree
+from costframe.adoption.given.refitting import is_unfitted, labels_for, refit, require_probabilities
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.predictor import Predictor
 from costframe.sets.dealing import deal_folds
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.classifiers import GivenColumns
+    from costframe.adoption.given.classifiers import GivenColumns
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.training.data import Rows, TrainingData
 

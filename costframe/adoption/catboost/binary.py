@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.catboost_info import read_classes, read_link
-from costframe.adoption.catboost_model import (
+from costframe.adoption.catboost.flatbuffers import Table, read_root
+from costframe.adoption.catboost.info import read_classes, read_link
+from costframe.adoption.catboost.model import (
     CATEGORICAL,
     DEEPEST,
     FLOAT,
@@ -20,7 +21,6 @@ from costframe.adoption.catboost_model import (
     ctr_reason,
 )
 from costframe.adoption.documents import Part
-from costframe.adoption.flatbuffers import Table, read_root
 from costframe.core.errors import AdoptionError, shown
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.catboost_model import Forest
+from costframe.adoption.catboost.model import Forest
 from costframe.core.learners.tree_table import TreeTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.adoption.catboost_model import Splits, SymmetricForest
+    from costframe.adoption.catboost.model import Splits, SymmetricForest
 
 __all__ = ["tabulate"]
 

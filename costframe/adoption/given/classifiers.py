@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.opaque import OfClassOne, opaque_tree
-from costframe.adoption.refitting import CallableModel
+from costframe.adoption.given.opaque import OfClassOne, opaque_tree
+from costframe.adoption.given.refitting import CallableModel
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor

@@ -11,9 +11,9 @@ import numpy as np
 from attrs import frozen
 
 from costframe.adoption.adopted import choose_names
-from costframe.adoption.recipe import Recipe
-from costframe.adoption.refitting import as_frame, describe, is_unfitted
-from costframe.adoption.transformers import READERS
+from costframe.adoption.given.refitting import as_frame, describe, is_unfitted
+from costframe.adoption.pipelines.recipe import Recipe
+from costframe.adoption.pipelines.transformers import READERS
 from costframe.core.errors import AdoptionError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.xgboost_files import adopt_xgboost_file, looks_like_xgboost, parse_xgboost
-from costframe.adoption.xgboost_models import adopt_document
+from costframe.adoption.xgboost.files import adopt_xgboost_file, looks_like_xgboost, parse_xgboost
+from costframe.adoption.xgboost.models import adopt_document
 from costframe.core.errors import AdoptionError
 
 if TYPE_CHECKING:

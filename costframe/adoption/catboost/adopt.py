@@ -10,10 +10,10 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.adopted import choose_names, one_answer
-from costframe.adoption.catboost_binary import MAGIC, read_binary
-from costframe.adoption.catboost_files import read_document
-from costframe.adoption.catboost_model import CATEGORICAL
-from costframe.adoption.catboost_trees import tabulate
+from costframe.adoption.catboost.binary import MAGIC, read_binary
+from costframe.adoption.catboost.files import read_document
+from costframe.adoption.catboost.model import CATEGORICAL
+from costframe.adoption.catboost.trees import tabulate
 from costframe.adoption.documents import parse_json
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.tree_table import TreeTable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.catboost_model import CatBoostModel
+    from costframe.adoption.catboost.model import CatBoostModel
     from costframe.core.predictors.stage_tree import StageTree
 
 __all__ = ["adopt_catboost", "adopt_catboost_file", "is_catboost", "looks_like_catboost"]

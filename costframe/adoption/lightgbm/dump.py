@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.documents import Part
-from costframe.adoption.lightgbm_saved import (
+from costframe.adoption.lightgbm.saved import (
     CATEGORICAL,
     DEFAULT_LEFT,
     MISSING_SHIFT,

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.adoption.adopted import choose_names
-from costframe.adoption.refitting import CallableModel, describe, is_unfitted
+from costframe.adoption.given.refitting import CallableModel, describe, is_unfitted
 from costframe.core.errors import AdoptionError, BankError, DataError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["OfClassOne", "adopt_opaque", "labels_of", "opaque_member", "opaque_tree"]
 
 
+_METHODS = ("predict_proba", "decision_function", "predict")
 _OTHER_LABELS = ("SVC", "NuSVC", "FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
 
@@ -75,8 +76,15 @@ def adopt_opaque(
         model's.
     """
     title = getattr(model, "__name__", type(model).__name__)
-    if not isinstance(model, type) and is_unfitted(model):
+    if isinstance(model, type):
+        raise AdoptionError(f"{title}: expected a fitted model, got the class; call it and fit it")
+    if is_unfitted(model):
         raise AdoptionError(f"{title}: is not fitted; fit it before adopting it")
+    if not any(hasattr(model, name) for name in _METHODS) and not (callable(model) and not hasattr(model, "fit")):
+        raise AdoptionError(
+            f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, a function of rows, "
+            "or the path of a model file"
+        )
     read = _read(model, features, feature_names, title)
     names = read if feature_names is None else choose_names(feature_names, None, len(feature_names), title)
     unknown = [name for name in read if name not in set(names)]
@@ -114,8 +122,6 @@ def _read(
 def _outputs(model: Any, names: tuple[str, ...], title: str) -> tuple[Callable[..., Any], int, str]:
     """Return the function of a model, the number of its outputs, and the link to its predictions."""
     classes = getattr(model, "classes_", None)
-    if isinstance(model, type):
-        raise AdoptionError(f"{title}: expected a fitted model, got the class; call it and fit it")
     if isinstance(classes, list):
         raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
     if hasattr(model, "predict_proba"):
@@ -130,11 +136,7 @@ def _outputs(model: Any, names: tuple[str, ...], title: str) -> tuple[Callable[.
         )
     if hasattr(model, "predict"):
         return *_call(model, names, "predict"), "identity"
-    if callable(model) and not hasattr(model, "fit"):
-        return model, _probe(model, len(names), title), "identity"
-    raise AdoptionError(
-        f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, or a function of rows"
-    )
+    return model, _probe(model, len(names), title), "identity"
 
 
 def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:

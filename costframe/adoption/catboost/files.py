@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.catboost_info import read_classes, read_link
-from costframe.adoption.catboost_model import (
+from costframe.adoption.catboost.info import read_classes, read_link
+from costframe.adoption.catboost.model import (
     CATEGORICAL,
     DEEPEST,
     FLOAT,

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.documents import Part, parse_json
-from costframe.adoption.lightgbm_saved import (
+from costframe.adoption.lightgbm.saved import (
     CATEGORICAL,
     MISSING_SHIFT,
     Range,

@@ -50,8 +50,8 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         If the class is not supported, the model is not fitted, or it has a part that cannot be adopted exactly, which
         the text names.
     """
-    from costframe.adoption.opaque import labels_of
-    from costframe.adoption.sklearn_members import inner_of
+    from costframe.adoption.given.opaque import labels_of
+    from costframe.adoption.sklearn.members import inner_of
 
     name, base, adopters = type(model).__name__, _sklearn_class(model), _adopters()
     adopter = None if base is None else adopters.get(base.__name__)
@@ -72,10 +72,10 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
 
 def _adopters() -> Mapping[str, Callable[[Any, tuple[str, ...]], StageTree]]:
     """Return the functions that adopt models, by class; they import more than `is_sklearn` needs."""
-    from costframe.adoption.sklearn_ensembles import ENSEMBLES
-    from costframe.adoption.sklearn_histogram import HISTOGRAM
-    from costframe.adoption.sklearn_linear import LINEAR
-    from costframe.adoption.sklearn_trees import TREES
+    from costframe.adoption.sklearn.ensembles import ENSEMBLES
+    from costframe.adoption.sklearn.histogram import HISTOGRAM
+    from costframe.adoption.sklearn.linear import LINEAR
+    from costframe.adoption.sklearn.trees import TREES
 
     return TREES | HISTOGRAM | LINEAR | ENSEMBLES
 

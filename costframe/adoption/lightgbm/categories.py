@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.lightgbm_saved import Range, SavedModel
+    from costframe.adoption.lightgbm.saved import Range, SavedModel
 
 __all__ = ["Meanings", "find_meanings"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.sklearn_members import WRAPPERS, adopt_inner, mean_of_bag, member, refused
-from costframe.adoption.terms import Term, add_terms, columns_term, constant_term, side_by_side
+from costframe.adoption.sklearn.members import WRAPPERS, adopt_inner, mean_of_bag, member, refused
+from costframe.adoption.sklearn.terms import Term, add_terms, columns_term, constant_term, side_by_side
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import COLUMN
 from costframe.core.plugins.registry import registry
@@ -15,7 +15,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.blend import Part
 
 if TYPE_CHECKING:
-    from costframe.adoption.opaque import Method
+    from costframe.adoption.given.opaque import Method
     from costframe.core.stages.stages import Answer
 
 __all__ = ["ENSEMBLES"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from costframe.adoption.documents import parse_json
-from costframe.adoption.ubjson import parse_ubjson
-from costframe.adoption.xgboost_models import BOOSTERS, adopt_document
+from costframe.adoption.xgboost.models import BOOSTERS, adopt_document
+from costframe.adoption.xgboost.ubjson import parse_ubjson
 from costframe.core.errors import AdoptionError
 
 if TYPE_CHECKING:

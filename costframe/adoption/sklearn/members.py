@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.opaque import opaque_member
-from costframe.adoption.sklearn_linear import SCORED
-from costframe.adoption.terms import Term, add_terms, constant_term
+from costframe.adoption.given.opaque import opaque_member
+from costframe.adoption.sklearn.linear import SCORED
+from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.stage_tree import StageTree
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.adoption.opaque import Method
+    from costframe.adoption.given.opaque import Method
     from costframe.core.learners.opaque import OpaqueLearner
 
 __all__ = ["WRAPPERS", "adopt_inner", "inner_of", "mean_of_bag", "member", "of_all_classes", "refused"]

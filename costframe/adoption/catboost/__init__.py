@@ -1,0 +1,1 @@
+"""Models of CatBoost: live ones, and files read by our own parser."""

@@ -1,0 +1,1 @@
+"""Models of LightGBM: live ones, and files read by our own parser."""

@@ -1,0 +1,1 @@
+"""Pipelines of scikit-learn: transformers as data, and the model behind them."""

@@ -1,0 +1,1 @@
+"""Models of scikit-learn: trees, linear models, and ensembles of any members."""

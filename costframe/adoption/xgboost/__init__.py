@@ -1,0 +1,1 @@
+"""Models of XGBoost: live ones, and files read by our own parser."""
