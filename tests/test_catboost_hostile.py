@@ -11,6 +11,7 @@ from mutations import copies, mutate_bytes, mutate_json, survive
 from costframe.adoption.catboost.adopt import adopt_catboost_file
 from costframe.adoption.catboost.binary import read_binary
 from costframe.adoption.catboost.flatbuffers import read_root
+from costframe.adoption.catboost.model import FLOAT, Feature, SplitGroup, Splits
 from costframe.core.errors import AdoptionError
 
 # --- binary files ------------------------------------------------------------------------------------------------
@@ -75,7 +76,7 @@ def crowd(count, fields, vtable):
     [((5,), 20_000, struct.pack("<HH", 65532, 4) + bytes(65528)), ((12, 13), 3000, struct.pack("<HHHH", 8, 4, 0, 0))],
 )
 def test_tables_that_are_named_often_take_little_time(fields, count, vtable):
-    with pytest.raises(AdoptionError, match="no trees"):
+    with pytest.raises(AdoptionError, match=r"no trees|a column"):
         read(crowd(1, fields, vtable))
     end = survive(read, [crowd(count, fields, vtable)])
     assert end.seconds < 1.5
@@ -108,6 +109,11 @@ def test_borders_that_are_no_numbers_are_refused(binary, border):
     assert binary[0].count(known) == 1
     with pytest.raises(AdoptionError, match=r"^a file: feature 'f0': expected ascending borders"):
         adopt_catboost_file(binary[0].replace(known, border), "a file")
+
+
+def test_a_feature_without_a_column_is_refused():
+    with pytest.raises(AdoptionError, match=r"^a file: feature 'a': expected a column of 0 or more, got -1"):
+        Splits.of([SplitGroup(Feature(FLOAT, -1, 0, "a"), np.array([0.5]))], "a file").check_used(np.array([0]), "")
 
 
 def test_outputs_that_are_no_numbers_are_refused(binary):
