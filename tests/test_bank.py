@@ -164,6 +164,7 @@ def test_what_single_precision_cannot_hold_is_for_cart_only(change, message):
         ({"right": [2, 1, -1]}, "tree 0, node 1: is a leaf with a child"),
         ({"feature": [-2, -1, -1]}, "tests a negative column"),
         ({"value": [-1, 0, 7]}, "tree 0, node 2: has no outputs"),
+        ({"value": [1, 0, 1]}, "tree 0, node 0: is a test and has outputs"),
         ({"value": [-1, 0, 2**63 - 1]}, "tree 0, node 2: has no outputs"),
         ({"values": [1.0, np.nan]}, "must be finite"),
         ({"threshold": [0.5]}, "'threshold' must have shape"),

@@ -9,7 +9,9 @@ from catboost_documents import DOCUMENT, FLOATS, TREE, free, number
 from mutations import copies, mutate_bytes, mutate_json, survive
 
 from costframe.adoption.catboost.adopt import adopt_catboost_file
+from costframe.adoption.catboost.binary import read_binary
 from costframe.adoption.catboost.flatbuffers import read_root
+from costframe.adoption.catboost.model import FLOAT, Feature, SplitGroup, Splits
 from costframe.core.errors import AdoptionError
 
 # --- binary files ------------------------------------------------------------------------------------------------
@@ -52,6 +54,35 @@ def test_fields_are_read_once_and_within_the_buffer():
         root.scalar(0, "8s", None)
 
 
+def crowd(count, fields, vtable):
+    """A .cbm file whose model has one table, many times in each of some fields; each use of it is 12 bytes."""
+    name, model = b"FlabuffersModel_v1", 92
+    places = [4 + 4 * fields.index(field) if field in fields else 0 for field in range(20)]
+    data = bytearray(struct.pack("<I4HiIII", 12, 8, 12, 4, 8, 8, 8, model - 20, len(name)) + name + bytes(2))
+    data += struct.pack("<22Hi", 44, 4 + 4 * len(fields), *places, 44)
+    vector = model + 4 + 4 * len(fields)
+    size = 4 + 4 * count
+    end = vector + size * len(fields) + len(vtable)
+    data += struct.pack(f"<{len(fields)}I", *[vector + size * f - model - 4 - 4 * f for f in range(len(fields))])
+    for _ in fields:
+        data += struct.pack("<I", count)
+        data += (end - len(data) - 4 * np.arange(count)).astype("<u4").tobytes()
+    data += vtable + struct.pack("<i", len(vtable)) + bytes(14 * count * len(fields) + 100)
+    return b"CBM1" + struct.pack("<I", len(data)) + bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("fields", "count", "vtable"),
+    [((5,), 20_000, struct.pack("<HH", 65532, 4) + bytes(65528)), ((12, 13), 3000, struct.pack("<HHHH", 8, 4, 0, 0))],
+)
+def test_tables_that_are_named_often_take_little_time(fields, count, vtable):
+    with pytest.raises(AdoptionError, match=r"no trees|a column"):
+        read(crowd(1, fields, vtable))
+    end = survive(read, [crowd(count, fields, vtable)])
+    assert end.seconds < 1.5
+    assert end.megabytes < 50
+
+
 @pytest.fixture(scope="module")
 def binary(tmp_path_factory):
     """Small .cbm files of a symmetric and of another model."""
@@ -78,6 +109,17 @@ def test_borders_that_are_no_numbers_are_refused(binary, border):
     assert binary[0].count(known) == 1
     with pytest.raises(AdoptionError, match=r"^a file: feature 'f0': expected ascending borders"):
         adopt_catboost_file(binary[0].replace(known, border), "a file")
+
+
+def test_a_feature_without_a_column_is_refused():
+    with pytest.raises(AdoptionError, match=r"^a file: feature 'a': expected a column of 0 or more, got -1"):
+        Splits.of([SplitGroup(Feature(FLOAT, -1, 0, "a"), np.array([0.5]))], "a file").check_used(np.array([0]), "")
+
+
+def test_outputs_that_are_no_numbers_are_refused(binary):
+    known = struct.pack("<d", read_binary(binary[0], "a file").trees.outputs[0, 0])
+    with pytest.raises(AdoptionError, match="'values' must be finite"):
+        adopt_catboost_file(binary[0].replace(known, struct.pack("<Q", 0x7FF4 << 48)), "a file")  # a signalling NaN
 
 
 # --- hostile files -----------------------------------------------------------------------------------------------
@@ -117,6 +159,20 @@ def plain(trees, name="oblivious_trees", features=(FLOATS | {"feature_index": 0,
     return json.dumps({"features_info": {"float_features": list(features)}, name: trees}).encode()
 
 
+def named(count):
+    """Statistics of one feature with a long name, many times."""
+    category = {"feature_id": "a" * 100_000, "feature_index": 0, "flat_feature_index": 0, "values": []}
+    ctrs = [{"borders": [0.5], "elements": [{"cat_feature_index": 0}] * 4}] * count
+    info = {"categorical_features": [category], "ctrs": ctrs}
+    return json.dumps({"features_info": info, "oblivious_trees": [{"leaf_values": [0]}]}).encode()
+
+
+def labelled(classes):
+    info = {"params": {"loss_function": {"type": "MultiClass"}}, "class_params": {"class_names": classes}}
+    document = json.loads(plain([{"leaf_values": [0.0] * len(classes)}]))
+    return json.dumps(document | {"model_info": info}).encode()
+
+
 FAR = FLOATS | {"feature_index": 0, "flat_feature_index": 65000}
 BOMBS = {
     "trees": lambda: plain([{"leaf_values": [0]}] * 2000),
@@ -127,6 +183,8 @@ BOMBS = {
     ]),
     "columns": lambda: plain([{"leaf_values": [0]}], features=[FAR]),
     "depth": lambda: plain([{"leaf_values": [0], "splits": [number(0)] * 60}]),
+    "names": lambda: named(1000),
+    "labels": lambda: labelled(["a"] * 699 + ["b" * 200_000]),
     "nested": lambda: b'{"features_info": {}, "trees": [' + b'{"left": ' * 60_000 + b"1" + b"}" * 60_000 + b"]}",
 }  # fmt: skip
 
@@ -135,7 +193,7 @@ BOMBS = {
 def test_bombs_take_little_memory(name):
     end = survive(read, [BOMBS[name]()])
     assert end.megabytes < 100
-    assert end.refused == (name in {"outputs", "depth", "nested"})
+    assert end.refused == (name in {"outputs", "depth", "nested", "labels"})
 
 
 def test_deep_trees_are_read():

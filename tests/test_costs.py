@@ -504,6 +504,8 @@ BROKEN = {
     "empty.toml": (b"", "features: expected a table, got None"),
     "deep.json": (b"[" * 100_000, "expected a table of prices, got one nested too deeply"),
     "deep.toml": (b"a = " + b"[" * 100_000, "expected a table of prices, got one nested too deeply"),
+    "chain.toml": (b"features" + b". 'a b'" * 40 + b" = 1", "expected a table of prices, got one nested too deeply"),
+    "header.toml": (b"[features" + b".a" * 40 + b"]\nb = 1", "expected a table of prices, got one nested too deeply"),
     "costs.yaml": (b"features: {}", "expected a file name that ends in .toml or .json, got 'costs.yaml'"),
     "costs": (b"", "expected a file name that ends in .toml or .json, got 'costs'"),
 }

@@ -8,6 +8,7 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError, StorageError
+from costframe.core.storage.stored_parts import build_classes
 from costframe.testing.case import same_bits
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 from costframe_miser import MiserClassifier, MiserRanker
@@ -72,6 +73,20 @@ def test_frames_need_only_the_columns_that_a_model_reads(tmp_path):
     assert same_bits(again.cost(read).per_row, model.cost(frame).per_row)
     with pytest.raises(DataError, match="the data lack 'a'"):
         again.predict(read.drop(columns="a"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "words"),
+    [
+        ("<U9", [*map(str, range(3000)), "a" * 30_000], "the longest of 3,001 labels is too long beside the others"),
+        ("<f4", [1e300, 0.0], "overflow"),
+        ("<i4,<i4", [1, 2], "of one kind"),
+        ("3i4", [1, 2], "of one kind"),
+    ],
+)
+def test_labels_that_a_file_cannot_hold_are_refused(dtype, values, words):
+    with pytest.raises(StorageError, match=f"malformed classes: .*{words}"):
+        build_classes({"dtype": dtype, "values": values})
 
 
 def test_what_does_not_fit_is_refused(tmp_path):

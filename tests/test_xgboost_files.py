@@ -162,6 +162,14 @@ def test_labels_of_classes_come_from_the_file(attribute, classes):
     assert (None if found is None else found.tolist()) == classes
 
 
+def test_a_label_that_is_far_too_long_is_refused():
+    def change(learner, _, __):
+        learner["attributes"]["scikit_learn"] = json.dumps({"classes_": ["a"] * 3000 + ["b" * 30_000]})
+
+    with pytest.raises(AdoptionError, match="the longest of 3,001 labels is too long beside the others"):
+        adopt_xgboost_file(altered(change), "model")
+
+
 # --- base scores -------------------------------------------------------------------------------------------------
 
 PREDICTIONS = {

@@ -80,6 +80,6 @@ def format_count(count: int, noun: str, plural: str | None = None) -> str:
 
 def quote_names(names: Iterable[str], most: int = 4) -> str:
     """Return at most `most` names as an error text quotes them."""
-    every = [repr(name) for name in names]
+    every = list(names)
     more = len(every) - most
-    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(shown, every[:most])) + (f" and {more} more" if more > 0 else "")

@@ -21,7 +21,7 @@ from costframe.adoption.catboost.model import (
     ctr_reason,
 )
 from costframe.adoption.documents import Part
-from costframe.core.errors import AdoptionError
+from costframe.core.errors import AdoptionError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,13 +83,13 @@ def _features(model: Table, field: int, kind: str) -> Iterator[Feature]:
 
 def _estimated(model: Table, features: dict[str, list[Feature]]) -> Iterator[SplitGroup]:
     """Return the groups of splits by what CatBoost made of texts and embeddings."""
+    known = {(kind, one.index): one for kind in (_TEXT, _EMBEDDING) for one in features[kind]}
     for table in model.tables(13, "estimated feature"):
         index = table.scalar(0, "i", -1)
         used = [
-            f"{kind} feature {one.title!r}"
+            f"{kind} feature {shown(known[kind, index].title)}"
             for kind in (_TEXT, _EMBEDDING)
-            for one in features[kind]
-            if one.index == index
+            if (kind, index) in known
         ]
         reason = f"it splits by the {' or the '.join(used) or 'text'}, which cannot be adopted; train it without"
         yield SplitGroup(None, _borders(table, 3), reason=reason)

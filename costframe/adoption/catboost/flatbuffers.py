@@ -69,7 +69,7 @@ class _Buffer:
         self.check(vtable, size)
         self.check(at, inline)
         self.spend(max(inline, _TABLE))
-        return Table(self, at, struct.unpack_from(f"<{size // 2 - 2}H", self.data, vtable + 4), inline, where)
+        return Table(self, at, vtable, size, inline, where)
 
 
 @frozen(eq=False)
@@ -78,7 +78,8 @@ class Table:
 
     buffer: _Buffer
     at: int
-    fields: tuple[int, ...]
+    vtable: int
+    vtable_size: int
     size: int
     where: str
 
@@ -124,7 +125,8 @@ class Table:
 
     def _place(self, field: int, size: int) -> int | None:
         """Return the place of a field of so many bytes, None if it is absent."""
-        distance = self.fields[field] if field < len(self.fields) else 0
+        entry = 4 + 2 * field
+        distance = self.buffer.number("H", self.vtable + entry) if entry < self.vtable_size else 0
         if distance == 0:
             return None
         if distance + size > self.size:

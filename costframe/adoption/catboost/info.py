@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.adoption.documents import Part, parse_json
+from costframe.core.predictors.classes import as_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +74,7 @@ def _labels(known: Part, count: int) -> NDArray[Any]:
     if kind not in _LABELS:
         raise known.refuse(f"unknown type of labels {kind!r}, expected one of {', '.join(_LABELS)}")
     if kind == "String":
-        return np.array(names.texts())
+        return as_texts(names.texts())
     if kind == "Boolean":
         if not all(isinstance(label, bool) for label in given):
             raise names.refuse("expected truth values")

@@ -150,6 +150,8 @@ def _check_group(group: SplitGroup, where: str) -> None:
     if group.feature is None:
         return
     named = f"{where}: feature {group.feature.title!r}"
+    if group.feature.column < 0:
+        raise AdoptionError(f"{named}: expected a column of 0 or more, got {group.feature.column}")
     if group.feature.kind == CATEGORICAL:
         if len(np.unique(group.values)) < len(group.values):
             raise AdoptionError(f"{named} has a category twice")

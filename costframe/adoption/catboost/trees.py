@@ -29,7 +29,7 @@ def tabulate(trees: SymmetricForest | Forest, splits: Splits, scale: float) -> T
     named = np.zeros(len(inner), np.bool_)
     named[inner] = splits.categorical[split]
 
-    with np.errstate(over="ignore"):  # infinite outputs are refused by the table
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite outputs and NaN are refused by the table
         outputs = scale * forest.outputs.ravel()
 
     def place(values: NDArray[Any], otherwise: Any) -> NDArray[Any]:

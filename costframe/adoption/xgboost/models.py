@@ -19,6 +19,7 @@ from costframe.adoption.xgboost.trees import TreeReader, read_float32
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.classes import as_texts
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 
@@ -217,6 +218,6 @@ def _classes(written: Part, expected: int) -> NDArray[np.generic] | None:
     if estimator.has("classes_"):  # before 1.6
         labels = estimator.get("classes_")
         named = len(labels) > 0 and isinstance(labels.value[0], str)
-        return np.array(labels.texts()) if named else labels.reals()
+        return as_texts(labels.texts()) if named else labels.reals()
     kind = estimator.get("_estimator_type").text() if estimator.has("_estimator_type") else ""
     return np.arange(expected) if kind == "classifier" else None

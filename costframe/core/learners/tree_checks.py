@@ -73,6 +73,7 @@ def _check_nodes(table: TreeTable) -> None:
     parents = np.bincount(np.concatenate([base + table.left[inner], base + table.right[inner]]), minlength=len(leaf))
     _refuse(table, parents != (position > 0), "does not have exactly one parent")
     _refuse(table, leaf & ((table.value < 0) | (table.value > len(table.values) - width)), "has no outputs in 'values'")
+    _refuse(table, ~leaf & (table.value >= 0), "is a test and has outputs")
     check_values(table)
 
 

@@ -9,7 +9,20 @@ import numpy as np
 from costframe.core.errors import DataError, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
+
+
+_FREE_LETTERS = 2**22
+
+
+def as_texts(labels: Sequence[str]) -> NDArray[np.str_]:
+    """Return labels as an array, in which each takes the room of the longest; refuse one far too long for that."""
+    letters = sum(map(len, labels))
+    if len(labels) * max(map(len, labels), default=0) > max(_FREE_LETTERS, 4 * letters):
+        raise DataError(f"classes: the longest of {len(labels):,} labels is too long beside the others")
+    return np.array(labels, np.str_)
 
 
 def as_classes(labels: ArrayLike | None) -> NDArray[Any] | None:

@@ -17,6 +17,9 @@ from costframe.core.prices.entry_checks import BARE, check_different
 if TYPE_CHECKING:
     from pathlib import Path
 
+# A name of 32 parts and more; tomllib takes time and memory quadratic in their number.
+_LONG_CHAIN = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){31}""")
+
 
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
@@ -36,7 +39,7 @@ def read_table(path: Path) -> object:
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise CostModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     try:
-        return tomllib.loads(text) if suffix == ".toml" else json.loads(text, object_pairs_hook=_different_keys)
+        return _parse_toml(text) if suffix == ".toml" else json.loads(text, object_pairs_hook=_different_keys)
     except RecursionError as error:
         raise CostModelError(f"{path}: expected a table of prices, got one nested too deeply") from error
     except CostModelError as error:
@@ -45,6 +48,12 @@ def read_table(path: Path) -> object:
         raise CostModelError(
             f"{path}: expected valid {suffix[1:].upper()}, got: {error}{_line(text, error)}"
         ) from error
+
+
+def _parse_toml(text: str) -> object:
+    if _LONG_CHAIN.search(text):
+        raise RecursionError
+    return tomllib.loads(text)
 
 
 def _line(text: str, error: ValueError) -> str:

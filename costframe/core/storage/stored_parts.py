@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from costframe.core.errors import StorageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
+from costframe.core.predictors.classes import as_texts
 from costframe.core.stages.blend import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.hashed_labels import HASH, HashedLabels
@@ -108,14 +110,16 @@ def build_classes(described: object) -> NDArray[Any] | None:
         return None
     dtype, values = fields_of(described, "classes", "dtype", "values")
     kinds = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str | int | float}
-    kind = kinds.get(dtype[1:2]) if isinstance(dtype, str) and len(dtype) < 12 else None
+    known = isinstance(dtype, str) and re.fullmatch(r"[<>|=]([biufUO])[0-9]*", dtype)
+    kind = kinds[known[1]] if known else None
     if kind is None or not all(isinstance(value, kind) for value in as_list(values)):
         raise StorageError(
             f"malformed classes: expected texts or numbers of one kind, got {dtype!r:.40} {values!r:.80}"
         )
     try:
-        labels = np.array(values, dtype="U" if kind is str else dtype)
-    except (TypeError, ValueError, OverflowError) as error:
+        with np.errstate(over="raise"):
+            labels = as_texts(values) if kind is str else np.array(values, dtype)
+    except (TypeError, ValueError, ArithmeticError) as error:  # a number that the type cannot hold
         raise StorageError(f"malformed classes: {error}") from error
     return labels
 
