@@ -311,6 +311,16 @@ def test_a_foreign_file_is_not_read_to_its_end():
     assert "not a costframe model" in refusal(Path("/dev/zero"))
 
 
+def test_a_small_file_that_needs_much_memory_is_refused(tmp_path):
+    tests = np.arange(1201) < 600
+    sides = [np.where(tests, 2 * np.arange(1201) + side, -1) for side in (1, 2)]
+    none = np.zeros(1201)
+    trees = TreeTable.single(np.where(tests, 0, -1), none, none > 0, *sides, none)
+    wide = Answer([0], np.ones((1, 2000)), np.zeros(2000))
+    save(StageTree(WeakLearnerBank.from_trees(trees, ["a"]), (wide,)), tmp_path / "m")
+    assert "its 1 stages use 2,402,000 nodes, of 3,201 in all" in refusal(tmp_path / "m")
+
+
 def test_a_newer_file_says_so(saved):
     header, payload = parts_of(saved.read_bytes())
     text = refusal(saved, forged(header, payload, version=7))

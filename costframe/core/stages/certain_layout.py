@@ -77,13 +77,13 @@ class Goal(NamedTuple):
             return cls(CUT, 0.0, divisor, above=_MARGIN)
         if answer.link == "step":
             return cls(CUT, 0.0, divisor)
-        if answer.link in {"identity", "softmax"} and several:
+        if several and (answer.link == "softmax" or (answer.link == "identity" and knows_classes)):
             return cls(LARGEST, _MARGIN if answer.link == "softmax" else 0.0, divisor)
         if answer.link == "identity" and knows_classes:
             return cls(CUT, 0.0, divisor, above=0.5, below=0.5)
         hint = "give the predictor its labels (with_classes), or " if answer.link == "identity" else ""
         raise ParameterError(
-            f"until='class': a model of one output with the link {answer.link!r} has no classes; {hint}give a number, "
+            f"until='class': a model with the link {answer.link!r} and no labels has no classes; {hint}give a number, "
             "how far the score may be from the whole one"
         )
 

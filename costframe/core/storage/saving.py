@@ -10,6 +10,7 @@ from costframe.core.caps.fallbacks import Fallbacks
 from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
+from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 Savable = StageTree | PlannedPredictor | PreparedPredictor
 
+_FEW_USES, _MOST_USES = 2**21, 64  # of nodes by stages: any file may have so many; or for each number in the file
 _CUT = "<f8"  # threshold and steepness of a route
 _FALLBACKS = {
     "node_values": 1, "column_values": 1, "opaque_values": 1, "knots": 1, "offset": 2, "slope": 2, "carry": 2,
@@ -184,7 +186,22 @@ def _build_tree(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFu
     fallbacks = None
     if expects:
         fallbacks = Fallbacks(**{key: arrays.take(f"fallbacks.{key}", "<f8", n) for key, n in _FALLBACKS.items()})
-    return StageTree(bank, parts, _build_prices(model["costs"]), fallbacks=fallbacks)
+    tree = StageTree(bank, parts, _build_prices(model["costs"]), fallbacks=fallbacks)
+    _check_uses(tree)
+    return tree
+
+
+def _check_uses(tree: StageTree) -> None:
+    """Refuse a file whose stages use its nodes so often that predictions need far more memory than the file."""
+    bank, used = tree.bank, 0
+    nodes = np.ones(len(bank), np.int64)
+    nodes[bank.kind == TREE] = np.diff(bank.trees.first)[bank.index[bank.kind == TREE]]
+    for stage in tree.stages:
+        owner = np.repeat(nodes[stage.learners], bank.widths[stage.learners])
+        used += int((owner[:, None] * (stage.weights != 0)).sum())
+    held = bank.trees.n_nodes + sum(stage.weights.size for stage in tree.stages)
+    if used > max(_FEW_USES, _MOST_USES * held):
+        raise StorageError(f"malformed model: its {len(tree.stages):,} stages use {used:,} nodes, of {held:,} in all")
 
 
 def _build_stage(number: int, stage: object, arrays: StoredArrays) -> Stage:
