@@ -217,9 +217,13 @@ def _check_sums(values: NDArray[np.float64], expected: str) -> None:
 
 
 def check_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
-    """Refuse a fitted classifier whose classes are not those of the labels, in their order."""
-    known = getattr(model, "classes_", None)
-    if known is None:
+    """Refuse a fitted classifier whose classes are not those of the labels, in their order.
+
+    The classes of an adopted one may also be the numbers of the labels, as xgboost's are.
+    """
+    adopted = getattr(model, "classes", None) if isinstance(model, Predictor) else None
+    known = getattr(model, "classes_", adopted)
+    if known is None or (adopted is not None and np.array_equal(adopted, np.arange(len(classes)))):
         return
     known = np.asarray(known)
     unknown = [one for one in classes.tolist() if one not in set(known.tolist())]

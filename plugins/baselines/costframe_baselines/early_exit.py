@@ -94,13 +94,10 @@ class _EarlyExit(PlainBoosting):
 
     def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> Any:
         """Make a point of every threshold."""
-        for name, unused in (
-            ("tradeoffs", asked.limits is None),
-            ("look_ahead", asked.look_ahead),
-            ("threshold", self.threshold is None),
-        ):
-            if not unused:
-                raise ParameterError(f"{name}: has no effect on the thresholds of a path")
+        given = {"tradeoffs": asked.limits is not None, "threshold": self.threshold is not None}
+        given["look_ahead"] = not asked.look_ahead
+        for name in filter(given.get, given):
+            raise ParameterError(f"{name}: has no effect on the thresholds of a path")
         settings = evolve(settings, n_estimators=asked.annealer.most_rounds)
         exits = Exits.of(self._additive_model(data, settings), self._every())
         points = self._points(exits, _held(data), data, asked.annealer.score)[::-1]
