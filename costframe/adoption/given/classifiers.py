@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,8 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
     """
     model = getattr(model, "predictor_", model)
     inner = _unfrozen(model)
+    if isinstance(model, str | os.PathLike):
+        raise ParameterError(f"{columns.parameter}: expected a model with class probabilities, got {shown(model)}")
     tree = model if isinstance(model, StageTree) else _adopted(inner, columns)
     if tree is not None:
         return _without_blends(_of_columns(_two_sided(tree, n_classes, columns.parameter), columns), columns, n_classes)
@@ -149,9 +152,11 @@ def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
 
 
 def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> StageTree:
-    """Wrap a tree whose answer has blends, which cannot be one of several answers; return others as they are."""
+    """Wrap a tree whose answer has blends, which cannot be one of several answers; a mere mean needs none."""
     if tree.only_answer is None or not tree.only_answer.blends:
         return tree
+    if not (answer := tree.only_answer.divided()).blends:
+        return StageTree(tree.bank, (answer,))
     read = np.flatnonzero(np.diff(tree.bank.F.indptr))
     alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
     return _opaque(alone.predict, evolve(columns, given=tuple(read.tolist())), n_classes)

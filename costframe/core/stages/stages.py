@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.errors import StageError, shown
 from costframe.core.stages.blend import Blend
@@ -152,6 +152,14 @@ class Answer:
         if not self.blends:
             return self.temperature
         return self.blends[0].divisor if len(self.blends) == 1 and self.temperature == 1.0 else None
+
+    def divided(self) -> Answer:
+        """Return the answer with weights divided by the divisor, equal but for rounding; itself, if it has none."""
+        divisor = self.divisor
+        if divisor is None or (divisor == 1.0 and not self.blends):
+            return self
+        weights, intercept = self.weights / divisor, self.intercept / divisor
+        return evolve(self, weights=weights, intercept=intercept, temperature=1.0, blends=())
 
     def blended(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values that the link takes, float64 (rows, n_predictions), for scores, float64 (rows, K)."""

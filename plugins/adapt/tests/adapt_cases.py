@@ -56,6 +56,13 @@ def chance(rows):
     return 1 / (1 + np.exp(-8 * np.minimum(rows[:, 0] + rows[:, 1] - 0.5, rows[:, 2] + rows[:, 3] - 0.2)))
 
 
+class OwnLogistic(LogisticRegression):
+    """A class with its own probabilities, which can only be called."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)
+
+
 @cache
 def expensive(kind):
     """Return a fitted model that was trained on other rows, and the features to give it (None: it says so itself)."""
@@ -65,7 +72,7 @@ def expensive(kind):
     if kind == "xgboost":
         return xgboost.XGBClassifier(n_estimators=25, max_depth=4, n_jobs=1).fit(X, y), None
     if kind == "logistic":
-        return LogisticRegression().fit(X[:, [0, 1, 4, 5]], y), list("abef")
+        return OwnLogistic().fit(X[:, [0, 1, 4, 5]], y), list("abef")
     if kind == "cegb":
         return CEGBClassifier(COSTS, 1e-4, n_estimators=25).fit(X, y), None
     if kind == "stepped":

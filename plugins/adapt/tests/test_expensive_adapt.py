@@ -7,7 +7,7 @@ import xgboost
 from adapt_cases import COSTS, FEATURES, NAMES, QUICK, PrefittedWarning, chance, steps, table, three_classes, uneven
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -287,7 +287,7 @@ REFUSED = {
     "regressor, fitted": (lambda: RandomForestRegressor(3).fit(*OTHER), {}, "RandomForestRegressor has none"),
     "regressor of costframe": (lambda: CEGBRegressor(n_estimators=3).fit(*OTHER), {}, "CEGBRegressor has none"),
     "class": (lambda: LogisticRegression, {}, "expected a model, got the class LogisticRegression; call it"),
-    "text": (lambda: "forest", {}, "expected a model with class probabilities, str has no predict_proba"),
+    "text": (lambda: "forest", {}, "expected a model with class probabilities, got 'forest'"),
     "unknown class": (lambda: linear(OTHER[0]), {"y": np.where(Y == 1, "yes", "no")}, "y: has the class 'no', which"),
     "further class": (lambda: LogisticRegression().fit(*three_classes(1, 90)), {}, r"knows the classes \[0, 1, 2\]"),
     "order of classes": (Flipped, {}, r"knows the classes \[1, 0\], expected those of y in ascending order: \[0, 1\]"),
@@ -311,7 +311,7 @@ REFUSED = {
         "expected class probabilities, it gives ranks",
     ),
     "too many outputs": (
-        lambda: cf.adopt(RandomForestClassifier(3, max_depth=2).fit(*three_classes(1, 90)), NAMES), {},
+        lambda: cf.adopt(ExtraTreesClassifier(3).fit(*three_classes(1, 90)), NAMES).with_classes(None), {},
         r"probabilities of 2 classes, it has 3 output",
     ),
     "above one": (lambda: ((lambda rows: 1 + rows[:, 0] ** 2), ["a"]), {}, "from 0 to 1 for training"),

@@ -3,7 +3,18 @@
 import naive
 import numpy as np
 import pytest
-from adapt_cases import EVERY_PRICE, FEATURES, NAMES, QUICK, PrefittedWarning, expensive, steps, table, three_classes
+from adapt_cases import (
+    EVERY_PRICE,
+    FEATURES,
+    NAMES,
+    QUICK,
+    OwnLogistic,
+    PrefittedWarning,
+    expensive,
+    steps,
+    table,
+    three_classes,
+)
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -220,7 +231,7 @@ def test_files_of_a_stepped_model_and_of_three_classes(tmp_path):
     fit = AdaptClassifier(FEATURES, 2e-3, expensive=model, **QUICK).fit(X, y, expensive_proba=model.predict(X))
     assert_same_model(loaded(fit, tmp_path, {"expensive": model.predict}), fit.predictor_, FEATURES)
     X, y = three_classes(1, 300)
-    fit = AdaptClassifier(FEATURES, 1e-3, expensive=LogisticRegression(), full_share=0.6, **QUICK).fit(X, y)
+    fit = AdaptClassifier(FEATURES, 1e-3, expensive=OwnLogistic(), full_share=0.6, **QUICK).fit(X, y)
     functions = {"expensive": fit.expensive_.predict_proba}
     assert_same_model(loaded(fit, tmp_path, functions), fit.predictor_, FEATURES)
     assert_steps(fit.predictor_, FEATURES, X[:20])

@@ -165,9 +165,7 @@ class _EarlyExit(PlainBoosting):
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:
         """Return the answer of a given model, with one score for two classes; refuse other outputs, and blends."""
-        if (divisor := answer.divisor) is not None:
-            weights, intercept = answer.weights / divisor, answer.intercept / divisor
-            answer = evolve(answer, weights=weights, intercept=intercept, temperature=1.0, blends=())
+        answer = answer.divided()
         if n_classes == 2 and answer.link == "softmax" and len(answer.intercept) == 2 and not answer.blends:
             (zero, one), constants = answer.weights.T, answer.intercept
             return Answer(answer.learners, one - zero, constants[1] - constants[0], "sigmoid")
