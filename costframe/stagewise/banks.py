@@ -114,6 +114,9 @@ def ensemble_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] |
         answer = model.stages[0]
         if len(model.stages) > 1 or not isinstance(answer, Answer) or len(answer.intercept) > 1:
             return None
+        answer = answer.divided()
+        if answer.blends:
+            return None
         found = np.zeros(int(bank.widths.sum()))
         owner = np.repeat(np.arange(len(bank)), bank.widths)
         found[np.isin(owner, answer.learners)] = answer.weights[:, 0]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 from cronus_cases import COSTS, EVERY_PRICE, NAMES, boosted, evaluation_of, table
+from sklearn.ensemble import RandomForestRegressor
 
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
@@ -222,3 +223,9 @@ def test_ensemble_weights_are_those_of_the_model(bank):
     assert ensemble_weights(None, cf.WeakLearnerBank.columns(NAMES, [])) is None
     tree, _, _ = train(bank, "start")
     assert ensemble_weights(tree, tree.bank) is None
+
+
+def test_ensemble_weights_of_a_forest_are_those_of_its_mean():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    forest = cf.adopt(RandomForestRegressor(4, max_depth=2, random_state=0).fit(X, X[:, 0]))
+    np.testing.assert_allclose(forest.bank.outputs(X) @ ensemble_weights(forest, forest.bank), forest.predict(X))
