@@ -11,7 +11,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve
 
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.bank import WeakLearnerBank
@@ -92,9 +91,7 @@ def of_columns(bank: WeakLearnerBank, names: Sequence[str]) -> WeakLearnerBank:
     """Let a bank read columns: by name, or by position if its model had no names and there are as many columns."""
     own = bank.feature_names
     if is_unnamed(own) and len(own) == len(names) and not set(own) <= set(names):
-        name = dict(zip(own, names, strict=True))
-        labels = {name[known]: labels for known, labels in bank.categories.items()}
-        bank = evolve(bank, feature_names=tuple(names), categories=labels)
+        bank = bank.renamed(names)
     return bank.with_features(names)
 
 

@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 _HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
-
-
 _GIVEN = ("bank", "base", "expensive", "model")  # parameters that may be models
+
+
+def unfrozen(model: Any) -> Any:
+    """Return the model inside scikit-learn's FrozenEstimator, another model as it is."""
+    return model.estimator if isinstance(model, FrozenEstimator) else model
 
 
 def _labels_of(models: list[Any]) -> Categories:
     """Return the labels of the features that models read."""
     labels: dict[str, Any] = {}
-    for each in models:
-        model = each.estimator if isinstance(each, FrozenEstimator) else each
+    for model in map(unfrozen, models):
         found = getattr(getattr(model, "predictor_", model), "categories", None)
         labels |= found if isinstance(found, Mapping) else {}
     return labels

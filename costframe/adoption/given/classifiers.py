@@ -17,6 +17,7 @@ from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
+from costframe.training.row_reader import unfrozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +102,7 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
         If it reads features without a price, or has other outputs than one for each class.
     """
     model = getattr(model, "predictor_", model)
-    inner = _unfrozen(model)
+    inner = unfrozen(model)
     if isinstance(model, str | os.PathLike):
         raise ParameterError(f"{columns.parameter}: expected a model with class probabilities, got {shown(model)}")
     tree = model if isinstance(model, StageTree) else _adopted(inner, columns)
@@ -120,11 +121,6 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
     )
 
 
-def _unfrozen(model: Any) -> Any:
-    """Return the model inside scikit-learn's FrozenEstimator."""
-    return model.estimator if type(model).__name__ == "FrozenEstimator" else model
-
-
 def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
     """Adopt a model with the data's names; return None if no plugin can adopt it exactly."""
     own = getattr(model, "feature_names_in_", None)
@@ -141,13 +137,13 @@ def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
 def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
     """Let a tree read the data's columns: by name, or by position if its model had no names."""
     names = columns.names
-    read = np.flatnonzero(np.diff(tree.bank.F.indptr))
-    unknown = [tree.feature_names[f] for f in read if tree.feature_names[f] not in set(names)]
+    own = [tree.feature_names[f] for f in tree.bank.read]
+    unknown = [name for name in own if name not in set(names)]
     given = columns.given_names
     if unknown and len(tree.feature_names) == len(given) and is_unnamed(tree.feature_names):
         tree = StageTree(evolve(tree.bank, feature_names=given, categories={}), tree.stages)
     else:
-        columns.read_by([tree.feature_names[f] for f in read])
+        columns.read_by(own)
     return StageTree(tree.bank.with_features(names), tree.stages)
 
 
@@ -157,7 +153,7 @@ def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> S
         return tree
     if not (answer := tree.only_answer.divided()).blends:
         return StageTree(tree.bank, (answer,))
-    read = np.flatnonzero(np.diff(tree.bank.F.indptr))
+    read = tree.bank.read
     alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
     return _opaque(alone.predict, evolve(columns, given=tuple(read.tolist())), n_classes)
 

@@ -112,9 +112,7 @@ def _renamed(predictor: Predictor, names: Sequence[str]) -> Predictor:
             f"{type(predictor).__name__}: its features are {predictor.feature_names}, but the steps before it make "
             f"{tuple(names)}; train it with costs.through(...) of these steps"
         )
-    new = dict(zip(predictor.feature_names, names, strict=True))
-    categories = {new[name]: labels for name, labels in predictor.categories.items()}
-    return evolve(predictor, bank=evolve(predictor.bank, feature_names=names, categories=categories), costs=None)
+    return evolve(predictor, bank=predictor.bank.renamed(names), costs=None)
 
 
 def _over(tree: StageTree, names: tuple[str, ...]) -> StageTree:

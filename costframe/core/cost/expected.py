@@ -102,7 +102,8 @@ class ExpectedCost:
             Threads; None uses all cores. The result does not depend on it.
         """
         rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
-        weight, _ = _weights(sample_weight, len(rows)), until_terms(predictor, self.until)
+        weight = _weights(sample_weight, len(rows))
+        until_terms(predictor, self.until)
         model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)
         if rounds and self.routing == "soft":

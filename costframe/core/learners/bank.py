@@ -135,11 +135,9 @@ class WeakLearnerBank:
             return self
         place = {name: column for column, name in enumerate(names)}
         columns = np.array([place.get(name, -1) for name in self.feature_names], np.int32)
-        read = np.flatnonzero(np.diff(self.F.indptr))
-        if (columns[read] < 0).any():
-            raise BankError(
-                f"features: the bank reads {self.feature_names[read[columns[read] < 0][0]]!r}, not in {names}"
-            )
+        absent = self.read[columns[self.read] < 0]
+        if len(absent):
+            raise BankError(f"features: the bank reads {self.feature_names[absent[0]]!r}, not in {names}")
         moved = tuple(evolve(learner, features=columns[list(learner.features)]) for learner in self.opaques)
         return evolve(
             self,
@@ -149,6 +147,12 @@ class WeakLearnerBank:
             opaques=moved,
             categories={name: labels for name, labels in self.categories.items() if name in place},
         )
+
+    def renamed(self, names: Sequence[str]) -> WeakLearnerBank:
+        """Return the same learners for rows whose columns have other names, in the same order."""
+        new = dict(zip(self.feature_names, names, strict=True))
+        labels = {new[name]: labels for name, labels in self.categories.items()}
+        return evolve(self, feature_names=names, categories=labels)
 
     def restrict(self, learners: ArrayLike) -> WeakLearnerBank:
         """Keep the given learners, in the given order.
@@ -211,6 +215,11 @@ class WeakLearnerBank:
         ones, width = np.ones(len(cells), np.uint8), max(len(self), 1)
         return sparse.csr_array((ones, (cells // width, cells % width)), shape=(len(self.feature_names), len(self)))
 
+    @property
+    def read(self) -> NDArray[np.int64]:
+        """Columns that any learner reads, ascending: int64 (any,)."""
+        return np.flatnonzero(np.diff(self.F.indptr))
+
     def outputs(self, X: Any) -> NDArray[np.float64]:
         """Evaluate all learners and return H(x): float64 (rows, sum of K_t), columns in learner order."""
         rows = as_rows(X, self.feature_names, self.categories)
@@ -238,7 +247,7 @@ def _join_labels(banks: Sequence[WeakLearnerBank]) -> Categories:
     """Return the labels of all banks; refuse two banks that read a feature with different labels."""
     joined = {name: labels for bank in banks for name, labels in bank.categories.items()}
     for bank in banks:
-        for f in np.flatnonzero(np.diff(bank.F.indptr)):
+        for f in bank.read:
             name = bank.feature_names[f]
             if bank.categories.get(name) != joined.get(name):
                 raise BankError(

@@ -104,8 +104,7 @@ class StageTree(LaidOutStages):
 
     def only_used_features(self) -> StageTree:
         """Return the same model for rows, and prices, of the features that its learners read."""
-        read = np.flatnonzero(np.diff(self.bank.F.indptr))
-        names = tuple(self.feature_names[f] for f in read)
+        names = tuple(self.feature_names[f] for f in self.bank.read)
         if names == self.feature_names or self.costs is not None:
             return self
         return evolve(self, bank=self.bank.with_features(names), fallbacks=self.fallbacks)

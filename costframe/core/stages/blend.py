@@ -8,8 +8,8 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import StageError, shown
-from costframe.core.stages.links import LINKS, apply_link
-from costframe.core.stages.numbers import as_reals, as_temperature
+from costframe.core.stages.links import LINKS, apply_link, sum_rows
+from costframe.core.stages.numbers import as_matrix, as_reals, as_temperature, as_vector
 
 if TYPE_CHECKING:
     from attrs import Attribute
@@ -77,9 +77,7 @@ class Part:
 
 
 def _normalize(values: NDArray[np.float64], link: str) -> NDArray[np.float64]:
-    total = values[:, 0].copy()
-    for k in range(1, values.shape[1]):  # in this order, however many rows there are
-        total += values[:, k]
+    total = sum_rows(values)
     nothing = total == 0
     total[nothing] = 1.0
     shares = values / total[:, None]
@@ -93,14 +91,6 @@ def _parts(values: Any) -> tuple[Part, ...]:
     if not parts or not all(isinstance(part, Part) for part in parts):
         raise StageError(f"parts: expected a list of Part, got {shown(values)}")
     return parts
-
-
-def _matrix(values: object) -> NDArray[np.float64]:
-    return as_reals(values, "weights", 2)
-
-
-def _vector(values: object) -> NDArray[np.float64]:
-    return as_reals(values, "intercept", 1)
 
 
 @frozen(eq=False)
@@ -117,8 +107,8 @@ class Blend:
     """
 
     parts: tuple[Part, ...] = field(converter=_parts)
-    weights: NDArray[np.float64] = field(converter=_matrix)
-    intercept: NDArray[np.float64] = field(converter=_vector)
+    weights: NDArray[np.float64] = field(converter=as_matrix)
+    intercept: NDArray[np.float64] = field(converter=as_vector)
 
     def __attrs_post_init__(self) -> None:
         if len(self.weights) != self.n_inputs:

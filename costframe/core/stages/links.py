@@ -36,10 +36,15 @@ def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> ND
         if link in _OF_EACH:
             return np.asarray(_OF_EACH[link](scores), np.float64)
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    total = powers[:, 0].copy()
-    for k in range(1, powers.shape[1]):  # in this order, however many rows there are
-        total += powers[:, k]
-    return np.asarray(powers / total[:, None])
+    return np.asarray(powers / sum_rows(powers)[:, None])
+
+
+def sum_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of each row of (rows, K), in the order of its numbers, however many rows there are."""
+    total = values[:, 0].copy()
+    for k in range(1, values.shape[1]):
+        total += values[:, k]
+    return total
 
 
 _OF_EACH: Mapping[str, Callable[[NDArray[np.float64]], NDArray[Any]]] = {

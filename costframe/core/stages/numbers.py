@@ -30,6 +30,16 @@ def as_reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
     return array
 
 
+def as_matrix(values: object) -> NDArray[np.float64]:
+    """Return weights, float64 (C, K)."""
+    return as_reals(values, "weights", 2)
+
+
+def as_vector(values: object) -> NDArray[np.float64]:
+    """Return an intercept, float64 (K,)."""
+    return as_reals(values, "intercept", 1)
+
+
 def as_finite(values: Any, name: str) -> float:
     """Return a finite number; refuse anything else."""
     if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):

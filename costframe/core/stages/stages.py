@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from costframe.core.errors import StageError, shown
 from costframe.core.stages.blend import Blend
 from costframe.core.stages.links import LINKS, SMALLEST, apply_link, log_odds, squeeze
-from costframe.core.stages.numbers import as_finite, as_reals, as_temperature
+from costframe.core.stages.numbers import as_finite, as_matrix, as_temperature, as_vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,16 +48,8 @@ def _learners(values: object) -> NDArray[np.int64]:
     return as_indices(values, "learners")
 
 
-def _matrix(values: object) -> NDArray[np.float64]:
-    return as_reals(values, "weights", 2)
-
-
-def _vector(values: object) -> NDArray[np.float64]:
-    return as_reals(values, "intercept", 1)
-
-
 def _scalar(values: object) -> NDArray[np.float64]:
-    array = as_reals(values, "intercept", 1)
+    array = as_vector(values)
     if len(array) != 1:
         raise StageError(f"intercept of a route: expected one number, got {len(array)}")
     return array
@@ -101,8 +93,8 @@ class Answer:
     """
 
     learners: NDArray[np.int64] = field(converter=_learners)
-    weights: NDArray[np.float64] = field(converter=_matrix)
-    intercept: NDArray[np.float64] = field(converter=_vector)
+    weights: NDArray[np.float64] = field(converter=as_matrix)
+    intercept: NDArray[np.float64] = field(converter=as_vector)
     link: str = field(default="identity")
     level: float = field(default=0.0, converter=_level)
     temperature: float = field(default=1.0, converter=as_temperature)
@@ -205,7 +197,7 @@ class Route:
     """
 
     learners: NDArray[np.int64] = field(converter=_learners)
-    weights: NDArray[np.float64] = field(converter=_matrix)
+    weights: NDArray[np.float64] = field(converter=as_matrix)
     intercept: NDArray[np.float64] = field(converter=_scalar)
     threshold: float = field(converter=_number)
     steepness: float = field(converter=_number)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, fields_dict
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.adoption.adopted import of_columns
@@ -21,6 +20,7 @@ from costframe.gates.composite import Predictions
 from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.model_path import DeferredPath
+from costframe.training.row_reader import unfrozen
 from costframe.training.scoring import ndcg_at_5
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.ranking import LambdaRankLoss
@@ -144,7 +144,7 @@ class _EarlyExit(PlainBoosting):
                 raise ParameterError(f"{name}: has no effect on a given model")
 
     def _given(self, data: TrainingData) -> StageTree:
-        model = self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+        model = unfrozen(self.model)
         tree = model if isinstance(model, StageTree) else vars(model).get("predictor_") if _has_vars(model) else None
         if not isinstance(tree, StageTree) or len(tree.stages) > 1:
             raise ParameterError(
