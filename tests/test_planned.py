@@ -18,7 +18,7 @@ from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer
-from costframe.core.stages.stops import Stop
+from costframe.core.stages.stops import Stop, stop_prices
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
@@ -370,3 +370,9 @@ def test_pickled_and_loaded_models_are_the_same():
     predictor.predict(X)
     copy = pickle.loads(pickle.dumps(predictor))  # noqa: S301 - our own bytes
     assert same_bits(copy.predict(X), predictor.predict(X))
+
+
+def test_prices_of_stops_are_made_once_for_the_same_prices():
+    """Every inquiry asks for them."""
+    prices = CostModel.uniform(["a", "b"]).select(("a", "b"))
+    assert stop_prices(prices, (1, 3)) is stop_prices(prices, (1, 3))

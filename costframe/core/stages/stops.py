@@ -154,14 +154,13 @@ class StopPrices:
         return np.array([math.fsum(self._weighed[i] for i in members(items)) for items in further], np.float64)
 
 
-@lru_cache(maxsize=64)  # for every inquiry; prices compare by identity, and CostModel.select returns the same
 def read_by(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> list[int]:
     """Return the features that stops buy or their learners read, in order."""
-    read = [np.flatnonzero(np.diff(each.F.indptr)) for each in (bank, gains_bank)]
-    bought = np.concatenate([stop.features for stop in stops])
-    return [f for f in np.union1d(np.concatenate(read), bought).tolist() if f < len(bank.feature_names)]
+    used = np.concatenate([bank.read, gains_bank.read, *(stop.features for stop in stops)])
+    return [f for f in np.unique(used).tolist() if f < len(bank.feature_names)]
 
 
+@lru_cache(maxsize=64)  # for every inquiry; prices compare by identity, and CostModel.select returns the same
 def stop_prices(prices: PriceArrays, sets: tuple[int, ...], batch: float | None = None) -> StopPrices:
     """Prepare the prices of stops whose features are `sets`, one bit a column; `batch` rows share once-prices.
 
