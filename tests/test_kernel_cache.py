@@ -9,7 +9,7 @@ import warnings
 import pytest
 from numba.core import caching, config
 
-from costframe.core import jit
+from costframe.core import dispatch, jit
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -28,7 +28,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
 
     def run_():
-        monkeypatch.setattr(jit, "_warned", [])
+        monkeypatch.setattr(dispatch, "_warned", [])
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             assert (jit.kernel(twice)(2), jit.kernel(thrice)(2)) == (4, 6)
@@ -156,3 +156,58 @@ print(model.predict(np.ones((1, 1))), "numba.np.arraymath" in sys.modules)
     for compiles in (True, False):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
         assert (done.returncode, done.stdout) == (0, f"[3.] {compiles}\n"), done.stderr
+
+
+PARTS = """
+from costframe.core.jit import kernel, kernel_apart
+@kernel_apart
+def scaled(x, factor):
+    return {} * x * factor
+@kernel
+def _twice(x):
+    return scaled(x, 2)
+@kernel
+def both(x, factor):
+    return _twice(x) + scaled(x, factor)
+"""
+
+
+def run_parts(folder, code):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", f"import parts_kernels as parts; print(({code}))"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder, check=False)  # noqa: S603
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def test_constants_and_variables_share_a_signature(tmp_path):
+    (tmp_path / "parts_kernels.py").write_text(PARTS.format(1))
+    assert run_parts(tmp_path, "parts.both(5, 3), parts.scaled.signatures") == "(25, [(int64, int64)])"
+
+
+def test_kernels_link_no_code_of_a_kernel_apart(tmp_path):
+    (tmp_path / "parts_kernels.py").write_text(PARTS.format(1))
+    code = (
+        "parts.both(5, 3), ["
+        "any('scaled' in f.name for f in kernel.overloads[kernel.signatures[0]].library.get_defined_functions())"
+        " for kernel in (parts.both, parts._twice, parts.scaled)]"
+    )
+    assert run_parts(tmp_path, code) == "(25, [False, False, True])"
+
+
+@pytest.mark.parametrize("lost", ["", "scaled", "both"])
+def test_kernels_from_the_cache_find_those_apart(tmp_path, lost):
+    (tmp_path / "parts_kernels.py").write_text(PARTS.format(1))
+    code = "parts.both(5, 3), sum(parts.both._cache_hits.values()), sum(parts.scaled._cache_hits.values())"
+    assert run_parts(tmp_path, code) == "(25, 0, 0)"
+    for file in files(tmp_path, f"*{lost}*.nb?") if lost else []:
+        file.unlink()
+    assert run_parts(tmp_path, code) == f"(25, {int(lost != 'both')}, {int(lost != 'scaled')})"
+    (tmp_path / "parts_kernels.py").write_text(PARTS.format(100))
+    assert run_parts(tmp_path, code) == "(2500, 0, 0)"
+
+
+def test_python_may_not_call_what_only_kernels_call(tmp_path):
+    (tmp_path / "parts_kernels.py").write_text(PARTS.format(1))
+    code = "parts.both(5, 3), str(__import__('pytest').raises(TypeError, parts._twice, 5).value)"
+    assert run_parts(tmp_path, code) == "(25, '_twice: only kernels call it')"

@@ -20,6 +20,14 @@ SCORES, READS, SPENDING = 0, 1, 2  # records of score_rows: scores only; feature
 
 
 @kernel
+def _begin_sums(sums: F8, intercept: F8) -> None:
+    """Set the sums of all rows to the first intercepts."""
+    for i in range(sums.shape[0]):
+        for k in range(sums.shape[1]):
+            sums[i, k] = intercept[k]
+
+
+@kernel
 def _add_leaves(sums: F8, targets: I8, payload: F8, first: int, at: U4, root: int) -> None:
     """Add the outputs of each row's leaf to each target."""
     if targets.shape[0] == 1:
@@ -156,7 +164,7 @@ def score_rows(
             coded, begin = own, 0
             _gather_codes(own, codes, columns, block)
         read[:] = 0
-        sums[:] = layout.intercept[stage, : scores.shape[1]]
+        _begin_sums(sums, layout.intercept[stage])
         for use in range(layout.stage_first[stage], layout.stage_first[stage + 1]):
             targets = layout.target[layout.target_first[use] : layout.target_first[use + 1]]
             first = layout.payload_first[use]

@@ -11,7 +11,8 @@ def mark_paths(parent: I8, feature: I4, masks: U8) -> None:
     for node in range(parent.shape[0]):
         if parent[node] != node:
             f = feature[parent[node]]
-            masks[node] = masks[parent[node]]
+            for w in range(masks.shape[1]):
+                masks[node, w] = masks[parent[node], w]
             masks[node, f >> 6] |= np.uint64(1) << np.uint64(f & 63)
 
 

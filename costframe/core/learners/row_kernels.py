@@ -64,7 +64,8 @@ def walk_row(
     """
     stage, x = 0, X[0]
     while True:
-        scores[0] = stage_value[stage, 1:]
+        for k in range(scores.shape[1]):
+            scores[0, k] = stage_value[stage, 1 + k]
         for use in range(stages[stage, 0], stages[stage, 1]):
             place, first, begin = uses[use, 1], uses[use, 2], uses[use, 3]
             value, targets = 1.0, uses[use, 4] - begin

@@ -158,7 +158,8 @@ def _weigh_uses(
     size[uses.is_tree] = ends[np.searchsorted(nodes.root, uses.place[uses.is_tree])] - uses.place[uses.is_tree]
     n_targets = np.count_nonzero(uses.targeted, axis=1)
     payload_first, target_first = np.cumsum([0, *size * n_targets]), np.cumsum([0, *n_targets])
-    payload, (use, target) = np.zeros(payload_first[-1]), np.nonzero(uses.targeted)
+    payload = np.zeros(payload_first[-1])
+    use, target = map(np.ascontiguousarray, np.nonzero(uses.targeted))
     # An entry for each use, target and row of a payload: a row of weights, or a node.
     pair = np.repeat(np.arange(len(use)), size[use])
     within = np.arange(len(pair)) - np.repeat(np.cumsum(size[use]) - size[use], size[use])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import StageError, shown
+from costframe.core.errors import StageError, brief, format_count, shown
 from costframe.core.stages.blend import Blend
 from costframe.core.stages.links import LINKS, SMALLEST, apply_link, log_odds, squeeze
 from costframe.core.stages.numbers import as_finite, as_matrix, as_temperature, as_vector
@@ -63,7 +63,7 @@ def _level(values: Any) -> float:
     return as_finite(values, "level")
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Answer:
     """A stage that ends the inquiry.
 
@@ -122,6 +122,12 @@ class Answer:
         if self.by_scores not in (False, True) or (self.by_scores and self.n_predictions != len(self.intercept)):
             raise StageError(f"by_scores: expected a score for each prediction, got {len(self.intercept)}")
 
+    def __repr__(self) -> str:
+        """Count learners and outputs; the arrays would fill pages."""
+        learners, outputs = format_count(len(self.learners), "learner"), format_count(len(self.intercept), "output")
+        blends = format_count(len(self.blends), "blend") if self.blends else ""
+        return brief(self, learners, outputs, f"link {self.link!r}", blends)
+
     def _check_blends(self) -> None:
         if self.link == "ranked":
             raise StageError("blends: are not for ranked answers")
@@ -177,7 +183,7 @@ def _index(values: Any) -> int:
     return int(values)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Route:
     """A stage that passes the row on: to `above` iff its score exceeds the threshold, else (NaN too) to `below`.
 
@@ -211,6 +217,11 @@ class Route:
             raise StageError("route: expected a threshold, got NaN")
         if not (np.isfinite(self.steepness) and self.steepness > 0):
             raise StageError(f"route: expected a positive finite steepness, got {self.steepness}")
+
+    def __repr__(self) -> str:
+        """Name the ways; the arrays would fill pages."""
+        ways = f"above {self.threshold:g} to stage {self.above}", f"else to stage {self.below}"
+        return brief(self, format_count(len(self.learners), "learner"), *ways)
 
 
 Stage = Answer | Route

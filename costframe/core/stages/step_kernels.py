@@ -111,7 +111,8 @@ def step_row(
         )  # fmt: skip
         if waiting != 0:
             break
-        scores[:] = stage_value[stage, 1:]
+        for k in range(n_outputs):
+            scores[k] = stage_value[stage, 1 + k]
         add_outputs(first, last, at, x, opaque, uses, use_value, read, target, payload, scores)
         if stages[stage, 2] < 0:
             break

@@ -43,8 +43,24 @@ def _grow_on(
     room.state[LEAVES] = 0
     grow(task, room, rows, free)  # with room for all leaves, on one thread
     count = 2 * room.state[LEAVES] - 1
-    nodes[:count] = room.nodes[:count, :5]
+    for node in range(count):
+        for k in range(nodes.shape[1]):
+            nodes[node, k] = room.nodes[node, k]
     return count, exponent
+
+
+@kernel
+def _copy(source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
+    """Copy all items."""
+    for at in range(source.shape[0]):
+        target[at] = source[at]
+
+
+@kernel
+def _divide(values: NDArray[np.float64], divisor: float) -> None:
+    """Divide all items, in place."""
+    for at in range(values.shape[0]):
+        values[at] /= divisor
 
 
 @kernel
@@ -125,7 +141,7 @@ def add_rounds(
             for row in range(n):
                 g[row] *= weight[row]
                 h[row] *= weight[row]
-            rows[:] = inside
+            _copy(inside, rows)
             count, exponent = _grow_on(task, room, free, rows, g, h, counts, nodes[number, k])
             sizes[number, k], output[:count] = count, 0.0
             for slot in range(room.state[LEAVES]):
@@ -143,7 +159,8 @@ def add_rounds(
             _note_gains(nodes[number, k], room.gained, count, math.ldexp(1.0, 2 * exponent), gain)
         lost[number] = sum_losses(kind, y, weight, scores, outside)
         for at in range(outside.shape[0]):
-            kept[number, at] = scores[outside[at]]
+            for k in range(n_outputs):
+                kept[number, at, k] = scores[outside[at], k]
 
 
 @kernel
@@ -159,9 +176,12 @@ def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDA
     for row in rows:
         for t in range(mix.shape[0]):
             mix[t] += residual[row, t] * mixed[row]
-    size = math.sqrt((mix * mix).sum())
+    square = 0.0
+    for t in range(mix.shape[0]):
+        square += mix[t] * mix[t]
+    size = math.sqrt(square)
     if size > 0.0:
-        mix /= size
+        _divide(mix, size)
     for row in rows:
         total = 0.0
         for t in range(mix.shape[0]):
@@ -199,7 +219,7 @@ def boost_many(
     mixed, rows, mix = np.zeros(n), inside.copy(), np.ones(n_targets)
     for number in range(nodes.shape[0]):
         _mixture(residual, inside, weight, mix, mixed)
-        rows[:] = inside
+        _copy(inside, rows)
         count, _ = _grow_on(task, room, free, rows, mixed, weight, counts, nodes[number])
         if count == 1:
             return number
@@ -212,7 +232,7 @@ def boost_many(
                 mass += weight[row]
                 for t in range(n_targets):
                     output[node, t] += weight[row] * residual[row, t]
-            output[node] /= mass
+            _divide(output[node], mass)
             for row in mine:
                 for t in range(n_targets):
                     residual[row, t] -= step * output[node, t]

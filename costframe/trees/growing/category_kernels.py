@@ -50,7 +50,8 @@ def sort_categories(
         for begin in range(0, count, 2 * half):
             _merge(keys, a, b, begin, half)
         a, b, half = b, a, 2 * half
-    cells[:count] = a
+    for at in range(count):
+        cells[at] = a[at]
     return count
 
 

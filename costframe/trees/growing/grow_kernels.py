@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing import room as at
 from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
 from costframe.trees.growing.prices import FREE
@@ -56,7 +56,7 @@ def _may_split(place: NDArray[np.int64], count_bits: int, limits: NDArray[np.flo
     return int(rows >= 2 * np.int64(limits[1]) and place[at.DEPTH] < max_depth)
 
 
-@kernel
+@kernel_apart
 def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bool:
     """Begin with the root; return whether to search it."""
     state, place = room.state, room.place[0]
@@ -82,7 +82,7 @@ def _compare_gains(gain: NDArray[np.float64], place: NDArray[np.int64], numbers:
     numbers[at.VALUE] = gain[place[at.FEATURE]]
 
 
-@kernel
+@kernel_apart
 def _compare(task: Task, room: Room, p: PriceState, slot: int) -> None:
     """Find a leaf's best feature at current prices, the lowest of several."""
     if p.kind == FREE:
@@ -135,7 +135,10 @@ def _first_leaf(task: Task, room: Room, p: PriceState) -> int:
 @kernel
 def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> None:
     """Bound outputs on both sides of a constrained feature by the middle between their values."""
-    if bin_ == task.n_bins[np.searchsorted(task.columns, f)] - 1:
+    column = 0
+    while task.columns[column] < f:
+        column += 1
+    if bin_ == task.n_bins[column] - 1:
         return  # a test for missing values has no order
     values = np.empty(2)
     for side, child in enumerate((left, right)):
@@ -149,7 +152,7 @@ def _bound(task: Task, room: Room, f: int, left: int, right: int, bin_: int) -> 
     room.numbers[upper, at.LOW] = middle
 
 
-@kernel
+@kernel_apart
 def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot: int, owed: bool) -> int:
     """Split a leaf in two: the larger one takes its slot, the smaller one the next.
 
@@ -160,7 +163,8 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot:
     begin, count, child = place[slot, at.BEGIN], place[slot, at.COUNT], 2 * fresh - 1  # the present number of nodes
     best, left_bins = room.best[slot, f], nodes[node, at.NODE_SET :]
     if task.categorical.shape[0] > 0 and task.categorical[f]:
-        left_bins[:] = best[at.BEST_SET :]
+        for word in range(left_bins.shape[0]):
+            left_bins[word] = best[at.BEST_SET + word]
     else:
         list_bins(best[at.BIN], best[at.MISSING_LEFT] == 1, left_bins)
     mark_left(left_bins, room.goes_left)
@@ -173,7 +177,8 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot:
     nodes[node, 3], nodes[node, 4] = child, child + 1
     if room.tested.shape[1] > 0:
         room.tested[slot, f] = True
-        room.tested[fresh] = room.tested[slot]
+        for feature in range(room.tested.shape[1]):
+            room.tested[fresh, feature] = room.tested[slot, feature]
     for word in range(2):
         whole, goes = place[slot, at.SUMS + word], best[at.LEFT + word]
         place[left, at.SUMS + word], place[right, at.SUMS + word] = goes, whole - goes
@@ -205,7 +210,7 @@ def _split_at_prices(task: Task, room: Room, rows: NDArray[np.int32], p: PriceSt
     return searched
 
 
-@kernel
+@kernel_apart
 def grow(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> int:
     """Grow a tree to its end, or until the caller must act.
 

@@ -17,10 +17,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing.room import LINE
 
-__all__ = ["add_up", "address_of", "fill_histogram", "subtract", "used_cells"]
+__all__ = ["add_pairs", "add_to", "add_up", "add_words", "address_of", "fill_histogram", "subtract", "used_cells"]
 _AHEAD = 16  # rows between the prefetch and the copy of a row
 _PART = 512  # rows laid out at a time
 _STRIDE = _PART + 8  # of a group; a power of two would crowd the groups into few sets of the cache
@@ -160,7 +160,7 @@ def _lay_out(
 
 
 @kernel
-def _add_words(
+def add_words(
     eights: NDArray[np.uint64], words: NDArray[np.int64], n_rows: int, n_columns: int, sums: NDArray[np.int64],
     last: np.uint64,
 ) -> None:  # fmt: skip
@@ -177,7 +177,7 @@ def _add_words(
 
 
 @kernel
-def _add_pairs(
+def add_pairs(
     eights: NDArray[np.uint64], words: NDArray[np.int64], n_rows: int, first: int, n_columns: int,
     sums: NDArray[np.int64], last: np.uint64,
 ) -> None:  # fmt: skip
@@ -203,7 +203,7 @@ def used_cells(n_bins: NDArray[np.int64], group: int, lanes: int) -> int:
     return most
 
 
-@kernel
+@kernel_apart
 def fill_histogram(
     bins: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -245,12 +245,20 @@ def fill_histogram(
                 laid, count = eights[at // 8 * _STRIDE :], min(lanes, some.shape[0] - at)
                 mine = sums[(first + at) // lanes * size * LINE :]
                 if n_words == 1:
-                    _add_words(laid, copied, part.shape[0], count, mine, last)
+                    add_words(laid, copied, part.shape[0], count, mine, last)
                 else:
-                    _add_pairs(laid, copied, part.shape[0], at % 8, count, mine, last)
+                    add_pairs(laid, copied, part.shape[0], at % 8, count, mine, last)
 
 
-@kernel
+@kernel_apart
+def add_to(histogram: NDArray[np.int64], part: NDArray[np.int64]) -> None:
+    """Add the sums of a part of the rows, int64 (groups, B, 8, 1) or (groups, B, 4, 2), to those of another."""
+    sums, more = histogram.ravel(), part.ravel()
+    for at in range(sums.shape[0]):
+        sums[at] += more[at]
+
+
+@kernel_apart
 def subtract(histogram: NDArray[np.int64], child: NDArray[np.int64], n_bins: NDArray[np.int64]) -> None:
     """Turn a parent's histogram into that of its other child, in place.
 

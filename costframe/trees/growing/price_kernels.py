@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing.prices import BY_MODEL, FREE, LARGEST
 from costframe.trees.growing.room import DEPTH, WEIGHT
 
@@ -54,7 +54,7 @@ def _count_marks(marks: NDArray[np.uint64], rows: NDArray[np.int32], counts: NDA
                     counts[w * BITS + 8 * byte + b] += np.float64((total >> np.uint64(8 * byte)) & np.uint64(255))
 
 
-@kernel
+@kernel_apart
 def sum_marks(
     marks: NDArray[np.uint64], rows: NDArray[np.int32], weight: NDArray[np.float64], sums: NDArray[np.float64]
 ) -> None:
@@ -132,7 +132,7 @@ def begin_prices(p: PriceState) -> None:
         p.once[f] = total
 
 
-@kernel
+@kernel_apart
 def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) -> None:
     """Compute the payments of a leaf for a split on each feature."""
     weight, root = weigh_rows(rows, p.row_weight), p.root if room.place[slot, DEPTH] == 0 else 0.0
@@ -142,7 +142,8 @@ def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) 
             room.money[slot, f] = p.split[f] * weight + root
         return
     if p.all_known and rows.shape[0] == p.marks.shape[0]:
-        room.paid[slot] = p.paid_by_all
+        for item in range(p.paid_by_all.shape[0]):
+            room.paid[slot, item] = p.paid_by_all[item]
     else:
         sum_marks(p.marks, rows, p.row_weight, room.paid[slot])
     _price_leaf(
@@ -150,7 +151,7 @@ def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) 
     )
 
 
-@kernel
+@kernel_apart
 def split_account(
     p: PriceState, room: Room, small: int, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]
 ) -> None:
@@ -221,6 +222,13 @@ def mark_rows(p: PriceState, rows: NDArray[np.int32], f: int) -> None:
 
 
 @kernel
+def _charge_one(money: float, once: float, tradeoff: float) -> float:
+    """Return tradeoff * (money + once), at most LARGEST; zero times infinity is zero."""
+    total = money + once
+    return float(min(tradeoff * total, LARGEST)) if total != 0 and tradeoff != 0 else 0.0
+
+
+@kernel
 def charge(
     money: NDArray[np.float64],
     once: NDArray[np.float64],
@@ -230,8 +238,7 @@ def charge(
 ) -> None:
     """Set prices[f] to tradeoff * (money[f] + once[f] unless paid), at most LARGEST; zero times infinity is zero."""
     for f in range(prices.shape[0]):
-        total = money[f] if once_paid[f] else money[f] + once[f]
-        prices[f] = min(tradeoff * total, LARGEST) if total != 0 and tradeoff != 0 else 0.0
+        prices[f] = _charge_one(money[f], 0.0 if once_paid[f] else once[f], tradeoff)
 
 
 @kernel
@@ -242,12 +249,13 @@ def range_prices(
 
     In a tree, a leaf's `money` stays the same, and once-prices only fall.
     """
-    prices[:] = 0.0
-    if p.kind != FREE:
-        mine, once = money[columns], p.once[columns]
-        charge(mine, once, np.ones(columns.shape[0], np.bool_), p.tradeoff, prices[0])
-        charge(mine, once, p.once_paid[columns], p.tradeoff, prices[1])
-        prices *= unit
+    for k in range(columns.shape[0]):
+        f = columns[k]
+        for row in range(2):
+            prices[row, k] = 0.0
+            if p.kind != FREE:
+                once = p.once[f] if row == 1 and not p.once_paid[f] else 0.0
+                prices[row, k] = _charge_one(money[f], once, p.tradeoff) * unit
 
 
 @kernel

@@ -169,9 +169,9 @@ def join_rows(rows: NDArray[np.int32], scratch: NDArray[np.int32], counts: NDArr
     n_left = to
     for part in range(parts):
         first, last = n_rows * part // parts, n_rows * (part + 1) // parts
-        n_right = last - first - counts[part]
-        rows[to : to + n_right] = scratch[first : first + n_right]
-        to += n_right
+        for at in range(first, last - counts[part]):
+            rows[to] = scratch[at]
+            to += 1
     return int(n_left)
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing import room as at
-from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
+from costframe.trees.growing.histogram_kernels import add_to, fill_histogram, subtract
 from costframe.trees.growing.price_kernels import mark_rows, range_prices, split_account
 from costframe.trees.growing.row_kernels import divide_rows, join_rows
 from costframe.trees.growing.share_kernels import (
@@ -80,7 +80,7 @@ def _search_columns(
                 subtract(mine, room.histogram[small, group:end_group], n_bins)
             elif filled:
                 for part in range(room.parts.shape[0]):
-                    mine += room.parts[part, group:end_group]
+                    add_to(mine, room.parts[part, group:end_group])
             elif begin < kept or place[at.OPEN] == 1:
                 own = rows[place[at.BEGIN] : place[at.BEGIN] + place[at.COUNT]]
                 fill_histogram(task.bins, task.words, own, columns, n_bins, mine)
@@ -99,7 +99,7 @@ def _edge(n_columns: int, n_blocks: int, block: int) -> int:
     return n_columns if block == n_blocks else 8 * ((n_columns + 7) // 8 * block // n_blocks)
 
 
-@kernel
+@kernel_apart
 def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, part: int) -> None:
     """Do one part of the job on the board."""
     board, n_columns = room.board, task.columns.shape[0]
@@ -142,7 +142,7 @@ def assist(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> No
             spins = 0
 
 
-@kernel
+@kernel_apart
 def _share(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, job: int, parts: int) -> bool:
     """Do a job with any helpers; return False if one of them failed."""
     post(room.board, job, parts)

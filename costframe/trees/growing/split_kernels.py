@@ -8,7 +8,7 @@ then splits them like numbers.
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import kernel
+from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing.category_kernels import list_categories, sort_categories
 from costframe.trees.growing.histogram_kernels import add_up, used_cells
 from costframe.trees.growing.room import BEST_SET, BIN, LEFT, LINE, MISSING_LEFT
@@ -41,7 +41,8 @@ def _list_cells(
     if named:
         n_cells = sort_categories(sums, n_bins, count_bits, units, cells)
     else:
-        cells[:n_bins] = np.arange(n_bins)
+        for at in range(n_bins):
+            cells[at] = at
     for word in range(sums.shape[1]):
         total = 0
         for at in range(n_cells):
@@ -61,7 +62,7 @@ def _least_score(prices: NDArray[np.float64], worth: float, first: int, lanes: i
     return float(parent + 2 * (worth + lowest))
 
 
-@kernel
+@kernel_apart
 def _score_group(
     cells: NDArray[np.int64], n_cells: int, total: NDArray[np.int64], count_bits: int, units: NDArray[np.float64],
     limits: NDArray[np.float64], with_hessians: bool, least: float, running: NDArray[np.int64],
@@ -105,7 +106,7 @@ def _best_of_lane(
     return best, at, best_way
 
 
-@kernel
+@kernel_apart
 def find_splits(
     histogram: NDArray[np.int64],
     n_bins: NDArray[np.int64],
