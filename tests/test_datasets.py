@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import costframe as cf
 from costframe.core.errors import CostframeError, CostModelError, DataError
 from costframe.datasets import Dataset, read_table
+from costframe.datasets.model_rows import read_rows
 from costframe.datasets.splits import obey_split, split_rows
-from costframe.datasets.tables import read_rows
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
@@ -39,6 +39,30 @@ def test_breast_cancer_is_split_the_same_way_every_time_and_evenly():
     assert [len(first.part(part)) / 569 for part in ("train", "valid", "test")] == pytest.approx(
         [0.6, 0.2, 0.2], abs=0.01
     )
+
+
+def test_a_named_data_set_is_split_by_a_seed_as_its_rows_would_be():
+    first, other = (cf.datasets.load("breast-cancer", seed) for seed in (0, 3))
+    np.testing.assert_array_equal(first.split, cf.datasets.load("breast-cancer").split)
+    np.testing.assert_array_equal(other.split, split_rows(other.y, None, 569, 3)[0])
+    assert (first.split != other.split).any()
+    assert [note for note in other.notes if "seed" in note] == [other.notes[-1]]
+    assert other.notes[-1].endswith("by seed 3")
+    np.testing.assert_array_equal(other.split_anew(0).split, first.split)
+
+
+def test_queries_stay_whole_in_another_split():
+    q = np.repeat(np.arange(15), 4)
+    data = Dataset.from_arrays(np.zeros((60, 1)), np.arange(60) % 3, qid=q, task="ranking").split_anew(2)
+    assert all(len(set(data.split[data.qid == query])) == 1 for query in range(15))
+    assert data.seed == 2
+
+
+def test_a_seed_for_rows_that_came_in_parts_is_refused():
+    with pytest.raises(CostframeError, match="seed: has no effect, the rows of parity come in train, valid and test"):
+        cf.datasets.load("parity", 1)
+    with pytest.raises(CostframeError, match=r"seed: expected a whole number >= 0.0, got -1"):
+        cf.datasets.load("breast-cancer", -1)
 
 
 def test_names_lists_the_built_in():

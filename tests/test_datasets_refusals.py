@@ -12,7 +12,8 @@ from dataset_cases import some_frame
 from costframe.core.errors import CostModelError, DataError, ParameterError, format_count
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import load, read_table
-from costframe.datasets.columns import read_columns, text_values
+from costframe.datasets.columns import text_values
+from costframe.datasets.table_files import TableFile
 
 BAD_TABLES = {
     "empty": ("", "cannot be read"),
@@ -24,8 +25,14 @@ BAD_TABLES = {
     "no target": ("a,z\n1,0\n", "no target column 'y'.*'a', 'z'"),
     "only the target": ("y\n1\n0\n", "no column is left"),
     "texts": ("a,y\nlow,1\n2,0\n", "column 'a'.*'low'"),
-    "dates": ("a,y\n2020-01-01,1\n2021-01-01,0\n", "column 'a': a feature .*, got dates such as 2020-01-01$"),
-    "times": ("a,y\n2020-01-01 10:00:00,1\n2021-01-01 11:00:00,0\n", "got times such as 2020-01-01 10:00:00$"),
+    "dates": (
+        "a,y\n2020-01-01,1\n2021-01-01,0\n",
+        "column 'a': dates such as 2020-01-01 are no numbers; .* with --ignore a$",
+    ),
+    "times": (
+        "a,y\n2020-01-01 10:00:00,1\n2021-01-01 11:00:00,0\n",
+        "column 'a': times such as 2020-01-01 10:00:00 are no numbers; ",
+    ),
     "dates to predict": (
         "a,y\n1,2020-01-01\n2,2021-01-01\n",
         "target 'y': expected numbers, texts or truth values, got dates such as 2020-01-01$",
@@ -65,8 +72,8 @@ def test_other_bad_files(table, tmp_path):
             read_table(path, "y")
     with pytest.raises(DataError, match="No such file"):
         read_table(tmp_path / "none.csv", "y")
-    with pytest.raises(DataError, match=r"ends in \.csv or \.parquet"):
-        read_table(table("a,y\n", "table.txt"), "y")
+    with pytest.raises(DataError, match=r"ends in \.csv, .*; save an Excel sheet as 'CSV UTF-8'$"):
+        read_table(table("a,y\n", "table.xlsx"), "y")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(DataError, match="got a directory"):
         read_table(tmp_path / "folder.csv", "y")
@@ -131,10 +138,12 @@ def test_no_value_is_shown_as_python_writes_it(table):
             read_table(path, "y", ignore=[other for other in frame.columns[:-1] if other != name])
         said[name] = str(caught.value).partition(f"column {name!r}: ")[2]
     assert said == {
-        "digits": "a feature that is not named categorical is a column of numbers, got texts such as '1'",
+        "digits": "numbers stored as texts; write numbers, or nothing where one is missing; or leave it out with "
+        "--ignore digits, or split it by categories with --categorical digits",
         "bytes": "expected text in UTF-8, got text in another encoding",
         "lists": "a feature that is not named categorical is a column of numbers, got lists such as [1, 2]",
-        "days": "a feature that is not named categorical is a column of numbers, got dates such as 2020-01-02",
+        "days": "dates such as 2020-01-02 are no numbers; write numbers instead, such as days since a date, or a year "
+        "and a month in columns of their own; or leave it out with --ignore days",
     }
 
 
@@ -142,7 +151,7 @@ def test_bytes_that_are_text_are_text(table):
     frame = some_frame(y=[b"ja", "n\u00f6".encode()] * 30)
     path = table(frame, "bytes.parquet")
     assert read_table(path, "y").classes == ("ja", "n\u00f6")
-    assert list(text_values(read_columns(path)["y"], "y")[:2]) == ["ja", "n\u00f6"]
+    assert list(text_values(TableFile.open(path).read()["y"], "y")[:2]) == ["ja", "n\u00f6"]
 
 
 def test_counting():

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from costframe.core.learners.bits import as_set, members
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.datasets.columns import read_columns
 from costframe.datasets.dataset import order_prices
+from costframe.datasets.table_files import TableFile
 from costframe.training import duplicates
 from costframe.training.data import Rows, TrainingData, row_numbers
 from costframe.trees.binning.thresholds import at_quantiles, distinct, quantile_columns
@@ -36,7 +36,7 @@ def test_names_are_looked_up_without_going_through_all_for_each():
 def test_a_header_longer_than_a_block_is_read(tmp_path):
     names = [f"{i}{'x' * 40_000}" for i in range(40)]
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
-    assert list(read_columns(tmp_path / "wide.csv")) == names
+    assert list(TableFile.open(tmp_path / "wide.csv").read()) == names
 
 
 def test_rows_are_hashed_without_a_copy_of_the_table():

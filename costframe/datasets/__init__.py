@@ -30,11 +30,19 @@ __all__ = [
 ]
 
 
-def load(name: str) -> Dataset:
+def load(name: str, seed: int | None = None) -> Dataset:
     """Return a data set by name, as in `names()`.
+
+    Parameters
+    ----------
+    name : str
+    seed : int, optional
+        Seed of the split into train, valid and test; by default the data set's own, 0.
 
     Raises
     ------
+    ParameterError
+        If a seed is given, and the data set's rows come in train, valid and test.
     PluginError
         If the name is unknown (the text lists the known ones), or its plugin fails to load the data.
     """
@@ -49,7 +57,7 @@ def load(name: str) -> Dataset:
         raise PluginError(f"data set {name!r}: its plugin failed: {type(error).__name__}: {error}") from error
     if not isinstance(dataset, Dataset):
         raise PluginError(f"data set {name!r}: expected its plugin to return a Dataset, got {type(dataset).__name__}")
-    return dataset
+    return dataset if seed is None else dataset.split_anew(seed)
 
 
 def names() -> list[str]:

@@ -1,20 +1,16 @@
-"""Reading of CSV and Parquet files, and checks of their columns."""
+"""Columns of tables as numbers, categories, targets and texts, with checks."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
 
 from costframe.core.errors import DataError, format_count
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 __all__ = [
@@ -24,42 +20,13 @@ __all__ = [
     "as_target",
     "decode_column",
     "is_categorical",
-    "read_columns",
+    "is_number",
+    "is_text",
+    "kind_of",
     "refuse_missing",
+    "show_example",
     "text_values",
 ]
-
-_BEGIN = 4096  # bytes of a file that show its encoding
-# bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers
-_BLOCK, _LINES, _LONGEST = 1 << 20, 64, 1 << 24
-
-
-def read_columns(file: Path) -> dict[str, Any]:
-    """Read a .csv or .parquet file into columns by name, in order; every error is one line that names the file.
-
-    Returns
-    -------
-    dict of str to pyarrow.ChunkedArray
-        At least one column and one row; names differ and are not empty.
-    """
-    suffix = file.suffix.lower()
-    if suffix not in {".csv", ".parquet"}:
-        raise DataError(f"{file}: expected a file that ends in .csv or .parquet")
-    if file.is_dir():
-        raise DataError(f"{file}: expected a file, got a directory")
-    table = _read_with_pyarrow(file, suffix)
-    # An index that pandas wrote is not a column.
-    names = [name for name in _names(table, file) if not re.fullmatch(r"__index_level_\d+__", name)]
-    seen = set[str]()
-    for place, name in enumerate(names):
-        if not name.strip():
-            raise DataError(f"{file}: column {place + 1} of {len(names)} has no name")
-        if name in seen:
-            raise DataError(f"{file}: two columns are named {name!r}")
-        seen.add(name)
-    if not names or not table.num_rows:
-        raise DataError(f"{file}: expected rows, got an empty table")
-    return {name: column for name, column in zip(table.column_names, table.columns, strict=True) if name in seen}
 
 
 def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
@@ -81,9 +48,9 @@ def as_categories(
     missing. Numbers are unchanged, and have no labels.
     """
     column = decode_column(column, f"column {name!r}")
-    if not _is_text(column.type):
-        if labels is not None:
-            raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {_kind(column.type)}")
+    if not is_text(column.type):
+        if labels is not None and not pa.types.is_null(column.type):
+            raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {kind_of(column.type)}")
         return as_numbers(column, name), None
     values = column.to_pylist()
     known = labels if labels is not None else tuple(sorted({value for value in values if value is not None}))
@@ -95,8 +62,8 @@ def as_hashes(column: Any, name: str) -> NDArray[np.float64]:
     """Return the hashes of a feature's categories, texts or whole numbers, float64, missing ones as NaN."""
     column = decode_column(column, f"column {name!r}")
     kind = column.type
-    if not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise DataError(f"column {name!r}: expected texts or whole numbers, got {_kind(kind)}")
+    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise DataError(f"column {name!r}: expected texts or whole numbers, got {kind_of(kind)}")
     return HashedLabels().numbers(column.to_pylist())
 
 
@@ -104,7 +71,7 @@ def as_target(column: Any, name: str) -> NDArray[Any]:
     """Return the target column: numbers as int64 or float64, booleans and texts unchanged; refuse missing values."""
     where = f"target {name!r}"
     column = decode_column(column, where)
-    if _is_text(column.type):
+    if is_text(column.type):
         return _texts(column, where)
     if pa.types.is_boolean(column.type):
         refuse_missing(column.null_count, where)
@@ -147,7 +114,7 @@ def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
         return np.full(len(column), np.nan)
     numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
     if not any(is_kind(kind) for is_kind in numeric):
-        raise DataError(f"{where}: {expected}, got {_kind(kind)} such as {_example(column)}")
+        raise DataError(f"{where}: {expected}, got {kind_of(kind)} such as {show_example(column)}")
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
@@ -158,50 +125,14 @@ def _texts(column: Any, where: str) -> NDArray[Any]:
     return np.array([str(value) for value in column.to_pylist()], np.str_)
 
 
-def _read_with_pyarrow(file: Path, suffix: str) -> Any:
-    try:
-        with file.open("rb") as opened:  # Python's error is clearer
-            line = opened.readline(_LONGEST)
-            begin = (line + opened.read(_BEGIN))[:_BEGIN]
-        if suffix == ".parquet":
-            return parquet.ParquetFile(file).read()
-        _refuse_wide(begin, file)
-        return csv.read_csv(
-            file,
-            read_options=csv.ReadOptions(block_size=max(_BLOCK, _LINES * len(line))),
-            parse_options=csv.ParseOptions(newlines_in_values=True),
-            convert_options=csv.ConvertOptions(strings_can_be_null=True),
-        )
-    except DataError:
-        raise
-    except OSError as error:
-        reason = error.strerror or "not a whole Parquet file"
-        raise DataError(f"{file}: cannot be read: {reason}") from error
-    except (pa.ArrowException, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{file}: cannot be read: {reason:.200}") from error
-
-
-def _refuse_wide(begin: bytes, file: Path) -> None:
-    """Refuse encodings of two or four bytes a letter, which begin with a mark or have zeros between letters."""
-    if begin.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in begin:
-        raise DataError(f"{file}: expected text in UTF-8, got UTF-16 or no text")
-
-
-def _names(table: Any, file: Path) -> list[str]:
-    try:
-        return list(table.column_names)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: expected column names in UTF-8, got another encoding") from error
-
-
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Return whether a column's type is text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _kind(kind: Any) -> str:
+def kind_of(kind: Any) -> str:
     """Return a plain name for the type of a column."""
-    if _is_text(kind):
+    if is_text(kind):
         return "texts"
     if pa.types.is_date(kind):
         return "dates"
@@ -210,18 +141,19 @@ def _kind(kind: Any) -> str:
     return "lists" if pa.types.is_nested(kind) else f"values of type {kind}"
 
 
-def _example(column: Any) -> str:
+def show_example(column: Any) -> str:
     """Return the first value as text, of a column of texts the first one that is not a number."""
     values = [value for value in column.to_pylist() if value is not None]
     if not values:
         return "a missing value"
-    value = next((value for value in values if not _is_number(value)), values[0])
+    value = next((value for value in values if not is_number(value)), values[0])
     if isinstance(value, bytes):
         return f"{value.hex():.40}"
     return f"{value!r:.40}" if isinstance(value, str) else f"{value!s:.40}"
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number, or a text that spells one."""
     try:
         float(value)
     except (TypeError, ValueError):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import CostModelError, DataError, quote_names
+from costframe.core.checks import check_number
+from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
 from costframe.datasets.splits import PARTS, split_rows
@@ -44,7 +45,7 @@ class Rows:
         return len(self.y)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Dataset:
     """A table of n rows and d features, with the prices of the features.
 
@@ -71,6 +72,8 @@ class Dataset:
         Texts about the choices that costframe made.
     perfect_cost : float or None
         Least expected cost per row of a model without errors, in the cost model's unit, if theory gives it.
+    seed : int or None
+        Seed of the split; None if the rows came in parts.
 
     Raises
     ------
@@ -90,6 +93,14 @@ class Dataset:
     categorical: Mapping[str, tuple[str, ...] | None] = field(factory=dict)
     notes: tuple[str, ...] = ()
     perfect_cost: float | None = None
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        """Name its size, task and parts; the arrays would fill pages."""
+        size = f"{self.X.shape[0]:,} rows, {format_count(self.X.shape[1], 'feature')}"
+        task = self.task + (f" of {quote_names(self.classes)}" if self.classes else "")
+        parts = ", ".join(f"{part} {np.count_nonzero(self.split == part):,}" for part in PARTS)
+        return brief(self, self.name, size, task, parts)
 
     def __attrs_post_init__(self) -> None:
         rows = {"X": self.X, "y": self.y, "split": self.split} | ({} if self.qid is None else {"qid": self.qid})
@@ -154,6 +165,7 @@ class Dataset:
             parts, remarks = split_rows(labels if task == "classification" else None, queries, len(labels), seed)
         else:
             parts, remarks = np.asarray(split, np.str_), []
+        used = seed if split is None else None
         if queries is not None and len(queries) == len(labels):
             order = np.argsort(queries, kind="stable")
             rows, labels, parts, queries = rows[order], labels[order], parts[order], queries[order]
@@ -173,7 +185,20 @@ class Dataset:
             categorical or {},
             tuple(remarks),
             perfect_cost,
+            used,
         )
+
+    def split_anew(self, seed: int) -> Dataset:
+        """Return the same rows, split by another seed; refuse rows that came in parts."""
+        check_number("seed", seed, whole=True)
+        if self.seed is None:
+            raise ParameterError(f"seed: has no effect, the rows of {self.name} come in train, valid and test")
+        split, remarks = self._split(seed)
+        others = [note for note in self.notes if note not in self._split(self.seed)[1]]
+        return evolve(self, split=split, seed=seed, notes=(*others, *remarks))
+
+    def _split(self, seed: int) -> tuple[NDArray[np.str_], list[str]]:
+        return split_rows(self.y if self.task == "classification" else None, self.qid, len(self.y), seed)
 
     def part(self, name: str) -> Rows:
         """Return the rows of "train", "valid" or "test"."""
@@ -221,11 +246,12 @@ def order_prices(
     table: str = "the table",
     source: str = "its prices",
     others: Mapping[str, str] | None = None,
+    way_out: str = "",
 ) -> CostModel:
     """Return the prices in the order of the columns `names`; refuse prices of other features.
 
     The error names the table and the source of the prices; `others` are columns that are not features, with a text for
-    each.
+    each, and `way_out` says what helps where a column has no price.
     """
     price, known = {feature.name: feature for feature in costs.features}, set(names)
     unpriced = [name for name in names if name not in price]
@@ -236,6 +262,7 @@ def order_prices(
             f"prices without a column: {_side(absent, unpriced)}",
         ]
         parts += [f"{name!r} is {what}" for name, what in (others or {}).items() if name in absent]
+        parts += [way_out] if unpriced and way_out else []
         raise CostModelError(f"{table} and {source} do not fit: {'; '.join(parts)}")
     return evolve(costs, features=tuple(price[name] for name in names))
 

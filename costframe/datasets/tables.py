@@ -1,44 +1,42 @@
-"""Reading of CSV and Parquet files as data sets."""
+"""Reading of files as data sets."""
 
 from __future__ import annotations
 
-import contextlib
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostModelError, DataError, ParameterError, format_count, quote_names
+from costframe.core.errors import DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
-from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.datasets.columns import (
     as_categories,
-    as_hashes,
     as_numbers,
     as_target,
     decode_column,
     is_categorical,
-    read_columns,
     refuse_missing,
     text_values,
 )
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
+from costframe.datasets.model_rows import SPLIT
+from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
+from costframe.datasets.table_files import TableFile, name_file
+from costframe.datasets.text_features import describe_texts, is_few_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from costframe.core.tables.categories import Categories, Labels
+__all__ = ["read_table"]
 
-__all__ = ["read_rows", "read_table"]
-
-SPLIT, QID = "split", "qid"
+QID = "qid"
 MOST_CLASSES = 20  # more distinct whole numbers than this are values, not classes
 
 
@@ -52,13 +50,13 @@ def read_table(
     categorical: Iterable[str] = (),
     seed: int = 0,
 ) -> Dataset:
-    """Read a CSV or Parquet file as a data set.
+    """Read a file as a data set: CSV, also as Excel writes it, TSV, Parquet or Arrow.
 
     Parameters
     ----------
     path : str or path
-        Ends in .csv or .parquet. Every column is a feature, except the target, ``split`` (train, valid or test) and
-        ``qid`` (the query of a row: the table is a ranking).
+        Ends in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. Every column is a feature,
+        except the target, ``split`` (train, valid or test) and ``qid`` (the query of a row: the table is a ranking).
     target : str
         The column to predict; no value may be missing.
     costs : CostModel, or anything `CostModel.of` accepts
@@ -69,7 +67,8 @@ def read_table(
     ignore : iterable of str
         Columns to leave out.
     categorical : iterable of str
-        Features to split by categories, texts or numbers, beside those that a Parquet file stores as categories.
+        Features to split by categories, texts or numbers, beside those that a file stores as categories, and texts of
+        few values.
     seed : int
         Seed of the split, if the file has no column for it.
 
@@ -83,61 +82,19 @@ def read_table(
     file = as_path(path)
     prices = CostModel.load(costs) if isinstance(costs, str | os.PathLike) else costs
     how = _Reading(file.name, target, task, tuple(ignore), tuple(categorical), seed)
-    table = read_columns(file)
-    with _name_file(file):
+    opened = TableFile.open(file)
+    table = opened.read()
+    with name_file(file):
         features = _features(table, how)
         model = CostModel.of(prices, features)
     others = {target: "the target"} | dict.fromkeys(how.ignore, "ignored")
-    model = order_prices(model, features, table=str(file), source=source_of(costs, "its prices"), others=others)
-    notes = [] if costs is not None else ["no prices given: every feature costs one unit"]
-    with _name_file(file):
+    source, given = source_of(costs, "its prices"), isinstance(costs, str | os.PathLike)
+    way_out = f"`costframe costs {shlex.quote(str(file))} --costs {shlex.quote(source)}` adds them" if given else ""
+    model = order_prices(model, features, table=str(file), source=source, others=others, way_out=way_out)
+    notes = [opened.note] if opened.note else []
+    notes += [] if costs is not None else ["no prices given: every feature costs one unit"]
+    with name_file(file):
         return _dataset(table, how, model, notes)
-
-
-def read_rows(
-    path: str | os.PathLike[str],
-    feature_names: Sequence[str],
-    part: str | None = None,
-    *,
-    categories: Categories | None = None,
-    reader: str = "the model",
-) -> NDArray[np.float64]:
-    """Read the columns `feature_names` of a CSV or Parquet file, of all rows or of one part: float64 (rows, d).
-
-    Labels in `categories` become their positions, or their hashes.
-    """
-    file = as_path(path)
-    table = read_columns(file)
-    missing = [name for name in feature_names if name not in table]
-    if missing:
-        raise DataError(
-            f"{file}: no column {quote_names(missing)}, which {reader} reads; the table has {quote_names(table)}"
-        )
-    if part is not None and SPLIT not in table:
-        raise DataError(f"{file}: no column {SPLIT!r} to find the part {part!r} in")
-    with _name_file(file):
-        known = categories or {}
-        rows = np.column_stack([_feature(table[name], name, known.get(name)) for name in feature_names])
-        keep = np.ones(len(rows), np.bool_) if part is None else text_values(table[SPLIT], SPLIT) == part
-    if not keep.any():
-        raise DataError(f"{file}: no row is in the part {part!r}")
-    return np.asarray(rows[keep], np.float64)
-
-
-def _feature(column: Any, name: str, labels: Labels | None) -> NDArray[np.float64]:
-    """Return a column as the numbers that a model reads: float64 (rows,)."""
-    if isinstance(labels, HashedLabels):
-        return as_hashes(column, name)
-    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
-
-
-@contextlib.contextmanager
-def _name_file(file: Path) -> Iterator[None]:
-    """Add the file's name to errors."""
-    try:
-        yield
-    except (CostModelError, DataError) as error:
-        raise type(error)(f"{file}: {error}") from error
 
 
 @frozen
@@ -164,10 +121,12 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
     if SPLIT in table and SPLIT not in how.ignore:
         split, remarks = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
         notes = notes + remarks
-    X, categorical = _values(table, features, how)
-    if categorical:
-        notes = [*notes, f"split by categories: {quote_names(categorical)}"]
-    return Dataset.from_arrays(
+    X, categorical, texts = _values(table, features, how)
+    if texts:
+        notes = [*notes, describe_texts(texts)]
+    if named := [name for name in categorical if name not in texts]:
+        notes = [*notes, f"split by categories: {quote_names(named)}"]
+    data = Dataset.from_arrays(
         X,
         y,
         costs,
@@ -178,24 +137,29 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
         name=how.name,
         seed=how.seed,
         categorical=categorical,
-        notes=notes,
+        notes=[*notes, *describe_columns(X, features, categorical)],
     )
+    few = describe_few_rows(data)
+    return data if few is None else evolve(data, notes=(*data.notes, few))
 
 
 def _values(
     table: dict[str, Any], features: tuple[str, ...], how: _Reading
-) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...] | None]]:
-    """Return the features, float64 (n, d), and the labels of the categorical ones."""
+) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...] | None], list[str]]:
+    """Return the features, float64 (n, d), the labels of the categorical ones, and those that nobody named so."""
+    texts: list[str] = []
     columns: list[NDArray[np.float64]] = []
     categorical: dict[str, tuple[str, ...] | None] = {}
     named = set(how.categorical)
     for name in features:
-        if name in named or is_categorical(table[name]):
+        if not (known := name in named or is_categorical(table[name])) and is_few_texts(table[name], name):
+            texts.append(name)
+        if known or name in texts[-1:]:
             values, categorical[name] = as_categories(table[name], name)
         else:
             values = as_numbers(table[name], name)
         columns.append(values)
-    return np.column_stack(columns), categorical
+    return np.column_stack(columns), categorical, texts
 
 
 def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:

@@ -1,0 +1,115 @@
+"""Rows of a file for a model: the columns that it reads, with its labels as numbers, whole or block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import DataError, quote_names
+from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.datasets.columns import as_categories, as_hashes, as_numbers, decode_column, is_number, text_values
+from costframe.datasets.table_files import TableFile, name_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.tables.categories import Categories, Labels
+
+__all__ = ["SPLIT", "ModelRows", "read_rows"]
+
+SPLIT = "split"
+
+
+@frozen
+class ModelRows:
+    """The rows of a file, or of one part of it, as a model reads them.
+
+    Attributes
+    ----------
+    file : TableFile
+    feature_names : sequence of str (d,)
+        Columns that the model reads, in its order; the file may have more, in any order.
+    part : str or None
+        Rows with this text in the column ``split``; None for all.
+    categories : mapping of str to tuple of str or HashedLabels
+        Labels, which become their positions, or their hashes.
+    reader : str
+        Name of the model in errors.
+    keep : sequence of str
+        Further columns to copy.
+    """
+
+    file: TableFile
+    feature_names: Sequence[str]
+    part: str | None = None
+    categories: Categories = field(factory=dict)
+    reader: str = "the model"
+    keep: Sequence[str] = ()
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
+        """Yield features, float64 (rows, d), and columns to copy, pyarrow.Array by name, some rows at a time.
+
+        A `DataError` names a column that is missing or does not fit, or says that no row is in the part.
+        """
+        path, names, found = self.file.path, self._check_names(), 0
+        # A label may spell a number, which a text must not become.
+        texts = {name for name, labels in self.categories.items() if _spell_numbers(labels)}
+        copied = set(self.keep)
+        for columns in self.file.blocks(names, texts | copied | {SPLIT}):
+            with name_file(path):
+                rows = len(columns[names[0]])
+                inside = np.ones(rows, np.bool_)
+                if self.part is not None:
+                    inside = np.asarray(text_values(columns[SPLIT], SPLIT) == self.part)
+                X = np.empty((rows, len(self.feature_names)))
+                for f, name in enumerate(self.feature_names):
+                    column = columns[name]
+                    column = self.file.as_numbers(column) if name in copied - texts else column
+                    X[:, f] = _feature(column, name, self.categories.get(name))
+            found += int(inside.sum())
+            yield X[inside], {name: decode_column(columns[name].filter(inside), name) for name in self.keep}
+        if not found:
+            what = "expected rows, got none" if self.part is None else f"no row is in the part {self.part!r}"
+            raise DataError(f"{path}: {what}")
+
+    def _check_names(self) -> list[str]:
+        """Return the columns to read, at least one; refuse what the file lacks."""
+        path, known = self.file.path, self.file.names()
+        if missing := [name for name in self.feature_names if name not in known]:
+            has = f"the table has {quote_names(known)}"
+            raise DataError(f"{path}: no column {quote_names(missing)}, which {self.reader} reads; {has}")
+        if missing := [name for name in self.keep if name not in known]:
+            raise DataError(f"{path}: no column {quote_names(missing)} to copy; the table has {quote_names(known)}")
+        if self.part is not None and SPLIT not in known:
+            raise DataError(f"{path}: no column {SPLIT!r} to find the part {self.part!r} in")
+        wanted = [*self.feature_names, *self.keep, *([SPLIT] if self.part is not None else [])]
+        return list(dict.fromkeys(wanted)) or known[:1]
+
+
+def read_rows(
+    path: str | os.PathLike[str],
+    feature_names: Sequence[str],
+    part: str | None = None,
+    *,
+    categories: Categories | None = None,
+    reader: str = "the model",
+) -> NDArray[np.float64]:
+    """Read the columns `feature_names` of a file, of all rows or of one part: float64 (rows, d); see `ModelRows`."""
+    rows = ModelRows(TableFile.open(path), feature_names, part, categories or {}, reader)
+    return np.concatenate([X for X, _ in rows.blocks()])
+
+
+def _spell_numbers(labels: Labels) -> bool:
+    return not isinstance(labels, HashedLabels) and any(map(is_number, labels))
+
+
+def _feature(column: Any, name: str, labels: Labels | None) -> NDArray[np.float64]:
+    """Return a column as the numbers that a model reads: float64 (rows,)."""
+    if isinstance(labels, HashedLabels):
+        return as_hashes(column, name)
+    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]

@@ -1,0 +1,147 @@
+"""A draft of prices for the columns of a table: placeholders to fill in, and resources guessed from names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from attrs import evolve, field, frozen
+
+from costframe.core.errors import quote_names
+from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.prices.costs_io import to_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["PriceDraft", "draft_prices"]
+
+PLACEHOLDER = 1.0
+_TO_FILL_IN = "fill in"
+_FEW_WITH_PREFIX = 3  # columns with one beginning that suggest a resource
+_STATISTICS = frozenset({
+    "avg", "change", "count", "delta", "diff", "error", "first", "lag", "last", "max", "maximum", "mean", "median",
+    "min", "minimum", "range", "sd", "se", "slope", "std", "stddev", "sum", "total", "trend", "var", "variance",
+    "worst", "best",
+})  # fmt: skip
+
+
+@frozen
+class PriceDraft:
+    """Prices of a table's columns, some of which are placeholders.
+
+    Attributes
+    ----------
+    costs : CostModel
+    open : mapping of str to str
+        Features and resources whose price is to be filled in, each with what was guessed about it, or nothing.
+    """
+
+    costs: CostModel
+    open: Mapping[str, str] = field(factory=dict)
+
+    def to_toml(self, title: str) -> str:
+        """Return the file to fill in, with a comment at each placeholder; `CostModel.load` reads it."""
+        notes = {name: "; ".join(filter(None, (_TO_FILL_IN, why))) for name, why in self.open.items()}
+        lines = [title]
+        if self.open:
+            lines.append(
+                f"Each price marked '{_TO_FILL_IN}' is a placeholder. A resource is paid once per row, with the "
+            )
+            lines[-1] += "first feature that needs it."
+        return to_toml(self.costs.to_dict(), lines, notes)
+
+    def filled_in(self, price: Callable[[str, str], float]) -> PriceDraft:
+        """Return the draft with each placeholder replaced by what `price` returns for its name and guess."""
+        given = {name: price(name, why) for name, why in self.open.items()}
+        features = tuple(evolve(one, cost=given.get(one.name, one.cost)) for one in self.costs.features)
+        resources = tuple(evolve(one, cost=given.get(one.name, one.cost)) for one in self.costs.resources)
+        return PriceDraft(evolve(self.costs, features=features, resources=resources))
+
+
+def draft_prices(
+    names: Sequence[str],
+    one_hot: Sequence[Sequence[str]] = (),
+    known: CostModel | None = None,
+    unit: str | None = None,
+) -> PriceDraft:
+    """Draft prices of the columns `names`, in their order.
+
+    Parameters
+    ----------
+    names : sequence of str
+    one_hot : sequence of sequences of str
+        Columns of which each row has at most one; see `split_name`.
+    known : CostModel, optional
+        Prices to keep, those of other columns too; columns without a price are added.
+    unit : str, optional
+        By default that of the known prices.
+    """
+    features = {price.name: price for price in known.features} if known else {}
+    resources = {price.name: price for price in known.resources} if known else {}
+    missing = [name for name in names if name not in features]
+    guesses = _guess_groups(missing, one_hot, resources)
+    marks: dict[str, str] = {}
+    for stem, (members, why) in guesses.items():
+        if stem not in resources:
+            free = stem
+            while free in features or free in resources or free in missing:
+                free += " (shared)"
+            resources[free] = ResourcePrice(free, PLACEHOLDER)
+            marks[free] = f"guessed from {why} {quote_names(members)}"
+            stem = free  # noqa: PLW2901 - the name that is free
+        features |= {name: FeaturePrice(name, 0.0, (stem,)) for name in members}
+    for name in missing:
+        if name not in features:
+            features[name] = FeaturePrice(name, PLACEHOLDER)
+            marks[name] = ""
+    every = [*names, *(name for name in features if name not in set(names))]
+    ordered, shared = tuple(features[name] for name in every), tuple(resources.values())
+    model = evolve(known, features=ordered, resources=shared) if known else CostModel(ordered, shared)
+    return PriceDraft(model if unit is None else evolve(model, unit=unit), marks)
+
+
+def split_name(name: str) -> str | None:
+    """Return the name of a one-hot column without its value, such as color of color_red and color=red, or None."""
+    found = re.fullmatch(r"(.*\w)(?:=|_)[^=_]+", name)
+    return found.group(1) if found else None
+
+
+def _guess_groups(
+    names: Sequence[str], one_hot: Sequence[Sequence[str]], resources: Mapping[str, ResourcePrice]
+) -> dict[str, tuple[list[str], str]]:
+    """Return guessed resources: the columns that need each, and why."""
+    left = dict.fromkeys(names)
+    guesses: dict[str, tuple[list[str], str]] = {}
+
+    def take(groups: Mapping[str, list[str]], least: int, why: str) -> None:
+        for stem, members in groups.items():
+            if len(members) >= (1 if stem in resources else least) and stem not in guesses:
+                guesses[stem] = members, why
+                for name in members:
+                    del left[name]
+
+    take({split_name(group[0]) or group[0]: [one for one in group if one in left] for group in one_hot}, 2, "one-hot")
+    take(_group(left, _without_statistics), 2, "statistics of one measurement,")
+    take(_group(left, _prefix), _FEW_WITH_PREFIX, "names that begin alike,")
+    return guesses
+
+
+def _group(names: Mapping[str, None], stem_of: Callable[[str], str | None]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if stem := stem_of(name):
+            groups.setdefault(stem, []).append(name)
+    return groups
+
+
+def _without_statistics(name: str) -> str | None:
+    """Return the measurement in a name such as `mean radius` or `hr_max`, or None without a statistic."""
+    words = re.split(r"[\s_.:-]+", name)
+    rest = [word for word in words if word.lower() not in _STATISTICS]
+    return " ".join(rest) if 0 < len(rest) < len(words) else None
+
+
+def _prefix(name: str) -> str | None:
+    words = re.split(r"[_.:=]", name, maxsplit=1)
+    return words[0] if len(words) > 1 and words[0].strip() and words[0].lower() not in _STATISTICS else None

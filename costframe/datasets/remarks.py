@@ -1,0 +1,65 @@
+"""Remarks on what is odd about a data set, though models take it: infinite cells, columns like ids, few rows."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.errors import format_count, shown
+from costframe.datasets.splits import PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.datasets.dataset import Dataset
+
+__all__ = ["describe_columns", "describe_few_rows"]
+
+_FEW = {"train": 20, "valid": 10, "test": 10}  # rows of a class, queries, or rows with values
+_LIKE_IDS = 20  # rows from which ascending whole numbers are hardly chance
+
+
+def describe_columns(X: NDArray[np.float64], names: Sequence[str], categorical: Collection[str]) -> list[str]:
+    """Return remarks on the features, float64 (n, d), in the order of the file's rows."""
+    notes = []
+    for f in np.flatnonzero(np.isinf(X).any(axis=0)).tolist():
+        count = format_count(int(np.isinf(X[:, f]).sum()), "infinite cell")
+        notes.append(
+            f"{shown(names[f])}: {count}, to trees beyond all numbers; models that are sums of columns refuse them"
+        )
+    numbers = [f for f, name in enumerate(names) if name not in categorical]
+    notes += [
+        f"{shown(names[f])} looks like an id, a whole number that grows from row to row; "
+        f"--ignore {shlex.quote(names[f])} leaves it out"
+        for f in numbers
+        if _counts_rows(X[:, f])
+    ]
+    return notes
+
+
+def describe_few_rows(data: Dataset) -> str | None:
+    """Return a remark on parts with few rows, few of a class, or few queries; None if all have enough."""
+    few = [text for part in PARTS if (text := _describe_few(data, part))]
+    return f"few rows: {', '.join(few)}; scores on so few say little" if few else None
+
+
+def _describe_few(data: Dataset, part: str) -> str | None:
+    rows, least = data.part(part), _FEW[part]
+    if data.task == "classification":
+        counts = {label: int((rows.y == label).sum()) for label in data.classes}
+        label = min(counts, key=lambda one: counts[one])
+        return f"{part} has {counts[label]} of class {shown(label)}" if counts[label] < least else None
+    count = len(rows) if rows.qid is None else len(np.unique(rows.qid))
+    noun = ("row", "rows") if rows.qid is None else ("query", "queries")
+    return f"{part} has {format_count(count, *noun)}" if count < least else None
+
+
+def _counts_rows(column: NDArray[np.float64]) -> bool:
+    """Return whether a column holds whole numbers that grow from row to row."""
+    if len(column) < _LIKE_IDS or not np.isfinite(column[:2]).all() or column[0] >= column[1]:  # quick for most
+        return False
+    return bool(np.isfinite(column).all() and (np.diff(column) > 0).all() and (column == np.floor(column)).all())

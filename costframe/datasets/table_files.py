@@ -1,0 +1,188 @@
+"""Files of tables: text, Parquet and Arrow, read whole or in blocks of rows."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+from pyarrow import csv, feather, ipc, parquet
+
+from costframe.core.checks import as_path
+from costframe.core.errors import CostModelError, DataError, shown
+from costframe.datasets.dialects import Dialect, find_dialect
+from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["TableFile", "name_file"]
+
+# Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
+_BLOCK, _LINES = 1 << 20, 64
+_CELLS = 1 << 20  # of a block of Parquet
+
+_Columns = dict[str, Any]  # pyarrow.ChunkedArray or Array, by name
+
+
+@frozen
+class TableFile:
+    """A file with a table; every error is one line that names it.
+
+    Attributes
+    ----------
+    path : Path
+    ending : str
+        Of the format, without that of a compression.
+    dialect : Dialect or None
+        How a text is written; None for other formats.
+    """
+
+    path: Path
+    ending: str
+    dialect: Dialect | None = None
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> TableFile:
+        """Find the format of a file, by its ending and, of a text, by its content."""
+        file = as_path(path)
+        ending = ending_of(file)
+        if ending is None:
+            excel = "; save an Excel sheet as 'CSV UTF-8'" if file.suffix.lower().startswith(".xls") else ""
+            raise DataError(f"{file}: expected a file that ends in {ENDINGS}{excel}")
+        if file.is_dir():
+            raise DataError(f"{file}: expected a file, got a directory")
+        with _name_errors(file):
+            file.open("rb").close()  # Python's error is clearer
+            return cls(file, ending, find_dialect(file, TEXTS[ending]) if ending in TEXTS else None)
+
+    @property
+    def note(self) -> str | None:
+        """What is unusual about a text, in one line; None if nothing is."""
+        said = None if self.dialect is None else self.dialect.describe(TEXTS[self.ending])
+        return None if said is None else f"{self.path.name}: {said}"
+
+    def read(self) -> _Columns:
+        """Read all columns, by name in order: at least one column and one row; names differ and are not empty."""
+        with _name_errors(self.path):
+            table = self._read()
+        names = self._check_names(table.column_names)
+        if not names or not table.num_rows:
+            raise DataError(f"{self.path}: expected rows, got an empty table")
+        return {name: column for name, column in zip(table.column_names, table.columns, strict=True) if name in names}
+
+    def names(self) -> list[str]:
+        """Return the names of the columns, without reading them all."""
+        with _name_errors(self.path):
+            if self.dialect is not None:
+                with csv.open_csv(self.path, *self._how_written()) as reader:
+                    return self._check_names(reader.schema.names)
+            if self.ending == ".parquet":
+                return self._check_names(parquet.read_schema(self.path).names)
+            return self._check_names(self._read().column_names)
+
+    def blocks(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[_Columns]:
+        """Read the columns `names` block by block, some rows at a time, in their order.
+
+        Columns of a text hold texts if they are in `texts`, else numbers; where some are none, all are texts.
+        """
+        with _name_errors(self.path):
+            if self.dialect is not None:
+                numbers = [name for name in names if name not in texts]
+                options = self._conversion(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
+                with csv.open_csv(self.path, *self._how_written(), options) as reader:
+                    for batch in reader:
+                        columns = dict(zip(names, batch.columns, strict=True))
+                        yield columns | {name: self.as_numbers(columns[name]) for name in numbers}
+                return
+            rows = max(1, _CELLS // max(1, len(names)))
+            for batch in self._batches(list(names), rows):
+                yield {name: batch.column(name) for name in names}
+
+    def _batches(self, names: list[str], rows: int) -> Iterator[Any]:
+        """Yield batches of at most some rows of a Parquet or Arrow file."""
+        if self.ending != ".parquet":
+            yield from self._read().select(names).to_batches(rows)
+            return
+        with parquet.ParquetFile(self.path) as file:
+            for group in range(file.num_row_groups):  # one by one: of several, pyarrow keeps all in memory
+                yield from file.iter_batches(rows, row_groups=[group], columns=names)
+
+    def _read(self) -> Any:
+        if self.dialect is not None:
+            return csv.read_csv(self.path, *self._how_written(), self._conversion())
+        if self.ending == ".parquet":
+            return parquet.ParquetFile(self.path).read()
+        with self.path.open("rb") as stream:
+            begin = stream.read(6)
+        if begin.startswith((b"ARROW1", b"FEA1")):
+            return feather.read_table(self.path)
+        with pa.memory_map(str(self.path)) as source:
+            return ipc.open_stream(source).read_all()
+
+    def _how_written(self) -> tuple[Any, Any]:
+        dialect = self.dialect or Dialect()
+        return (
+            csv.ReadOptions(
+                block_size=max(_BLOCK, _LINES * dialect.header), encoding=dialect.encoding, skip_rows=dialect.skip
+            ),
+            csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True),
+        )
+
+    def _conversion(self, **more: Any) -> Any:
+        decimal = "." if self.dialect is None else self.dialect.decimal
+        return csv.ConvertOptions(strings_can_be_null=True, decimal_point=decimal, **more)
+
+    def as_numbers(self, column: Any) -> Any:
+        """Return a column of texts of a text file as numbers or truth values, unchanged if some are neither."""
+        if self.dialect is None:
+            return column
+        if column.null_count == len(column):
+            return pa.nulls(len(column))
+        texts = pc.utf8_trim_whitespace(column)
+        if self.dialect.decimal == ",":
+            texts = pc.replace_substring(texts, ",", ".")
+        for kind in (pa.int64(), pa.float64(), pa.bool_()):
+            with contextlib.suppress(pa.ArrowInvalid):
+                return pc.cast(texts, kind)
+        return column
+
+    def _check_names(self, names: Sequence[str]) -> list[str]:
+        # An index that pandas wrote is not a column.
+        kept = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
+        seen = set[str]()
+        for place, name in enumerate(kept):
+            if not name.strip():
+                raise DataError(f"{self.path}: column {place + 1} of {len(kept)} has no name")
+            if name in seen:
+                raise DataError(f"{self.path}: two columns are named {shown(name)}")
+            seen.add(name)
+        return kept
+
+
+@contextlib.contextmanager
+def _name_errors(file: Path) -> Iterator[None]:
+    """Turn errors of reading into one line that names the file."""
+    try:
+        yield
+    except DataError as error:
+        raise error if str(error).startswith(f"{file}: ") else DataError(f"{file}: {error}") from error
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or 'not a whole file'}") from error
+    except (pa.ArrowException, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{file}: cannot be read: {reason:.200}") from error
+
+
+@contextlib.contextmanager
+def name_file(file: Path) -> Iterator[None]:
+    """Add the file's name to errors."""
+    try:
+        yield
+    except (CostModelError, DataError) as error:
+        raise type(error)(f"{file}: {error}") from error

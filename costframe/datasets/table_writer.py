@@ -1,0 +1,48 @@
+"""Writing of tables block by block, as CSV, TSV or Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import IO, TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from costframe.core.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["WRITABLE", "table_writer"]
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+WRITABLE = (*_SEPARATORS, ".parquet")
+"""Endings of the files that can be written."""
+
+
+@contextlib.contextmanager
+def table_writer(sink: IO[bytes], ending: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Yield a function that writes columns, arrays by name, below those before; `ending` is one of `WRITABLE`.
+
+    A column that the format cannot hold, or that changes its type, is a `DataError`.
+    """
+    with contextlib.ExitStack() as open_until_the_end:
+        writer: Any = None
+
+        def write(columns: Mapping[str, Any]) -> None:
+            nonlocal writer
+            try:
+                batch = pa.table(dict(columns))
+                if writer is None:
+                    writer = open_until_the_end.enter_context(_open(sink, ending, batch.schema))
+                writer.write_table(batch)
+            except (pa.ArrowException, ValueError) as error:
+                raise DataError(f"cannot be written as {ending[1:]}: {' '.join(str(error).split()):.200}") from error
+
+        yield write
+
+
+def _open(sink: IO[bytes], ending: str, schema: Any) -> Any:
+    if ending == ".parquet":
+        return parquet.ParquetWriter(sink, schema)
+    return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=_SEPARATORS[ending]))

@@ -1,0 +1,61 @@
+"""Features that are no numbers: texts of few values become categories, other texts and dates are refused."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from costframe.core.errors import DataError, format_count, quote_names, shown
+from costframe.datasets.columns import decode_column, is_number, is_text, kind_of, show_example
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["describe_texts", "is_few_texts"]
+
+_MOST_TEXTS = 100  # different ones that become categories without a flag
+_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?")
+
+
+def is_few_texts(column: Any, name: str) -> bool:
+    """Return whether a feature holds texts of few values; refuse dates, and texts that are no categories.
+
+    Raises
+    ------
+    DataError
+        If the column holds dates or times, numbers mixed with texts, or many different texts; it names ways out.
+    """
+    if kind_of(column.type) in {"dates", "times"}:
+        raise _refuse_dates(name, kind_of(column.type), show_example(column))
+    column = decode_column(column, f"column {name!r}")
+    if not is_text(column.type):
+        return False
+    texts = [text for text in column.unique().to_pylist() if text is not None]
+    example = next((text for text in texts if not is_number(text)), None)
+    ways = f"--ignore {shlex.quote(name)}, or split it by categories with --categorical {shlex.quote(name)}"
+    if example is not None and all(_DATE.fullmatch(text.strip()) for text in texts):
+        raise _refuse_dates(name, "dates", shown(example))
+    if texts and 2 * sum(map(is_number, texts)) >= len(texts):
+        what = "numbers stored as texts" if example is None else f"numbers beside texts such as {shown(example)}"
+        raise DataError(f"column {name!r}: {what}; write numbers, or nothing where one is missing; or leave it out "
+                        f"with {ways}")  # fmt: skip
+    if len(texts) > min(_MOST_TEXTS, max(2, len(column) // 2)):
+        raise DataError(
+            f"column {name!r}: {format_count(len(texts), 'different text')} such as {shown(texts[0])}, too many to be "
+            f"categories without a word; leave it out with {ways}"
+        )
+    return bool(texts)
+
+
+def describe_texts(names: Sequence[str]) -> str:
+    """Return a note about features that became categories because they hold few texts."""
+    what = "it" if len(names) == 1 else "them"
+    return f"{quote_names(names)}: texts of few values, split as categories; --ignore leaves {what} out"
+
+
+def _refuse_dates(name: str, what: str, example: str) -> DataError:
+    return DataError(
+        f"column {name!r}: {what} such as {example} are no numbers; write numbers instead, such as days since a date, "
+        f"or a year and a month in columns of their own; or leave it out with --ignore {shlex.quote(name)}"
+    )

@@ -1,0 +1,165 @@
+"""Files of tables: all formats hold the same table, Excel's habits are found and said, the unclear is refused."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather
+
+from costframe.core.errors import DataError
+from costframe.datasets import read_table
+from costframe.datasets.endings import ending_of
+from costframe.datasets.model_rows import ModelRows, read_rows
+from costframe.datasets.table_files import TableFile
+
+FRAME = pd.DataFrame(
+    {"größe": [1.5, 2.0, None, -4.25], "count": [1, 2, 3, 4], "city": ["Köln", "Bonn, Süd", "a;b", "x"]}
+)
+
+
+def semicolons(frame):
+    return frame.to_csv(index=False, sep=";", decimal=",", lineterminator="\r\n")
+
+
+def tabs(frame, **how):
+    return frame.to_csv(index=False, sep="\t", lineterminator="\r\n", **how)
+
+
+def arrow_stream(frame, path):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+WRITERS = {
+    "t.csv": lambda path: FRAME.to_csv(path, index=False),
+    "t.tsv": lambda path: path.write_text(tabs(FRAME)),
+    "t.CSV": lambda path: FRAME.to_csv(path, index=False, encoding="utf-8-sig"),
+    "t.csv.gz": lambda path: path.write_bytes(gzip.compress(FRAME.to_csv(index=False).encode())),
+    "t.tsv.gz": lambda path: path.write_bytes(gzip.compress(tabs(FRAME).encode())),
+    "t.csv.zst": lambda path: path.write_bytes(pa.compress(FRAME.to_csv(index=False).encode(), "zstd", asbytes=True)),
+    "t.parquet": FRAME.to_parquet,
+    "t.feather": lambda path: feather.write_feather(FRAME, str(path)),
+    "t.arrow": lambda path: arrow_stream(FRAME, path),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_holds_the_same_table(tmp_path, name):
+    path = tmp_path / name
+    WRITERS[name](path)
+    file = TableFile.open(path)
+    columns = file.read()
+    assert list(columns) == file.names() == list(FRAME)
+    assert [column.to_pylist() for column in columns.values()] == [
+        [None if pd.isna(value) else value for value in FRAME[column]] for column in FRAME
+    ]
+    assert file.note is None
+    np.testing.assert_array_equal(read_rows(path, ["count", "größe"]), FRAME[["count", "größe"]].to_numpy(np.float64))
+
+
+EXCEL = {
+    "semicolons": (semicolons(FRAME).encode("utf-8-sig"), "t.csv", "separated by semicolons, decimal commas"),
+    "an old Excel": (
+        semicolons(FRAME).encode("cp1252"),
+        "t.csv",
+        "text in Windows-1252, separated by semicolons, decimal commas",
+    ),
+    "a line for Excel": (b"sep=;\r\n" + semicolons(FRAME).encode(), "t.csv", "separated by semicolons, decimal commas"),
+    "Unicode text": (tabs(FRAME).encode("utf-16"), "t.txt", "text in UTF-16"),
+    "Unicode text of Germany": (tabs(FRAME, decimal=",").encode("utf-16"), "t.txt", "text in UTF-16, decimal commas"),
+    "tabs in a CSV": (tabs(FRAME).encode(), "t.csv", "separated by tabs"),
+    "packed": (gzip.compress(semicolons(FRAME).encode("cp1252")), "t.csv.gz",
+               "text in Windows-1252, separated by semicolons, decimal commas"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", EXCEL)
+def test_what_excel_writes_is_read_and_said(tmp_path, what):
+    content, name, note = EXCEL[what]
+    (path := tmp_path / name).write_bytes(content)
+    file = TableFile.open(path)
+    assert file.note == f"{name}: read as {note}"
+    columns = file.read()
+    assert columns["größe"].to_pylist() == [1.5, 2.0, None, -4.25]
+    assert columns["city"].to_pylist() == list(FRAME["city"])
+    np.testing.assert_array_equal(read_rows(path, ["größe"])[:, 0], FRAME["größe"])
+
+
+def test_the_note_is_one_of_the_data_set(table):
+    frame = pd.DataFrame({"a": np.arange(60)[::-1] / 4, "y": np.arange(60) % 2})
+    assert (
+        "table.csv: read as separated by semicolons, decimal commas" in read_table(table(semicolons(frame)), "y").notes
+    )
+
+
+AMBIGUOUS = {
+    "two separators": ("a,b;c\n1,5;2\n2,5;3\n", "may be separated by commas or by semicolons, .* as a .tsv file"),
+    "two decimal signs": ("a;b\n1,5;2.5\n", "expected one decimal sign, got '1,5' and '2.5'; write numbers with one"),
+    "thousands": ("a;b\n1.234,5;2\n", r"expected numbers such as 1234\.5, got '1\.234,5'; .* none for thousands"),
+    "tabs and thousands": ("a\tb\n1,234\t2\n", r"'1,234' may be 1234 or 1\.234; "),
+}
+
+
+@pytest.mark.parametrize("what", AMBIGUOUS)
+def test_what_may_be_read_two_ways_is_refused_with_a_way_out(table, what):
+    content, text = AMBIGUOUS[what]
+    path = table(content)
+    with pytest.raises(DataError, match=text) as caught:
+        TableFile.open(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "separator", "decimal"),
+    [
+        ("a;b\n0,123;2\n", ";", ","),
+        ("a;b\n1.5;2\n", ";", "."),
+        ("a\tb\n0,123\t2\n", "\t", ","),
+        ('a,b\n"x;y",2\n"z;u;v",3\n', ",", "."),
+        ('a;b\n"x\ny";2\n', ";", ","),
+        ("a\n1\n", ",", "."),
+        ("day;b\n01.02.2020;2,5\n", ";", ","),
+    ],
+)
+def test_separator_and_decimal_sign_are_those_of_the_rows(table, content, separator, decimal):
+    dialect = TableFile.open(table(content)).dialect
+    assert (dialect.separator, dialect.decimal) == (separator, decimal)
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [("a.csv", ".csv"), ("A.TSV.GZ", ".tsv"), ("b.parquet", ".parquet"), ("b.parquet.gz", None), ("gz", None),
+     ("a.v2.csv", ".csv"), ("x.gz", None), ("breast-cancer", None), ("my.model", None)],
+)  # fmt: skip
+def test_endings(name, ending):
+    assert ending_of(name) == ending
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.feather"])
+def test_blocks_join_to_the_whole_table(tmp_path, monkeypatch, name):
+    rng = np.random.default_rng(0)
+    texts = np.array(["1", "x", None], object)[np.arange(5000) % 3]
+    frame = pd.DataFrame({"a": rng.normal(size=5000), "b": rng.integers(0, 9, 5000), "label": texts, "key": "007"})
+    frame["truth"] = frame["b"] > 4
+    frame.loc[:3000, "b"] = 1  # a first block without a missing value, and later ones with some
+    frame.loc[4000:, "b"] = np.nan
+    path = tmp_path / name
+    frame.to_csv(path, index=False) if name == "t.csv" else getattr(frame, f"to_{name[2:]}")(path)
+    monkeypatch.setattr("costframe.datasets.table_files._BLOCK", 4096)
+    monkeypatch.setattr("costframe.datasets.table_files._CELLS", 2000)
+    names, categories = ["label", "truth", "b", "a"], {"label": ("x", "1")}
+    blocks = list(ModelRows(TableFile.open(path), names, None, categories, keep=["key"]).blocks())
+    assert len(blocks) > 5
+    X = np.concatenate([rows for rows, _ in blocks])
+    wanted = frame.assign(label=frame["label"].map({"x": 0.0, "1": 1.0}))[names].to_numpy(np.float64)
+    np.testing.assert_array_equal(X, wanted)
+    assert {key for _, kept in blocks for key in kept["key"].to_pylist()} == {"007"}
+
+
+def test_rows_without_features_are_counted(table):
+    assert read_rows(table("a,b\n1,2\n3,4\n"), []).shape == (2, 0)

@@ -1,0 +1,87 @@
+"""Features that are no numbers, and remarks on what is odd: what becomes of them is said in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from dataset_cases import some_frame
+
+from costframe.core.errors import DataError
+from costframe.datasets import load, read_table
+
+LABELS = np.arange(60) % 2
+
+
+def test_texts_of_few_values_are_categories_without_a_flag(table):
+    frame = some_frame(
+        y=LABELS, shape=["round", "flat", None] * 20, color=["red", "blue"] * 30, sure=[True, False] * 30
+    )
+    for name in ("few.csv", "few.parquet"):
+        data = read_table(table(frame, name), "y")
+        assert data.categorical == {"shape": ("flat", "round"), "color": ("blue", "red")}
+        assert "'shape', 'color': texts of few values, split as categories; --ignore leaves them out" in data.notes
+        assert data.X[:2, 4].tolist() == [1.0, 0.0]
+    named = read_table(table(frame), "y", categorical=["shape"])
+    assert "'color': texts of few values, split as categories; --ignore leaves it out" in named.notes
+    assert "split by categories: 'shape'" in named.notes
+
+
+TEXTS = {
+    "ids": ([f"row {i}" for i in range(60)], "60 different texts such as 'row 0', too many .* --ignore 'my text', or"),
+    "numbers beside a text": (
+        ["?", *map(str, range(59))],
+        r"numbers beside texts such as '\?'; write numbers, or nothing",
+    ),
+    "dates": (
+        [f"{1 + i % 28}.03.2021" for i in range(60)],
+        r"dates such as '1\.03\.2021' are no numbers; write numbers",
+    ),
+    "dates of a month": (["03/04/2021", None, "03/05/2021"] * 20, "dates such as '03/04/2021' are no numbers"),
+}
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_other_texts_are_refused_with_ways_out(table, what):
+    values, text = TEXTS[what]
+    with pytest.raises(DataError, match=f"column 'my text': {text}"):
+        read_table(table(some_frame(y=LABELS, **{"my text": values})), "y")
+
+
+def test_the_ways_out_lead_out(table):
+    path = table(some_frame(y=LABELS, id=TEXTS["ids"][0]))
+    assert read_table(path, "y", ignore=["id"]).feature_names == ("a", "b")
+    assert len(read_table(path, "y", categorical=["id"]).categorical["id"]) == 60
+
+
+def test_infinite_cells_and_columns_like_ids_are_said(table):
+    frame = some_frame(y=LABELS, key=np.arange(100, 160), same=7)
+    frame.loc[[1, 2], "a"] = [np.inf, -np.inf]
+    notes = read_table(table(frame, "odd.parquet"), "y").notes
+    assert "'a': 2 infinite cells, to trees beyond all numbers; models that are sums of columns refuse them" in notes
+    assert "'key' looks like an id, a whole number that grows from row to row; --ignore key leaves it out" in notes
+    assert not any("'b'" in note or "'same'" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("y", "more", "text"),
+    [
+        (np.arange(60) % 2, {}, "train has 18 of class 0, valid has 6 of class 0, test has 6 of class 0"),
+        (np.arange(20) / 7, {}, "train has 12 rows, valid has 4 rows, test has 4 rows"),
+        (
+            np.arange(60) % 3,
+            {"qid": np.arange(60) // 6},
+            "train has 6 queries, valid has 2 queries, test has 2 queries",
+        ),
+    ],
+    ids=["classes", "values", "queries"],
+)
+def test_few_rows_are_said(table, y, more, text):
+    notes = read_table(table(some_frame(len(y), y=y, **more)), "y").notes
+    assert f"few rows: {text}; scores on so few say little" in notes
+
+
+def test_enough_rows_are_not_remarked_on(table):
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=400), "y": np.arange(400) % 2})
+    assert not any("few" in note for note in read_table(table(frame), "y").notes)
+    assert load("breast-cancer").notes == load("breast-cancer").notes
