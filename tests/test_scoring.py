@@ -112,7 +112,20 @@ def test_every_score_has_scikit_learns_name_and_a_task():
 
 @pytest.mark.parametrize(
     "name",
-    ["f2", "ndcg@0", "ndcg@-1", "ndcg@", "ndcg@05", "ndcg@5.0", "ndcg@5:3", "precision@5:0", "precision@5 ", 5, None],
+    [
+        "f2",
+        "ndcg@0",
+        "ndcg@-1",
+        "ndcg@",
+        "ndcg@05",
+        "ndcg@5.0",
+        "ndcg@5:3",
+        "precision@5:0",
+        "precision@5 ",
+        5,
+        None,
+        [],
+    ],
 )
 def test_other_names_are_refused(name):
     with pytest.raises(ParameterError, match=r"score: expected 'accuracy', .*'log_loss'.*'precision@5'"):
@@ -133,10 +146,13 @@ def test_names_with_places_are_refused_with_their_form(name):
         ("r2", np.array([0, 1, 1]), np.zeros(3)),
         ("ndcg@5", np.array([0, 1, 1]), np.zeros(3)),
         ("average_precision", np.array([0, 1, 2]), np.full((3, 3), 1 / 3)),
+        ("precision", np.array([0, 1, 2]), np.full((3, 3), 1 / 3)),
+        ("neg_median_absolute_error", np.array([0, 1, 1]), np.zeros(3)),
+        ("matthews_corrcoef", np.array([0.0, 1.0, 3.0]), np.zeros(3)),
     ],
 )
 def test_scores_of_other_labels_are_refused(name, y, p):
-    with pytest.raises(ParameterError, match=f"scoring: labels that are .* have .*, not '{name}'"):
+    with pytest.raises(ParameterError, match=f"scoring: (regression|classification of . classes) has .*, not '{name}'"):
         refuse_unfit_score(name, y, p)
 
 

@@ -107,6 +107,17 @@ def _rmse_influences(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np
     return np.asarray(_mean_influences(square, weight) / (2 * np.sqrt(np.average(square, weights=weight))), np.float64)
 
 
+def _brier(y: NDArray[Any], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    if p.ndim == 2 and p.shape[1] > 2:
+        return np.asarray(((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1), np.float64)
+    return np.asarray(((p[:, 1] if p.ndim == 2 else p) - y) ** 2, np.float64)
+
+
+def _mean_of(loss: Callable[[Any, Any], Any]) -> Influence:
+    """Return the influences on minus the mean of a loss of labels and predictions."""
+    return lambda y, p, weight: _mean_influences(np.asarray(loss(y, p), np.float64), weight)
+
+
 INFLUENCES: dict[str, Influence] = {
     "accuracy": _accuracy_influences,
     "roc_auc": _roc_auc_influences,
@@ -115,4 +126,13 @@ INFLUENCES: dict[str, Influence] = {
     "average_precision": _average_precision_influences,
     "r2": _r2_influences,
     "neg_root_mean_squared_error": _rmse_influences,
+    # Of scores that scikit-learn computes; the others have a jackknife (library_scores).
+    "roc_auc_ovr": _roc_auc_influences,
+    "neg_brier_score": _mean_of(_brier),
+    "neg_mean_absolute_error": _mean_of(lambda y, p: abs(y - p)),
+    "neg_mean_squared_error": _mean_of(lambda y, p: (y - p) ** 2),
+    "neg_mean_absolute_percentage_error": _mean_of(lambda y, p: abs(y - p) / np.maximum(abs(y), np.finfo(float).eps)),
+    "neg_mean_squared_log_error": _mean_of(lambda y, p: (np.log1p(y) - np.log1p(p)) ** 2),
+    "neg_mean_poisson_deviance": _mean_of(lambda y, p: 2 * (p - y + np.where(y > 0, y * np.log(y / p), 0.0))),
+    "neg_mean_gamma_deviance": _mean_of(lambda y, p: 2 * (np.log(p / y) + y / p - 1)),
 }

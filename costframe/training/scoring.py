@@ -1,18 +1,22 @@
 """Scores of predictions by name, higher is better, and the influences of rows on them.
 
-Names are `SCORES`, and "ndcg@k", "precision@k" and "average_precision@k" for any whole k >= 1 (`QueryScore`). As errors
-are better if they are lower, their negatives are scores, with scikit-learn's names; `SHORT_NAMES` also call them.
+Names are `SCORES`, computed here because paths call them often, all others of scikit-learn that need only labels and
+predictions (`LibraryScore`), and "ndcg@k", "precision@k" and "average_precision@k" for any whole k >= 1 (`QueryScore`).
+As errors are better if they are lower, their negatives are scores, with scikit-learn's names; `SHORT_NAMES` also call
+them.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.checks import check_choice
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, shown
+from costframe.core.prices.entry_checks import suggestion
 from costframe.training.influences import INFLUENCES, cross_entropies, f1_counts
+from costframe.training.library_scores import LibraryScore, library_names
 from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:
@@ -111,6 +115,15 @@ SCORES: dict[str, Score] = {
     "r2": r2,
     "neg_root_mean_squared_error": negative_root_mean_squared_error,
 }
+LABELS = {
+    "accuracy": "accuracy",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
+    "neg_log_loss": "negative log loss",
+    "f1": "F1",
+    "r2": "R²",
+    "neg_root_mean_squared_error": "negative RMSE",
+}
 SHORT_NAMES = {"log_loss": "neg_log_loss", "rmse": "neg_root_mean_squared_error"}
 NAMES_BY_QUERY = ("ndcg@5", "precision@5", "average_precision@5")  # or another whole number in place of 5
 ndcg_at_5 = QueryScore("ndcg", 5)
@@ -123,43 +136,68 @@ def default_score(task: str, n_classes: int) -> str:
     return "ndcg@5" if task == "ranking" else "r2"
 
 
+@functools.cache
 def best_value(name: str) -> float:
-    """Return the score of perfect predictions: 0 of negative errors, else 1."""
+    """Return the score of perfect predictions: 0 of negative errors, else 1; infinity if the score has no bound."""
+    score = score_named(name)
+    if isinstance(score, LibraryScore):
+        return score.best
     return 0.0 if SHORT_NAMES.get(name, name).startswith("neg_") else 1.0
 
 
 def task_scores(task: str, n_classes: int) -> tuple[str, ...]:
-    """Return the names of the scores that a task has; those of rankings have any whole number in place of 5."""
+    """Return the names of a task's scores, without most of scikit-learn's; those of rankings stand for any k."""
     if task == "classification":
         return ("accuracy", "roc_auc", "neg_log_loss", "f1", *(("average_precision",) if n_classes == 2 else ()))
     return NAMES_BY_QUERY if task == "ranking" else ("r2", "neg_root_mean_squared_error")
 
 
+def check_fitting(parameter: str, name: str, task: str, n_classes: int) -> None:
+    """Refuse a score that a task does not have, and an unknown one; the error begins with `parameter`."""
+    score, fitting, reason = score_named(name), task_scores(task, n_classes), None
+    if isinstance(score, LibraryScore) and task != "ranking":
+        reason = score.refusal(n_classes)
+        fits = reason is None
+    else:
+        fits = SHORT_NAMES.get(name, name) in fitting or (task == "ranking" and isinstance(score, QueryScore))
+    if not fits:
+        kind = f"{task} of {n_classes} classes" if n_classes else task
+        more = "" if task == "ranking" else " or another that scikit-learn has for it"
+        why = f", which is {reason}" if reason else ""
+        raise ParameterError(f"{parameter}: {kind} has {', '.join(fitting)}{more}, not {name!r}{why}")
+
+
 def score_named(name: str) -> Score:
     """Return a score by name, or refuse the name."""
-    by_query = QueryScore.named(name)
-    if by_query is not None:
-        return by_query
-    try:
-        known = check_choice("score", name, (*SCORES, *SHORT_NAMES, *NAMES_BY_QUERY))
-    except ParameterError as error:
-        if not isinstance(name, str) or "@" not in name:
-            raise
-        hint = "any k from 1 to 10^18 - 1 may replace 5, and precision@k:g sets the least relevant grade g, 1 to 999"
-        raise ParameterError(f"{error}; {hint}") from None
-    return SCORES[SHORT_NAMES.get(known, known)]
+    found = QueryScore.named(name) or (SCORES.get(SHORT_NAMES.get(name, name)) if isinstance(name, str) else None)
+    if found is None:
+        found = LibraryScore.named(name)
+    if found is not None:
+        return found
+    known = (*SCORES, *SHORT_NAMES, *NAMES_BY_QUERY)
+    hint = "any k from 1 to 10^18 - 1 may replace 5, and precision@k:g sets the least relevant grade g, 1 to 999"
+    raise ParameterError(
+        f"score: expected {', '.join(map(repr, known))} or another name of sklearn.metrics.get_scorer_names(), got "
+        f"{shown(name)}{suggestion(name, [*known, *library_names()])}"
+        f"{f'; {hint}' if isinstance(name, str) and '@' in name else ''}"
+    )
+
+
+def score_label(name: str) -> str:
+    """Return the name of a score in pictures."""
+    score = QueryScore.named(name)
+    if score is None:
+        return LABELS.get(name, name)
+    kind = {"ndcg": "NDCG", "average_precision": "average precision"}.get(score.kind, score.kind)
+    return f"{kind}@{score.places}" + (f", relevant from grade {score.least}" if score.least else "")
 
 
 def refuse_unfit_score(name: str, y: NDArray[Any], p: NDArray[np.float64]) -> None:
     """Refuse a known score that is not for such labels, whole numbers for classes, and predictions."""
     classes = np.issubdtype(np.asarray(y).dtype, np.integer)
-    fitting = (
-        task_scores("classification", p.shape[1] if p.ndim == 2 else 2) if classes else task_scores("regression", 0)
-    )
-    if SHORT_NAMES.get(name, name) not in fitting and (classes or QueryScore.named(name) is None):
-        fitting = fitting if classes else (*fitting, *NAMES_BY_QUERY)
-        kind = "classes" if classes else "numbers"
-        raise ParameterError(f"scoring: labels that are {kind} have {', '.join(fitting)}, not {name!r}")
+    if classes or not isinstance(score_named(name), QueryScore):
+        n_classes = (p.shape[1] if p.ndim == 2 else 2) if classes else 0
+        check_fitting("scoring", name, "classification" if classes else "regression", n_classes)
 
 
 def influence(
@@ -185,14 +223,18 @@ def influence(
     Returns
     -------
     float64 (n,)
-        Sums to zero if all weights are one.
+        Sums to zero if all weights are one; about zero if rows were left out in turn (`LibraryScore.influence`).
     """
     score, p = score_named(name), np.asarray(p, np.float64)
     if isinstance(score, QueryScore):
         return score.influence(y, p, weight, qid)
     given = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
+    full_name = SHORT_NAMES.get(name, name)
     with np.errstate(invalid="ignore", divide="ignore"):
-        moved = np.nan_to_num(INFLUENCES[SHORT_NAMES.get(name, name)](np.asarray(y), p, given))
+        if isinstance(score, LibraryScore) and full_name not in INFLUENCES:
+            moved = score.influence(y, p, weight)
+        else:
+            moved = np.nan_to_num(INFLUENCES[full_name](np.asarray(y), p, given))
     if (given == np.floor(given)).all():  # repeated rows
         moved = moved / np.sqrt(np.maximum(given, 1.0))
     return np.asarray(moved, np.float64)

@@ -7,9 +7,11 @@ from copy import copy
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from attrs import evolve
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.core.caps.fallbacks import FallbackRows
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
@@ -18,6 +20,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.training.data import FitRows, Rows, TrainingData
+from costframe.training.gains import Gains
 from costframe.training.row_reader import RowReader
 
 if TYPE_CHECKING:
@@ -33,11 +36,24 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
+_OTHERS_WORDS = {  # arguments of fit in other libraries
+    **dict.fromkeys(("eval_set", "validation_data", "X_valid", "eval_X", "eval_y"), "give X_val and y_val"),
+    **dict.fromkeys(("sample_weight_eval_set", "eval_sample_weight"), "give sample_weight_val"),
+    **dict.fromkeys(("early_stopping_rounds", "early_stopping"), "set n_iter_no_change, and give X_val and y_val"),
+    "eval_metric": "set scoring",
+    **dict.fromkeys(("group", "group_id"), "give qid, the query of each row"),
+    **dict.fromkeys(("eval_group", "eval_qid"), "give qid_val, the query of each row"),
+}
+
+
 def restore_on_error(fit: F) -> F:
     """Make a `fit` that fails, or is interrupted, leave its estimator as it was, with the model of the last fit."""
 
     @wraps(fit)
     def fit_or_restore(self: Any, *data: Any, **more: Any) -> Any:
+        if others := _OTHERS_WORDS.keys() & more.keys():
+            name = min(others)
+            raise ParameterError(f"{name}: no argument of {fit.__name__}; {_OTHERS_WORDS[name]}")
         before = dict(vars(self))
         try:
             return fit(self, *data, **more)
@@ -74,6 +90,7 @@ class CostAwareEstimator(RowReader):
     searches_sets: ClassVar[bool] = False
     most_classes_saved: ClassVar[int | None] = None
     _only: Sequence[int] | None = None  # columns that training may read
+    _gains: Gains | None = None
 
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:
@@ -170,17 +187,17 @@ class CostAwareEstimator(RowReader):
         return other if self._only is None else other.reading_only(self._only)
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
-        """Set the fitted attributes for a predictor; stage trees keep training rows for fallbacks."""
+        """Set the fitted attributes for a predictor, with a sample of training rows for fallbacks and importances."""
         self.costs_ = costs
+        known = None if self._gains is None else self._gains.rows
+        sample = known if rows is None else FallbackRows.of(rows.X, rows.weight)
         if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor):  # these carry labels and prices
             predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
         if isinstance(predictor, StageTree | PlannedPredictor):
             predictor = predictor.with_classes(getattr(self, "classes_", None))
-        if isinstance(predictor, StageTree):
-            if rows is not None:
-                predictor = predictor.with_fallbacks(rows.X, rows.weight)
-            elif isinstance(known := getattr(self, "predictor_", None), StageTree):
-                predictor = predictor.with_fallback_rows_of(known)
+        if isinstance(predictor, StageTree) and sample is not None:
+            predictor = evolve(predictor, fallbacks=sample)
+        self._gains = None if sample is None else Gains(predictor, sample)
         self.predictor_ = predictor
 
     def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
@@ -201,6 +218,17 @@ class CostAwareEstimator(RowReader):
             setattr(other, name, value)
         other._keep(predictor, self.costs_)  # noqa: SLF001 - the copy's own
         return other
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Importances by gain on at most a thousand training rows, summing to one: float64 (d,).
+
+        See `costframe.importances`, which also gives those by money, and of other rows.
+        """
+        check_is_fitted(self, "predictor_")
+        if self._gains is None:
+            raise AttributeError("feature_importances_: the training rows are gone; see costframe.importances")
+        return self._gains.values.copy()
 
     @property
     def bank_(self) -> Any:

@@ -83,6 +83,12 @@ class BoostedEstimator(CostAwareEstimator):
         Threads; all cores by default. The model does not depend on it.
     verbose : int
         1 shows a progress bar.
+
+    Attributes
+    ----------
+    evals_result_ : dict of str to dict of str to list of float
+        With X_val, {"validation": {"loss": [...], "cost": [...]}}: validation loss, or the score by the name of
+        `scoring`, and mean cost per row after each round, as far as training went. Else empty, as after `fit_path`.
     """
 
     _takes_categories: ClassVar = True
@@ -111,8 +117,9 @@ class BoostedEstimator(CostAwareEstimator):
         raise NotImplementedError
 
     def _settings(self, data: TrainingData) -> TreeSettings:
-        """Return the settings of the parameters."""
+        """Return the settings of the parameters, and forget the history of earlier training."""
         check_sizes(data.train)
+        self.evals_result_: dict[str, dict[str, list[float]]] = {}
         usual = self._usual
         if check_choice("recipe", self.recipe, (None, "paper")):
             self._check_recipe(data)
@@ -148,7 +155,7 @@ class BoostedEstimator(CostAwareEstimator):
     def _monitor(
         self, data: TrainingData, loss: Loss, settings: TreeSettings, *, tradeoff: float | None = None
     ) -> Monitor | None:
-        """Return the monitor of the validation rows; without validation rows, refuse its settings.
+        """Return the monitor of the validation rows, and keep its history; without such rows, refuse its settings.
 
         `tradeoff` is that of the validation value, the estimator's by default.
         """
@@ -159,7 +166,9 @@ class BoostedEstimator(CostAwareEstimator):
             return None
         patience = _PATIENCE if settings.n_iter_no_change is None else settings.n_iter_no_change
         price = float(self.tradeoff) if tradeoff is None else tradeoff
-        return Monitor(data.valid, loss, data.prices, price, patience, self.scoring)
+        monitor = Monitor(data.valid, loss, data.prices, price, patience, self.scoring)
+        self.evals_result_ = {"validation": monitor.history}
+        return monitor
 
     @restore_on_error
     def fit_path(

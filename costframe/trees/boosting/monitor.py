@@ -94,6 +94,11 @@ class Running:
 class Monitor:
     """Early stopping after `patience` rounds without a better validation value; it keeps the best prefix.
 
+    Attributes
+    ----------
+    history : dict of str to list of float
+        After each round: the "loss", or the score by its name ("score" for a callable), and the "cost".
+
     Parameters
     ----------
     rows : Rows
@@ -123,6 +128,8 @@ class Monitor:
         self._score = scorer(scoring)
         self._running = Running(rows, loss, prices)
         self._best, self.best_round, self._round = np.inf, 0, 0
+        named = "loss" if self._score is None else scoring if isinstance(scoring, str) else "score"
+        self.history: dict[str, list[float]] = {named: [], "cost": []}
 
     def begin(self, baseline: NDArray[np.float64]) -> None:
         """Start from the constant model, float64 (K,)."""
@@ -134,9 +141,17 @@ class Monitor:
         self._round += 1
         self._running.add(trees, step)
         value = self._value()
+        self._record(value)
         if value < self._best:
             self._best, self.best_round = value, self._round
         return self._round - self.best_round >= self._patience
+
+    def _record(self, value: float) -> None:
+        """Append to the history, given the value of `_value`."""
+        named, costs = self.history.values()
+        named.append(self._running.loss if self._score is None else -value)
+        with np.errstate(over="ignore", invalid="ignore"):
+            costs.append(self._running.cost)
 
     def _value(self) -> float:
         """Return the value to minimize."""
