@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SHOWN = 80  # letters of a value in an error text
+_LINE = 120  # letters of a repr
 
 
 class CostframeError(ValueError):
@@ -76,6 +77,12 @@ def shown(value: Any) -> str:
 def format_count(count: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: 1 value, 2 values."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def brief(value: object, *facts: str) -> str:
+    """Return the `repr` of an object: its class and some facts, in one printable line of at most 120 letters."""
+    text = f"{type(value).__name__}({printable(', '.join(fact for fact in facts if fact))})"
+    return text if len(text) <= _LINE else f"{text[: _LINE - 4]}...)"
 
 
 def quote_names(names: Iterable[str], most: int = 4) -> str:

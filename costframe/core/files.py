@@ -9,7 +9,7 @@ import secrets
 import shutil
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,13 +62,36 @@ def write_atomically(path: Path, content: bytes) -> None:
     write_together({path: content})
 
 
+@contextlib.contextmanager
+def open_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file to write, which replaces the one at `path` in one step if all went well.
+
+    It is for content that is too long for memory; errors are as for `write_atomically`.
+    """
+    target = check_target(path)
+    temporary = _beside(target)
+    try:
+        with _name_errors(path):
+            file = temporary.open("xb")
+        with file:
+            yield file
+            with _name_errors(path):
+                _finish(file, target, temporary)
+        with _name_errors(path):
+            temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):  # the first error matters
+            temporary.unlink(missing_ok=True)
+        raise
+
+
 def write_together(contents: Mapping[Path, bytes]) -> None:
     """Write several files, and replace the old ones once all are whole on the disk; errors as `write_atomically`."""
     staged: list[tuple[Path, Path, Path]] = []
     try:
         for path, content in contents.items():
             target = check_target(path)
-            temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")  # a rename is atomic within a file system
+            temporary = _beside(target)
             staged.append((path, target, temporary))
             with _name_errors(path):
                 _stage(content, temporary, target)
@@ -82,11 +105,34 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         raise
 
 
+def write_folder(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files into a folder, made if it is missing, all or none; return their paths."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    paths = {folder / name: content for name, content in contents.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_together(paths)
+    except BaseException:
+        for each in missing:
+            with contextlib.suppress(OSError):  # another process has put files there
+                each.rmdir()
+        raise
+    return list(paths)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{secrets.token_hex(8)}.tmp")  # a rename is atomic within a file system
+
+
 def _stage(content: bytes, temporary: Path, target: Path) -> None:
     with temporary.open("xb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+        _finish(file, target, temporary)
+
+
+def _finish(file: IO[bytes], target: Path, temporary: Path) -> None:
+    file.flush()
+    os.fsync(file.fileno())
     if target.exists():
         shutil.copymode(target, temporary)
 

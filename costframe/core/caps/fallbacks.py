@@ -13,6 +13,7 @@ from costframe.core.learners.tree_table import COLUMN, TREE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.caps.expected_outputs import Expected
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.stages import Stage
 
@@ -149,7 +150,7 @@ class FallbackRows:
 class ExpectedOutputs:
     """Lookup of the outputs that `Fallbacks` expect of a learner left at a node."""
 
-    def __init__(self, bank: WeakLearnerBank, fallbacks: Fallbacks) -> None:
+    def __init__(self, bank: WeakLearnerBank, fallbacks: Fallbacks | Expected) -> None:
         self.bank, self.fallbacks = bank, fallbacks
         trees = bank.trees
         inner = np.where(trees.feature >= 0, trees.width[trees.tree_of_node], 0)

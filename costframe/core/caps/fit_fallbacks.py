@@ -9,12 +9,11 @@ from attrs import evolve
 from scipy.special import logsumexp
 
 from costframe.core.caps.capped import walk_under_limits
+from costframe.core.caps.expected_outputs import expect_outputs
 from costframe.core.caps.fallbacks import Fallbacks
-from costframe.core.learners.node_layout import tree_leaves
-from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.run_stages import StageRunner, predict_rows
+from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.stages import Answer, Route, apply_link, log_odds
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from costframe.core.caps.capped import CappedRows
     from costframe.core.caps.fallbacks import FallbackRows
-    from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
 
 COPIES = 2  # caps to try on each row
@@ -70,11 +68,11 @@ def _without_maps(
             middle = middle if link == "identity" else log_odds(middle[None])[0]
             mean[number] = np.clip(middle, low[number], high[number])
     zeros = np.zeros((n_stages * len(KNOTS), width))
-    columns, opaques = _means(bank, X, weight, tree)
+    expected = expect_outputs(bank, tree.layout, X, weight)
     return Fallbacks(
-        _node_values(bank, X, weight),
-        columns,
-        opaques,
+        expected.node_values,
+        expected.column_values,
+        expected.opaque_values,
         KNOTS,
         zeros,
         slope.reshape(zeros.shape),
@@ -113,55 +111,6 @@ def final_scores_at(
         return final
     values = tree.linked(final, exits)
     return values if tree.links == ("ranked",) else log_odds(values)
-
-
-def _node_values(bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean output below each inner node, over the rows that reach it: float64 (any,)."""
-    trees = bank.trees
-    inner = trees.feature >= 0
-    if not inner.any():
-        return np.empty(0)
-    leaf = trees.first[:-1] + tree_leaves(trees, X, 1)
-    # A tiny weight for each leaf, for nodes that no row reaches.
-    mass = np.bincount(leaf.ravel(), np.repeat(weight, len(trees)), trees.n_nodes) + 1e-6
-    mass[inner] = 0.0
-    widest = int(trees.width.max())
-    total = np.zeros((trees.n_nodes, widest))
-    owner = trees.tree_of_node
-    for k in range(widest):
-        has = ~inner & (trees.width[owner] > k)
-        total[has, k] = mass[has] * trees.values[trees.value[has] + k]
-    base, level = trees.first[owner], trees.node_levels()
-    for depth in range(int(level[inner].max()), -1, -1):
-        nodes = np.flatnonzero(inner & (level == depth))
-        left, right = base[nodes] + trees.left[nodes], base[nodes] + trees.right[nodes]
-        mass[nodes] = mass[left] + mass[right]
-        total[nodes] = total[left] + total[right]
-    means = total[inner] / mass[inner][:, None]
-    return np.asarray(means[np.arange(widest) < trees.width[owner[inner]][:, None]])
-
-
-def _means(
-    bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64], tree: StageTree
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean outputs of columns, float64 (columns,), and of opaque learners in use, float64 (outputs,)."""
-    columns = [
-        _mean(np.where(np.isnan(X[:, f]), fill, X[:, f]), weight)
-        for f, fill in zip(bank.column_feature, bank.column_fill, strict=True)
-    ]
-    opaques = np.zeros(sum(learner.width for learner in bank.opaques))
-    outputs = StageRunner(bank, tree.layout, X).opaque_outputs()
-    first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
-    for use in np.flatnonzero(tree.layout.kind == OPAQUE):
-        begin, place = first[bank.index[tree.layout.learner[use]]], tree.layout.place[use]
-        for k in range(tree.layout.width[use]):
-            opaques[begin + k] = _mean(outputs[:, place + k], weight)
-    return np.array(columns, np.float64), opaques
-
-
-def _mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    ok = np.isfinite(values) & (weight > 0)
-    return float(np.average(values[ok], weights=weight[ok])) if ok.any() else 0.0
 
 
 def _cut_rows(tree: StageTree, X: NDArray[np.float64]) -> tuple[CappedRows, NDArray[np.int64]]:

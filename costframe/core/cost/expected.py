@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.report import Charges, CostReport
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
 from costframe.core.stages.run_stages import check_acquisition
@@ -28,7 +28,7 @@ __all__ = ["CostReport", "ExpectedCost"]
 ROUTINGS = ("hard", "soft")
 
 
-@frozen
+@frozen(repr=False)
 class ExpectedCost:
     """An exact cost evaluator.
 
@@ -73,6 +73,12 @@ class ExpectedCost:
                 raise ParameterError(f"{name}: has no meaning for soft routing, whose rows go all ways; use 'hard'")
         if self.steepness is not None:
             check_number("steepness", self.steepness, strict=True)
+
+    def __repr__(self) -> str:
+        """Name the settings that are not the usual ones."""
+        given = {each.name: shown(getattr(self, each.name)) for each in fields(type(self))}
+        usual = {each.name: shown(each.default) for each in fields(type(self))}
+        return brief(self, *(f"{name}={value}" for name, value in given.items() if value != usual[name]))
 
     @property
     def limited(self) -> bool:

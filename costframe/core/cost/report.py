@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import fields, frozen
 
-from costframe.core.errors import printable
+from costframe.core.errors import brief, format_count
+from costframe.core.html import html_table
 from costframe.core.stages.stages import squeeze
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
+
+_MOST_PARTS = 20  # in a notebook
 
 
 @frozen
@@ -63,7 +66,7 @@ def sum_charges(parts: Sequence[Charges], acquired: NDArray[np.bool_] | NDArray[
     return Charges(*(join(each.name) for each in fields(Charges)))
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class CostReport:
     """The exact cost of predicting some rows, in the cost model's unit.
 
@@ -109,10 +112,24 @@ class CostReport:
     cut: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
-        """Show the mean; the arrays would fill pages."""
-        cut = "" if self.cut is None else f", cut={np.count_nonzero(self.cut)}"
-        mean = f"{self.mean:g} {printable(self.unit)} per row"
-        return f"CostReport(mean={mean}, fixed={self.fixed:g}, rows={len(self.per_row)}{cut})"
+        """Name the mean and its largest parts; the arrays would fill pages."""
+        cut = "" if self.cut is None else f"{np.count_nonzero(self.cut)} cut"
+        fixed = f"{self.fixed:g} once per batch" if self.fixed else ""
+        largest = [f"{name} {100 * part / self.mean:.0f} %" for name, part in self._largest_parts()[:3]]
+        facts = format_count(len(self.per_row), "row"), cut, f"mean {self.mean:g} {self.unit}", fixed
+        return brief(self, *facts, "of it " * bool(largest) + ", ".join(largest))
+
+    def _repr_html_(self) -> str:
+        parts = [(name, f"{part:.4g}", f"{part / self.mean:.1%}") for name, part in self._largest_parts()]
+        left = len(parts) - _MOST_PARTS
+        more = [(f"{left} more", "", "")] if left > 0 else []
+        return html_table(repr(self), ("", f"mean {self.unit}", "share"), [*parts[:_MOST_PARTS], *more])
+
+    def _largest_parts(self) -> list[tuple[str, float]]:
+        """Return the parts of the mean, the largest first, without those of zero."""
+        computing = {name: getattr(self.evaluation, name) for name in ("learners", "comparisons", "reuse")}
+        every = [*self.by_feature.items(), *self.by_resource.items(), *computing.items()]
+        return sorted([part for part in every if part[1]], key=lambda part: -part[1])
 
     @classmethod
     def of(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.errors import BankError, shown
+from costframe.core.errors import BankError, brief, format_count, shown
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner, as_columns
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
@@ -28,7 +28,7 @@ def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]
     return tuple(learners)
 
 
-@define(eq=False, frozen=True)
+@define(eq=False, frozen=True, repr=False)
 class WeakLearnerBank:
     """Weak learners h_1..h_T in a fixed order, with the features they read and their evaluation weights.
 
@@ -66,6 +66,12 @@ class WeakLearnerBank:
         _check_bank(self)
         for array in (self.kind, self.index, self.evaluation, self.column_feature, self.column_fill):
             array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        """Count the learners of each kind, and the features they read; the arrays would fill pages."""
+        kinds = zip(np.bincount(self.kind, minlength=3), ("tree", "column", "opaque learner"), strict=True)
+        counts = [format_count(int(count), noun) for count, noun in kinds if count]
+        return brief(self, *counts, f"reads {len(self.read)} of {format_count(len(self.feature_names), 'feature')}")
 
     def __len__(self) -> int:
         """Count the learners."""
@@ -151,8 +157,7 @@ class WeakLearnerBank:
     def renamed(self, names: Sequence[str]) -> WeakLearnerBank:
         """Return the same learners for rows whose columns have other names, in the same order."""
         new = dict(zip(self.feature_names, names, strict=True))
-        labels = {new[name]: labels for name, labels in self.categories.items()}
-        return evolve(self, feature_names=names, categories=labels)
+        return evolve(self, feature_names=names, categories={new[name]: each for name, each in self.categories.items()})
 
     def restrict(self, learners: ArrayLike) -> WeakLearnerBank:
         """Keep the given learners, in the given order.
@@ -162,8 +167,7 @@ class WeakLearnerBank:
         BankError
             If an index is out of range or repeated.
         """
-        chosen = np.asarray(learners)
-        chosen = chosen.astype(np.int64) if chosen.size == 0 else chosen
+        chosen = np.asarray(learners) if np.size(learners) else np.empty(0, np.int64)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
             raise BankError(f"restrict: expected a list of indices, got {shown(learners)}")
         if ((chosen < 0) | (chosen >= len(self))).any() or len(np.unique(chosen)) < len(chosen):

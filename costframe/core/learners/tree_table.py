@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import Factory, evolve, field, fields, frozen
 
+from costframe.core.errors import brief, format_count
 from costframe.core.learners.readings import PLAIN
 from costframe.core.learners.tree_checks import check_sizes, check_trees, check_values
 
@@ -44,7 +45,7 @@ def _uint8(values: ArrayLike) -> NDArray[np.uint8]:
     return _frozen(values, np.uint8)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TreeTable:
     """Binary decision trees: a row goes left iff its value is at most the threshold, NaN where `missing_left` says.
 
@@ -103,6 +104,10 @@ class TreeTable:
 
     def __attrs_post_init__(self) -> None:
         check_trees(self)
+
+    def __repr__(self) -> str:
+        """Count trees and nodes; the arrays would fill pages."""
+        return brief(self, format_count(len(self), "tree"), format_count(self.n_nodes, "node"))
 
     def __len__(self) -> int:
         """Count the trees."""

@@ -73,6 +73,31 @@ class Registry:
         """
         return self._find(self.algorithms, name, "algorithm")
 
+    def estimator_class(self, name: str) -> type:
+        """Return the estimator class with a name, of any algorithm: `costframe` has it as an attribute.
+
+        Raises
+        ------
+        AttributeError
+            If no algorithm has the class.
+        ImportError
+            If two algorithms have different classes of the name, or none has it and some plugins are broken.
+        """
+        owners: dict[type, str] = {}
+        for algorithm in self.algorithms.values():
+            for kind in (getattr(algorithm, role) for role in TASKS.values()):
+                if getattr(kind, "__name__", None) == name:
+                    owners.setdefault(kind, algorithm.name)
+        if len(owners) > 1:
+            claimed = " and ".join(map(repr, sorted(owners.values())))
+            raise ImportError(f"{name}: algorithms {claimed} each have a class of this name; use costframe.estimator")
+        if owners:
+            return next(iter(owners))
+        lacking = f"module 'costframe' has no attribute {name!r}, and no algorithm has such a class"
+        if self.broken:
+            raise ImportError("; ".join([lacking, *self.broken.values()]))
+        raise AttributeError(lacking)
+
     def dataset(self, name: str) -> Callable[[], Any]:
         """Return a data set's loader by name; errors as for `algorithm`."""
         return self._find(self.datasets, name, "data set")

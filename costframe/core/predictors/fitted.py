@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.errors import ParameterError, shown
+from costframe.core.errors import ParameterError, brief, shown
 from costframe.core.predictors.classes import both_classes, likeliest, one_margin
 from costframe.core.predictors.predictor import Predictor
 
@@ -34,7 +34,7 @@ def _kind(predictor: Predictor) -> str:
     return "regressor" if predictor.classes is None else "classifier"
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class FittedEstimator:
     """A fitted classifier, regressor or ranker: what `cf.load` gives back of a saved estimator.
 
@@ -68,6 +68,13 @@ class FittedEstimator:
         if value not in KINDS or (value == "classifier") != (self.predictor_.classes is not None):
             has = "without" if self.predictor_.classes is None else "with"
             raise ParameterError(f"kind: {shown(value)} does not fit a predictor {has} classes; expected {KINDS}")
+
+    def __repr__(self) -> str:
+        """Name the kind and the predictor."""
+        return brief(self, self.kind, repr(self.predictor_))
+
+    def _repr_html_(self) -> str:
+        return self.predictor_._repr_html_()
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -10,22 +10,22 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import InquiryError, shown
+from costframe.core.errors import InquiryError, brief, format_count, shown
 from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories, Labels
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Prediction:
     """The end of an inquiry: its prediction and its cost.
 
@@ -52,6 +52,13 @@ class Prediction:
     rounds: int
     exit: int
     reason: str = "complete"
+
+    def __repr__(self) -> str:
+        """Name value, cost, and why and when it ended, in one line."""
+        bought = f"{format_count(len(self.acquired), 'feature')} in {format_count(self.rounds, 'round')}"
+        return brief(
+            self, f"{np.round(self.value, 6)}", f"cost {self.cost:g}", bought, f"exit {self.exit}", self.reason
+        )
 
 
 class Walker(Protocol):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field
 
-from costframe.core.errors import StageError
+from costframe.core.errors import StageError, format_count
 from costframe.core.predictors.predictor import OverBank
 from costframe.core.stages.certain_layout import lay_out_certain
 from costframe.core.stages.layout import lay_out
@@ -37,11 +37,16 @@ def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-@define(eq=False, frozen=True)
+@define(eq=False, frozen=True, repr=False)
 class LaidOutStages(OverBank):
     """A tree of stages over a bank of weak learners, in all its forms; see `StageTree`."""
 
     stages: tuple[Stage, ...] = field(converter=_as_stages)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Its size, for its `repr`."""
+        return format_count(len(self.stages), "stage"), format_count(len(self.bank), "learner")
 
     @property
     def n_outputs(self) -> int:

@@ -11,9 +11,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import define, evolve, field
 
+from costframe.core.caps.expected_outputs import expect_everywhere
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
-from costframe.core.errors import ParameterError, StageError
+from costframe.core.errors import ParameterError, StageError, format_count
+from costframe.core.explanations.contributions import split_scores
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.cost.report import Charges
+    from costframe.core.explanations.contributions import Contributions
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
     from costframe.core.stages.certain_layout import Until
@@ -98,10 +102,10 @@ class PlannedPredictor(OverBank):
         check_classes(self.classes, self.n_outputs)
         check_costs(self.costs, self.feature_names)
 
-    def __repr__(self) -> str:
-        """Show the size; the arrays would fill pages."""
-        sizes = f"{len(self.stops)} stops, {len(self.feature_names)} features"
-        return f"PlannedPredictor({sizes}, tradeoff={self.tradeoff:g})"
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Its size, for its `repr`."""
+        return format_count(len(self.stops), "stop"), f"tradeoff {self.tradeoff:g}"
 
     @cached_property
     def used_features(self) -> tuple[str, ...]:
@@ -127,8 +131,7 @@ class PlannedPredictor(OverBank):
     @cached_property
     def models(self) -> tuple[StopModels, ...]:
         """Models of each stop."""
-        banks = self.bank, self.gains_bank
-        return tuple(StopModels(*banks, stop.answer, stop.gains, stop.planned) for stop in self.stops)
+        return tuple(StopModels(self.bank, self.gains_bank, s.answer, s.gains, s.planned) for s in self.stops)
 
     @cached_property
     def begun(self) -> WeakKeyDictionary[Terms, PlannedState]:
@@ -149,8 +152,7 @@ class PlannedPredictor(OverBank):
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
         """Return the same model with another default tradeoff, without plans for the old one."""
-        same = tradeoff == self.tradeoff
-        return self._evolve(tradeoff=tradeoff, stops=self.stops if same else self._without_plans())
+        return self._evolve(tradeoff=tradeoff, stops=self.stops if tradeoff == self.tradeoff else self._without_plans())
 
     def with_categories(self, categories: Categories) -> PlannedPredictor:
         """Return the same model with other labels of its features."""
@@ -191,8 +193,7 @@ class PlannedPredictor(OverBank):
 
     def exits(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.int64]:
         """Return the stop that answers each row, with terms as for `predict`: int64 (rows,)."""
-        parts = self.walk(X, self.terms(**terms), n_jobs)
-        return np.concatenate([part.exits for part in parts])
+        return np.concatenate([part.exits for part in self.walk(X, self.terms(**terms), n_jobs)])
 
     def inquire(
         self,
@@ -217,8 +218,7 @@ class PlannedPredictor(OverBank):
 
     def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""
-        predictor = self if tradeoff is None else self.with_tradeoff(tradeoff)
-        return super(PlannedPredictor, predictor).cost(X, costs, **how)
+        return super(PlannedPredictor, self if tradeoff is None else self.with_tradeoff(tradeoff)).cost(X, costs, **how)
 
     def charges(
         self,
@@ -234,16 +234,16 @@ class PlannedPredictor(OverBank):
         terms = self.terms(costs, None, how.max_cost, how.unavailable)
         return planned_charges(self.walk(X, terms, n_jobs), terms, weight, self.linked)
 
+    def contributions(
+        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
+    ) -> Contributions:
+        """Split the scores of rows at the stops where they end; see `Predictor.contributions`."""
+        exits, answers = self.exits(X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
+        return split_scores(self.bank, answers, exits, X, expect_everywhere(self.bank, background))
+
     def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""
-        first = self.stops[0].answer
-        if first.link != "ranked":
-            return first.predictions(walked.scores)
-        values = np.empty_like(walked.scores)
-        for stop in np.unique(walked.exits):
-            rows = walked.exits == stop
-            values[rows] = self.stops[stop].answer.predictions(walked.scores[rows])
-        return values
+        return walked.linked([stop.answer for stop in self.stops])
 
     def terms(
         self,

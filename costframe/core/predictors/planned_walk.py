@@ -210,6 +210,16 @@ class PlannedRows:
     rounds: NDArray[np.int64]  # (n,): visits that bought something
     visits: tuple[Visit, ...]  # one for each stop
 
+    def linked(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
+        """Apply the link of each row's answer, given those of the stops, to its scores: float64 (n, K)."""
+        if answers[0].link != "ranked":
+            return answers[0].predictions(self.scores)
+        values = np.empty_like(self.scores)
+        for stop in np.unique(self.exits):
+            rows = self.exits == stop
+            values[rows] = answers[stop].predictions(self.scores[rows])
+        return values
+
 
 def walk_table(
     models: Sequence[StopModels], terms: Terms, X: NDArray[np.float64], n_jobs: int | None = None

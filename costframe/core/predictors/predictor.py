@@ -6,17 +6,29 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import define
 
 from costframe.core.cost.expected import ExpectedCost, replay_charges
-from costframe.core.errors import CostModelError, InquiryError, ParameterError, shown
+from costframe.core.errors import (
+    CostModelError,
+    InquiryError,
+    ParameterError,
+    brief,
+    format_count,
+    quote_names,
+    shown,
+)
+from costframe.core.explanations.contributions import Contributions, Joint
+from costframe.core.html import html_table
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_table import price_table
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.report import Charges, CostReport
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
@@ -29,6 +41,21 @@ Known = Mapping[str, Any] | Iterable[str]
 
 class Predictor(ABC):
     """A model that predicts rows, and names the features it needs for each row."""
+
+    def __repr__(self) -> str:
+        """Name its size, its features and its classes; the arrays would fill pages."""
+        features = f"reads {len(self.used_features)} of {format_count(len(self.feature_names), 'feature')}"
+        labels = () if self.classes is None else (f"classes {quote_names(self.classes.tolist())}",)
+        return brief(self, *self.facts, features, *labels)
+
+    def _repr_html_(self) -> str:
+        costs = CostModel.of(self.costs, self.feature_names)
+        return html_table(repr(self), *price_table(costs, self.used_features))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What its `repr` tells of it first, such as its size."""
+        return ()
 
     @property
     @abstractmethod
@@ -150,6 +177,32 @@ class Predictor(ABC):
             raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
         return replay_charges(self, X, costs, weight, how)
 
+    def contributions(
+        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
+    ) -> Contributions:
+        """Split the scores of rows by features: the one method by which a predictor explains its scores.
+
+        By default the whole score, minus its mean over the background, is one joint entry, "model".
+
+        Parameters
+        ----------
+        X : float64 (rows, d)
+        costs : CostModel
+            Prices, which decide what a plan acquires.
+        background : FallbackRows, optional
+            Rows over which expected outputs are means.
+        """
+        del costs
+        place = {name: f for f, name in enumerate(self.feature_names)}
+        scores = self.decision_function(X).reshape(len(X), -1) if len(X) else np.empty((0, 1))
+        joint = Joint("model", tuple(place[name] for name in self.used_features))
+        found = Contributions.zeros(len(X), len(place), scores.shape[1], [joint])
+        if background is not None and len(background.X):
+            others = self.decision_function(background.X).reshape(len(background.X), -1)
+            found.base[:] = np.average(others, axis=0, weights=background.weight)
+        found.add(np.arange(len(X)), len(place), scores - found.base)
+        return found
+
     def cost(
         self,
         X: Any,
@@ -170,7 +223,7 @@ class Predictor(ABC):
         return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
 
 
-@define(eq=False, frozen=True)
+@define(eq=False, frozen=True, repr=False)
 class OverBank(Predictor):
     """A predictor of the columns of a bank of weak learners."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from attrs import define, evolve
 
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.explanations.contributions import Joint
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
+    from costframe.core.explanations.contributions import Contributions
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
     from costframe.core.tables.preparation import Preparation
@@ -35,7 +38,7 @@ def _through(costs: CostModel, preparation: Preparation) -> ThroughPrices:
     return price_through(costs, preparation.made_from, paid_apart=True)
 
 
-@define(eq=False, frozen=True)
+@define(eq=False, frozen=True, repr=False)
 class PreparedPredictor(Predictor):
     """A predictor over columns that a preparation makes from raw columns.
 
@@ -73,6 +76,11 @@ class PreparedPredictor(Predictor):
             )
         check_costs(self.costs, self.feature_names)
         _through(CostModel.of(self.costs, self.feature_names), self.preparation)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The predictor within, for its `repr`."""
+        return (type(self.inner).__name__, *self.inner.facts)
 
     @cached_property
     def priced(self) -> Any:
@@ -199,6 +207,18 @@ class PreparedPredictor(Predictor):
             resource_weight=weight @ prices.direct_needs.of_rows(acquired),
             rounds=None,
         )
+
+    def contributions(
+        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
+    ) -> Contributions:
+        """Split the scores of raw rows; see `Predictor.contributions`."""
+        fill, through = self.preparation.fill, _through(costs, self.preparation)
+        made = None if background is None else evolve(background, X=fill(background.X, self._used))
+        found: Contributions = self.priced.contributions(fill(X, self._used), through.costs, made)
+        columns = [
+            Joint(name, reads) for name, reads in zip(self.preparation.names, self.preparation.reads, strict=True)
+        ]
+        return found.folded(columns, self._used, len(self.feature_names))
 
     @cached_property
     def _used(self) -> list[int]:

@@ -9,10 +9,12 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.caps.capped import capped_scores, lay_out_capped
+from costframe.core.caps.expected_outputs import expect_everywhere, expect_outputs
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
 from costframe.core.cost.certain_charges import charge_certain
 from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError
+from costframe.core.explanations.contributions import split_scores
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.inquiry import Inquiry
@@ -24,7 +26,7 @@ from costframe.core.stages.certain import CertainWalker, certain_rows
 from costframe.core.stages.certain_layout import Goal
 from costframe.core.stages.plan import cannot_bind
 from costframe.core.stages.run_stages import check_acquisition, predict_rows
-from costframe.core.stages.stages import check_stages, log_odds, squeeze
+from costframe.core.stages.stages import Answer, check_stages, log_odds, squeeze
 from costframe.core.stages.step import StageStepper
 from costframe.core.stages.walk import StageWalker
 from costframe.core.tables.rows import as_rows, check_weights
@@ -35,13 +37,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.caps.capped_kernels import Model
+    from costframe.core.caps.expected_outputs import Expected
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
+    from costframe.core.explanations.contributions import Contributions
     from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 
-@define(eq=False, frozen=True)
+@define(eq=False, frozen=True, repr=False)
 class StageTree(LaidOutStages):
     """A tree of stages over a bank of weak learners; the form of every built-in model.
 
@@ -125,11 +129,6 @@ class StageTree(LaidOutStages):
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
         return evolve(self, fallbacks=FallbackRows.of(rows, weight))
-
-    def with_fallback_rows_of(self, other: StageTree) -> StageTree:
-        """Return the same model with the fallback rows of another model of the same features."""
-        rows = other._fallbacks
-        return evolve(self, fallbacks=rows) if isinstance(rows, FallbackRows) else self
 
     @cached_property
     def fallbacks(self) -> Fallbacks | None:
@@ -243,6 +242,28 @@ class StageTree(LaidOutStages):
             goal = Goal.of(how.until, self, limited=limits is not None, acquisition=how.acquisition)
             return charge_certain(self, prices, goal, X, weight, n_jobs)
         return charge_tree(self, prices, X, weight, how, limits, n_jobs)
+
+    def contributions(
+        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
+    ) -> Contributions:
+        """Split the scores of rows; see `Predictor.contributions`. The training rows are the default background."""
+        del costs
+        exits = predict_rows(self.bank, self.layout, X, None)[1]
+        answers = {number: stage for number, stage in enumerate(self.stages) if isinstance(stage, Answer)}
+        return split_scores(
+            self.bank, answers, exits, X, self._expected if background is None else self._expect(background)
+        )
+
+    @cached_property
+    def _expected(self) -> Fallbacks | Expected:
+        """Expected outputs of learners on the training rows that the tree keeps or has learned from."""
+        known = self._fallbacks
+        if isinstance(known, Fallbacks):
+            return known
+        return expect_everywhere(self.bank, None) if known is None else self._expect(known)
+
+    def _expect(self, rows: FallbackRows) -> Expected:
+        return expect_outputs(self.bank, self.layout, rows.X, rows.weight)
 
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str], until: Until

@@ -44,7 +44,7 @@ def _prediction(value: object) -> float | NDArray[np.float64]:
     return float(array) if array.ndim == 0 else array
 
 
-@define(eq=False, frozen=True)
+@define(eq=False, frozen=True, repr=False)
 class SteppedPredictor(Predictor):
     """A model given as a generator function, `steps() -> Generator[names, values, prediction]`.
 

@@ -6,20 +6,21 @@ import functools
 import math
 import os
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostModelError, shown
+from costframe.core.errors import CostModelError, brief, format_count, shown
+from costframe.core.html import html_table
 from costframe.core.prices import costs_io, entry_checks
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.prices.price_table import price_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -79,7 +80,7 @@ class ResourcePrice:
         entry_checks.check_entry(self, "resources", "cost")
 
 
-@attrs.frozen(cache_hash=True)
+@attrs.frozen(cache_hash=True, repr=False)
 class CostModel:
     """The price of every feature and resource, and of evaluating learners; immutable, compared by value.
 
@@ -121,7 +122,16 @@ class CostModel:
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
         entry_checks.check_needs(self.features, self.resources)
-        self._check_sum()
+        entry_checks.check_sum(self)
+
+    def __repr__(self) -> str:
+        """Name its size and the cost of all features; the prices would fill pages."""
+        resources = format_count(len(self.resources), "resource") if self.resources else ""
+        together = f"all together {self.full_cost():g} {self.unit}"
+        return brief(self, format_count(len(self.features), "feature"), resources, together)
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), *price_table(self, self.names))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -244,25 +254,6 @@ class CostModel:
         prices = self.select(self.names if names is None else names)
         needed = prices.direct_needs.of_set(range(len(prices.names)))
         return math.fsum([*prices.cost, *prices.resource_cost[needed]])
-
-    def _check_sum(self) -> None:
-        parts = [[self.split, self.learner, self.reuse], [resource.cost for resource in self.resources]]
-        parts += [[getattr(f, key) or 0.0 for f in self.features] for key in ("cost", "once", "split")]
-        try:
-            math.fsum(chain(*parts))
-        except OverflowError as error:
-            where, amount = max(self._amounts(), key=lambda entry: entry[1])
-            raise entry_checks.entry_error(where, "prices with a finite sum", amount) from error
-
-    def _amounts(self) -> Iterator[tuple[tuple[str, ...], float]]:
-        """Yield the address of each price, and the price."""
-        for key in ("split", "learner", "reuse"):
-            yield (key,), getattr(self, key)
-        for feature in self.features:
-            for key in ("cost", "once", "split"):
-                yield ("features", feature.name, key), getattr(feature, key) or 0.0
-        for resource in self.resources:
-            yield ("resources", resource.name, "cost"), resource.cost
 
 
 @functools.lru_cache(maxsize=64)  # every inquiry without prices asks for it

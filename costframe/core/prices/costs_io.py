@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from costframe.core.errors import CostModelError, shown
+from costframe.core.errors import CostModelError, printable, shown
 from costframe.core.files import write_atomically
 from costframe.core.prices.entry_checks import BARE, check_different
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 # A name of 32 parts and more; tomllib takes time and memory quadratic in their number.
@@ -72,7 +73,7 @@ def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def write_table(path: Path, table: Mapping[str, Any]) -> None:
     """Write a price table as TOML or JSON, by the suffix: whole or not at all."""
     if _suffix(path) == ".toml":
-        text = _toml(table)
+        text = to_toml(table)
     else:
         text = json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
@@ -81,22 +82,28 @@ def write_table(path: Path, table: Mapping[str, Any]) -> None:
         raise CostModelError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _toml(table: Mapping[str, Any]) -> str:
+def to_toml(table: Mapping[str, Any], title: Iterable[str] = (), notes: Mapping[str, str] | None = None) -> str:
     """Return a table of scalars and, after them, tables as TOML, one line per entry.
 
-    `tomli_w` by itself writes plain numbers before tables, which would change the order of the features.
+    `title` are lines of comment before it, `notes` comments on entries of the tables, by name. `tomli_w` by itself
+    writes plain numbers before tables, which would change the order of the features.
     """
-    lines = [f"{key} = {_toml_value(value)}" for key, value in table.items() if not isinstance(value, Mapping)]
+    lines = [f"# {printable(line)}" for line in title]
+    lines += [f"{key} = {_toml_value(value)}" for key, value in table.items() if not isinstance(value, Mapping)]
+    comments = {name: f"  # {printable(note)}" for name, note in (notes or {}).items()}
     for key, entries in table.items():
         if isinstance(entries, Mapping):
-            lines += ["", f"[{key}]", *(f"{_toml_key(name)} = {_toml_value(item)}" for name, item in entries.items())]
+            lines += ["", f"[{key}]"]
+            lines += [
+                f"{_toml_key(name)} = {_toml_value(one)}{comments.get(name, '')}" for name, one in entries.items()
+            ]
     return "\n".join(lines) + "\n"
 
 
 def _toml_key(name: str) -> str:
     if BARE.fullmatch(name):
         return name
-    return tomli_w.dumps({name: 0}).removesuffix(" = 0\n")
+    return _escape(tomli_w.dumps({name: 0}).removesuffix(" = 0\n"))
 
 
 def _toml_value(value: object) -> str:
@@ -108,4 +115,9 @@ def _toml_value(value: object) -> str:
         return str(value)
     if type(value) is str and BARE.fullmatch(value):
         return f'"{value}"'
-    return tomli_w.dumps({"value": value}).removeprefix("value = ").removesuffix("\n")
+    return _escape(tomli_w.dumps({"value": value}).removeprefix("value = ").removesuffix("\n"))
+
+
+def _escape(quoted: str) -> str:
+    """Return a text of TOML with escapes for what controls a terminal or is invisible."""
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)

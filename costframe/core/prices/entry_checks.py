@@ -8,8 +8,9 @@ import math
 import numbers
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
@@ -18,7 +19,7 @@ import numpy as np
 from costframe.core.errors import CostModelError, shown
 
 if TYPE_CHECKING:
-    from costframe.core.prices.costs import FeaturePrice, ResourcePrice
+    from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 
 _Price = TypeVar("_Price", "FeaturePrice", "ResourcePrice")
 
@@ -217,3 +218,25 @@ def _check_circles(resources: Sequence[ResourcePrice]) -> None:
         where = entry_path("resources", circle[0], "needs")
         path = " -> ".join(map(entry_path, circle))
         raise CostModelError(f"{where}: expected needs without a circle, got {path}") from error
+
+
+def check_sum(costs: CostModel) -> None:
+    """Refuse prices whose sum exceeds the largest float, and name the largest one."""
+    parts = [[costs.split, costs.learner, costs.reuse], [resource.cost for resource in costs.resources]]
+    parts += [[getattr(f, key) or 0.0 for f in costs.features] for key in ("cost", "once", "split")]
+    try:
+        math.fsum(chain(*parts))
+    except OverflowError as error:
+        where, amount = max(_amounts(costs), key=lambda entry: entry[1])
+        raise entry_error(where, "prices with a finite sum", amount) from error
+
+
+def _amounts(costs: CostModel) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield the address of each price, and the price."""
+    for key in ("split", "learner", "reuse"):
+        yield (key,), getattr(costs, key)
+    for feature in costs.features:
+        for key in ("cost", "once", "split"):
+            yield ("features", feature.name, key), getattr(feature, key) or 0.0
+    for resource in costs.resources:
+        yield ("resources", resource.name, "cost"), resource.cost

@@ -1,0 +1,1 @@
+"""Explanations of rows: what each feature adds to the score and to the cost."""

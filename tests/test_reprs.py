@@ -1,0 +1,138 @@
+"""What objects show of themselves: one short line, and tables of notebooks whose texts are escaped."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from preparation_cases import clipped_sums
+from test_fitted import LABELS, X
+
+import costframe as cf
+from costframe.core.errors import brief
+from costframe.core.html import html_table
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.stages.stops import Stop
+from costframe.core.tables.preparation import Preparation
+from costframe_cegb import CEGBClassifier
+from costframe_miser import MiserClassifier
+
+EVIL = "<script>alert(1)</script>\u202e\x1b[31m & more"
+COSTS = cf.CostModel.from_dict({
+    "unit": "CAD",
+    "features": {"a": {"cost": 1.0, "needs": ["blood"]}, "b": 2.0},
+    "resources": {"blood": 3.0, "scan": 9.0},
+})  # fmt: skip
+BANK = cf.WeakLearnerBank.concatenate([
+    cf.WeakLearnerBank.columns(("a", "b")),
+    cf.WeakLearnerBank.opaque(("a", "b"), [OpaqueLearner("sums", clipped_sums, (0, 1), 2)]),
+])  # fmt: skip
+ROUTE = cf.Route([0], [1.0], 0.0, 0.5, 1.0, 1, 2)
+ANSWER = cf.Answer([0], [1.0], [0.0], "sigmoid")
+TREE = cf.StageTree(BANK, (ROUTE, ANSWER, ANSWER), COSTS, classes=["no", "yes"])
+STOPS = [Stop([0], ANSWER)]
+PLAN = PlannedPredictor(BANK, cf.WeakLearnerBank.columns(("a", "b", "score")), STOPS, 0.5)
+ROWS = np.array([[1.0, 2.0], [0.0, 1.0]])
+
+
+def steps():
+    values = yield ["a"]
+    return values["a"]
+
+
+SHOWN = {
+    "CostModel(2 features, 2 resources, all together 6 CAD)": COSTS,
+    "CostReport(2 rows, mean 4 CAD, of it blood 75 %, a 25 %)": TREE.cost(ROWS),
+    "CostReport(0 rows, mean 0 CAD)": TREE.cost(ROWS[:0]),
+    "WeakLearnerBank(2 columns, 1 opaque learner, reads 2 of 2 features)": BANK,
+    "TreeTable(0 trees, 0 nodes)": BANK.trees,
+    "Answer(1 learner, 1 output, link 'sigmoid')": ANSWER,
+    "Route(1 learner, above 0.5 to stage 2, else to stage 1)": ROUTE,
+    "StageTree(3 stages, 3 learners, reads 1 of 2 features, classes 'no', 'yes')": TREE,
+    "FittedEstimator(classifier, "
+    "StageTree(3 stages, 3 learners, reads 1 of 2 features, classes 'no', 'yes'))": cf.FittedEstimator(TREE),
+    "PlannedPredictor(1 stop, tradeoff 0.5, reads 2 of 2 features)": PLAN,
+    "SteppedPredictor(reads 2 of 2 features)": cf.SteppedPredictor(("a", "b"), steps),
+    "PreparedPredictor(StageTree, 3 stages, 3 learners, reads 1 of 3 features, classes 'no', 'yes')": PreparedPredictor(
+        TREE.with_costs(None), Preparation(("a", "b", "c"), (), (0, 1), ("a", "b"))
+    ),
+    "ExpectedCost()": cf.ExpectedCost(),
+    "ExpectedCost(costs=CostModel(2 features, 2 resources, all together 6 CAD), max_cost=3.0)": cf.ExpectedCost(
+        COSTS, max_cost=3.0
+    ),
+    "Prediction(0.731059, cost 4, 1 feature in 1 round, exit 2, complete)": cf.predict_one(TREE, {"a": 1.0, "b": 2.0}),
+    "Dataset(breast-cancer, 569 rows, 30 features, classification of 'benign', 'malignant', train 341, valid 115, "
+    "test 113)": cf.datasets.load("breast-cancer"),
+}
+
+
+@pytest.mark.parametrize("text", SHOWN, ids=[text.partition("(")[0] for text in SHOWN])
+def test_an_object_names_what_matters_in_one_line(text):
+    assert repr(SHOWN[text]) == text
+    assert len(text) <= 120
+
+
+def test_long_names_are_cut_and_printable():
+    text = brief(COSTS, EVIL, "x" * 1000)
+    assert len(text) == 120
+    assert text.isprintable()
+    many = cf.CostModel.uniform([f"feature {f}" for f in range(1000)])
+    assert len(repr(cf.ExpectedCost(many.to_dict()))) <= 120
+
+
+def test_prices_do_not_flood_what_an_estimator_shows():
+    prices = {f"x{f}": 1.0 for f in range(5000)}
+    assert repr(MiserClassifier(cf.CostModel.from_dict({"features": prices}))).count("\n") == 0
+    assert len(repr(MiserClassifier(prices))) < 1500
+    assert len(repr(MiserClassifier({"features": prices}))) < 1500
+
+
+class Cells(HTMLParser):
+    """The texts of a page, and its tags."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts, self.tags = [], set()
+
+    def handle_starttag(self, tag, _attrs):
+        self.tags.add(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def read_html(html):
+    cells = Cells()
+    cells.feed(html)
+    assert cells.tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert not re.search(r"(#[0-9a-f]{3,6}|white|black)\b", html)  # colors are those of the page, light or dark
+    return cells.texts
+
+
+def test_tables_are_escaped():
+    texts = read_html(html_table(EVIL, (EVIL, EVIL), [(EVIL, EVIL)]))
+    assert texts == [EVIL.replace("\u202e\x1b", r"\u202e\x1b")] * 5
+
+
+def test_notebooks_show_tables():
+    costs = cf.CostModel.from_dict({"unit": EVIL, "features": {EVIL: 2.0, "b": 1.0}})
+    model = CEGBClassifier(costs, n_estimators=5).fit(X[:, :2], LABELS["texts"])
+    objects = [costs, model.predictor_, model.cost(X[:, :2]), cf.explain(model, X[:, :2])]
+    for one in [*objects, cf.FittedEstimator(model.predictor_)]:
+        texts = read_html(one._repr_html_())
+        assert any("<script>" in text for text in texts)
+        assert all(text.isprintable() for text in texts)
+    read_html(cf.explain(model, X[:0, :2])._repr_html_())
+
+
+def test_tables_of_many_rows_are_cut():
+    costs = cf.CostModel.uniform([f"x{f}" for f in range(1000)])
+    assert "960 more" in read_html(costs._repr_html_())
+    bank = cf.WeakLearnerBank.columns(costs.names)
+    tree = cf.StageTree(bank, (cf.Answer(np.arange(1000), np.ones(1000), [0.0]),))
+    rows = np.ones((3, 1000))
+    assert "980 more" in read_html(tree.cost(rows)._repr_html_())
+    assert "990 more" in read_html(cf.explain(tree, rows)._repr_html_())
+    assert "score by nothing" in repr(cf.explain(tree, rows, background=rows))
