@@ -15,8 +15,8 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer, Route
 from costframe.report.stage_statistics import see_stages, summarize_stages
+from costframe.report.stages_display import tree_boxes
 from costframe.report.stages_drawing import place_stages
-from costframe.report.stages_plot import tree_boxes
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from costframe.core.errors import printable
@@ -24,19 +25,24 @@ if TYPE_CHECKING:
     from costframe.frontier.trial import Progress as ProgressCallback
 
 __all__ = [
+    "Lines",
     "Output",
     "abandon",
     "compare_cost",
     "cost",
     "narrow_table",
     "output",
+    "progress_bar",
     "show_progress",
     "summary",
+    "time_left",
+    "update_bar",
     "with_error",
 ]
 
 WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
 BOUNDLESS = 10_000
+_KNOWN = 0.05  # least share of the work that allows an estimate of the time left
 
 
 def cost(value: float | None) -> str:
@@ -58,7 +64,8 @@ def summary(label: str, point: Point, frontier: Frontier) -> Text:
     unit = printable(frontier.unit)
     tested = point.test_score is not None and point.test_cost is not None
     paid = point.test_cost if tested else point.cost
-    text = Text.assemble((f"{label}: ", "bold"), f"{printable(point.algorithm)} at tradeoff {point.tradeoff:.3g}\n")
+    name = printable(point.name or point.algorithm)
+    text = Text.assemble((f"{label}: ", "bold"), f"{name}, at tradeoff {point.tradeoff:.3g}\n")
     text.append(f"  {frontier.score_name} {with_error(point.score, point.score_error)}")
     text.append(f"; test {point.test_score:.4f}" if tested else "")
     low, high = frontier.interval(point)
@@ -152,31 +159,50 @@ def show_progress(instead: ProgressCallback | None = None) -> Iterator[ProgressC
         return
     console = Output(stderr=True, highlight=False)
     if not console.is_terminal:
-        yield _Lines(console)
+        yield Lines(console)
         return
-    columns = (TextColumn("fitting"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(),
+    with progress_bar(console) as bar:
+        yield lambda done, total, text: update_bar(bar, done, total, text)
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return a bar for the percentage, the time left and the current fit."""
+    columns = (TextColumn("fitting"), BarColumn(bar_width=24), TaskProgressColumn(), TimeElapsedColumn(),
                TextColumn("[dim]{task.description}"))  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=None)
+    bar = Progress(*columns, console=console, transient=True)
+    bar.add_task("", total=None)
+    return bar
 
-        def update(done: int, total: int, text: str) -> None:
-            progress.update(task, completed=done, total=total, description=escape(printable(_short(done, text))))
 
-        yield update
+def update_bar(bar: Progress, done: int, total: int, text: str) -> None:
+    """Show the progress of a sweep on the bar of `progress_bar`."""
+    task, seconds = bar.tasks[0], bar.tasks[0].elapsed or 0.0
+    what = f"{time_left(seconds, done / total)}{_short(done, text)}"
+    bar.update(task.id, completed=done, total=total, description=escape(printable(what)))
+
+
+def time_left(seconds: float, share: float) -> str:
+    """Return a text with the estimated time to go, from the seconds so far and the share of work that is done."""
+    if not _KNOWN <= share < 1:
+        return ""
+    left = seconds * (1 - share) / share
+    return f"about {left:.0f} s left; " if left < 100 else f"about {left / 60:.0f} min left; "
 
 
 def _short(done: int, text: str) -> str:
-    """Leave out results; mention compilation, which takes some seconds in a first fit."""
+    """Leave out results; mention compilation, which takes minutes in a first fit."""
     return text.partition(":")[0] + ("" if done else " (the first fit compiles)")
 
 
-class _Lines:
-    """A line for each finished fit."""
+class Lines:
+    """A line for each finished fit, with the share of the work that is done, and an estimate of the time left."""
 
     def __init__(self, console: Output) -> None:
-        self.console, self.done = console, 0
+        self.console, self.done, self.began = console, 0, time.monotonic()
 
     def __call__(self, done: int, total: int, text: str) -> None:
-        if done > self.done:
+        """Take the progress of a sweep."""
+        if done > self.done and ": " in text:
             self.done = done
-            self.console.print(f"{done}/{total} {printable(text)}", markup=False, soft_wrap=True)
+            left = time_left(time.monotonic() - self.began, done / total)
+            self.console.print(f"{done / total:4.0%} {left}{printable(text)}", markup=False, soft_wrap=True)

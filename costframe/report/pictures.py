@@ -1,4 +1,4 @@
-"""Shared parts of pictures: colors, settings, texts cut to a width, and reproducible files."""
+"""Shared parts of pictures: colors, settings, texts cut to a width, figures of their own, and reproducible files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from costframe.core.errors import printable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "INK", "PALE", "STYLE", "cut_text", "to_drawable", "to_png_and_svg", "width_of", "wrap_text"]
+__all__ = ["COLORS", "GRAY", "INK", "PALE", "STYLE", "cut_text", "new_figure", "to_bytes", "to_drawable", "width_of",
+           "wrap_text"]  # fmt: skip
 
 # Distinct for color-blind readers too (Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-INK, PALE = "#333333", "#999999"
+INK, GRAY, PALE = "#333333", "#666666", "#999999"
 
 _OURS: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
@@ -30,14 +31,20 @@ _OURS: dict[str, Any] = {
 STYLE: Any = ["default", _OURS]  # for matplotlib's style.context
 
 
-def to_png_and_svg(figure: Figure) -> dict[str, bytes]:
-    """Return the figure as reproducible "png" and "svg" bytes; call it within the style."""
-    return {"png": _bytes(figure, "png", {"Software": None}), "svg": _bytes(figure, "svg", {"Date": None})}
+def new_figure(size: tuple[float, float], dpi: float, **how: Any) -> Figure:
+    """Make a figure of a size in inches that no window shows; call it within the style."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=dpi, **how)
+    FigureCanvasAgg(figure)
+    return figure
 
 
-def _bytes(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
+def to_bytes(figure: Figure, kind: str) -> bytes:
+    """Return the figure as a reproducible file of the kind "png" or "svg"; call it within the style."""
     file = io.BytesIO()
-    figure.savefig(file, format=kind, metadata=metadata)
+    figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else {"Software": None})
     return file.getvalue()
 
 

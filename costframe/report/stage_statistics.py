@@ -13,6 +13,8 @@ from costframe.core.stages.stages import Answer, Route
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from costframe.core.predictors.planned import PlannedPredictor
@@ -29,6 +31,7 @@ __all__ = [
     "see_stops",
     "summarize_stages",
     "summarize_stops",
+    "visit_stages",
 ]
 
 
@@ -77,14 +80,10 @@ def see_stages(
 
     def chunk(part: slice) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]], NDArray[np.int64]]:
         """Return rows and scores of each stage, and counts of rows that acquire each item first at each stage."""
-        runner = StageRunner(tree.bank, layout, X[part], marks)
         every, values, counts = [], [], np.zeros((len(tree.stages), n_items), np.int64)
-        before = runner.masks.copy()
-        for stage, rows, scores in runner.routed():
-            then, now = bits_of(before[rows], len(used)), bits_of(runner.masks[rows], len(used))
+        for stage, rows, scores, then, now in visit_stages(StageRunner(tree.bank, layout, X[part], marks)):
             counts[stage, used] = (now & ~then).sum(axis=0)
             counts[stage, d:] = (needs.of_rows(now) & ~needs.of_rows(then)).sum(axis=0)
-            before[rows] = runner.masks[rows]
             every.append(part.start + rows)
             values.append(scores)
         return every, values, counts
@@ -98,6 +97,19 @@ def see_stages(
         values = stage.predictions(values) if isinstance(stage, Answer) else values
         seen.append(StageSeen(by_price(prices, shares), *_counts(tree, number), rows=rows, values=values))
     return seen
+
+
+def visit_stages(
+    runner: StageRunner,
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Send rows through the stages; yield each stage, its rows, their scores, and the features held before and after.
+
+    The features, bool (rows, U), are those that the tree uses.
+    """
+    before, n_used = runner.masks.copy(), len(runner.layout.used)
+    for stage, rows, scores in runner.routed():
+        yield stage, rows, scores, bits_of(before[rows], n_used), bits_of(runner.masks[rows], n_used)
+        before[rows] = runner.masks[rows]
 
 
 def _learners(tree: StageTree, number: int) -> NDArray[np.int64]:

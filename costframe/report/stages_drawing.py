@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.stages.stages import Route
-from costframe.report.pictures import COLORS, INK, PALE, STYLE, cut_text, to_png_and_svg, width_of, wrap_text
+from costframe.report.pictures import COLORS, INK, PALE, cut_text, width_of, wrap_text
 from costframe.report.stages_boxes import PANEL_HEIGHT
 
 if TYPE_CHECKING:
@@ -70,28 +70,28 @@ class Picture:
         longest = max((self._columns_between(way) for way in ways), default=0)
         self.size = inner + 2 * _MARGIN, self.top + (0.25 + longest * _ARC if longest else 0) + 0.42 + _MARGIN
 
-    def draw(self) -> dict[str, bytes]:
-        """Return the picture as "png" and "svg"."""
-        from matplotlib import style
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+    @property
+    def dpi(self) -> float:
+        """Resolution of a figure of this size that is not too large."""
+        width, height = self.size
+        return float(min(_DPI, _LONGEST / max(width, height), math.sqrt(_MOST_DOTS / (width * height))))
 
-        with style.context(STYLE):
-            width, height = self.size
-            dpi = min(_DPI, _LONGEST / max(width, height), math.sqrt(_MOST_DOTS / (width * height)))
-            figure = Figure(figsize=(width, height), dpi=dpi)
-            FigureCanvasAgg(figure)
-            axes = figure.add_axes((0, 0, 1, 1))
-            axes.set_axis_off()
-            axes.set(xlim=(0, width), ylim=(0, height), autoscale_on=False)  # inches
-            bold: Any = {"fontsize": 12, "fontweight": "bold", "parse_math": False}
-            axes.text(_MARGIN, height - _MARGIN, self.title, va="top", **bold)
-            for way in self.ways:
-                self._way(axes, way)
-            for number in range(len(self.boxes)):
-                self._box(axes, number)
-            self._below(axes)
-            return to_png_and_svg(figure)
+    def draw(self, axes: Axes) -> None:
+        """Draw on axes, as large as they have room; texts and lines shrink and grow with the picture."""
+        from costframe.report.scaling import Scaling
+
+        width, height = self.size
+        axes.set_axis_off()
+        axes.set(xlim=(0, width), ylim=(0, height), autoscale_on=False)  # inches
+        axes.set_aspect("equal", anchor="NW")
+        bold: Any = {"fontsize": 12, "fontweight": "bold", "parse_math": False}
+        axes.text(_MARGIN, height - _MARGIN, self.title, va="top", **bold)
+        for way in self.ways:
+            self._way(axes, way)
+        for number in range(len(self.boxes)):
+            self._box(axes, number)
+        self._below(axes)
+        axes.add_artist(Scaling(axes, width))
 
     def _columns_between(self, way: Way) -> int:
         return int(self.column[way.end] - self.column[way.start]) - 1

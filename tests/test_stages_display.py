@@ -9,66 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
+from stage_cases import BANK, COSTS, NAMES, X, chain, full, one, plan, prepared
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.stages.stages import Answer
-from costframe.core.stages.stops import Stop
-from costframe.report import stages_drawing
-from costframe.report.pictures import cut_text, to_drawable, width_of, wrap_text
-
-NAMES = (
-    "f$_1 {",
-    "a name so long that no box can ever hold it, however wide it may be drawn",
-    "<b>&--",
-    "\n\u4e2d",
-    "e",
-)
-COSTS = {
-    "unit": "CAD",
-    "resources": {"nurse": 7.0},
-    "features": {name: {"cost": 2.0, "needs": ["nurse"]} for name in NAMES},
-}
-BANK = cf.WeakLearnerBank.columns(NAMES)
-X = np.random.default_rng(0).normal(size=(200, 5))
-EVERY = [0, 1, 2, 3, 4]
-
-
-def chain(n, link="identity"):
-    stages = []
-    for k in range(n):
-        ends = 2 * k + 1, 2 * k + 2
-        stages += [cf.Route([k % 5], [1.0], 0.0, -0.5, 1.0, *ends), cf.Answer([k % 5], [1.0], 0.0, link)]
-    return cf.StageTree(BANK, [*stages, cf.Answer(EVERY, np.ones(5), 0.0, link)], cf.CostModel.from_dict(COSTS))
-
-
-def full(depth, outputs=1):
-    count = 2**depth - 1
-    stages = [cf.Route([k % 5], [1.0], 0.0, 0.0, 1.0, 2 * k + 1, 2 * k + 2) for k in range(count)]
-    weights = np.random.default_rng(1).normal(size=(5, outputs))
-    stages += [cf.Answer(EVERY, weights, np.zeros(outputs)) for _ in range(count + 1)]
-    return cf.StageTree(BANK, stages)
-
-
-def plan(n, outputs=1):
-    """Stops over ever more of the features; the first column decides how far a row goes."""
-    weights = np.random.default_rng(1).normal(size=(5, outputs))
-    gains_bank = cf.WeakLearnerBank.columns((*NAMES, *(f"score {k}" for k in range(outputs))))
-    stops = []
-    for k in range(n):
-        read, later = EVERY[: min(k, 5)], n - 1 - k
-        gains = None
-        if later:
-            slopes = np.arange(later) * np.ones((len(read[:1]), 1))
-            gains = Answer(read[:1], slopes, np.full(later, 0.1 if k else -0.2))
-        stops.append(Stop(read, Answer(read, weights[: len(read)], np.zeros(outputs)), gains))
-    return PlannedPredictor(BANK, gains_bank, stops, 0.01, cf.CostModel.from_dict(COSTS))
-
-
-def one():
-    return cf.StageTree(BANK, [cf.Answer([0], [1.0], 0.0)])
-
+from costframe.report.pictures import cut_text, new_figure, to_drawable, width_of, wrap_text
 
 CASES = {
     "one answer": (one, {"X": X}),
@@ -95,23 +40,27 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_pictures_are_whole_and_repeat(case):
     make, given = CASES[case]
-    first = cf.plot_stages(make(), **given)
+    first = cf.StagesDisplay.of(make(), **given)
+    assert first.to_bytes().startswith(b"\x89PNG")
     if case in {"a chain against labels", "classes", "a plan"}:
-        assert cf.plot_stages(make(), **given) == first
-    assert first["png"].startswith(b"\x89PNG")
-    assert ET.fromstring(first["svg"]).tag.endswith("svg")  # noqa: S314 - our own file
+        svg = first.to_bytes("svg")
+        assert cf.StagesDisplay.of(make(), **given).to_bytes("svg") == svg
+        assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own file
 
 
-def drawn(monkeypatch, case):
-    """Return the figure of a case."""
-    monkeypatch.setattr(stages_drawing, "to_png_and_svg", lambda figure: figure)
+def drawn(make, size=None, **given):
+    """Return a figure with the picture."""
+    display = cf.StagesDisplay.of(make(), **given)
+    figure = new_figure(size or display.size, display.dpi, layout="constrained")
+    return display.plot(figure.add_subplot()).figure_
+
+
+@pytest.mark.parametrize(
+    ("case", "size"), [*((case, None) for case in CASES), ("a full tree", (4, 3)), ("a plan", (9, 6))]
+)
+def test_no_text_lies_over_another_or_is_cut_off(case, size):
     make, given = CASES[case]
-    return cf.plot_stages(make(), **given)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_no_text_lies_over_another_or_is_cut_off(monkeypatch, case):
-    figure = drawn(monkeypatch, case)
+    figure = drawn(make, size, **given)
     figure.draw_without_rendering()
     whole, slack = figure.bbox, 0.02 * figure.dpi
     texts = [text for text in figure.findobj(Text) if text.get_text()]  # those of panels too
@@ -133,8 +82,8 @@ def boxes_in(figure):
 
 
 @pytest.mark.parametrize("case", ["a chain", "a full tree", "texts as labels", "classes", "a plan of many stops"])
-def test_boxes_are_apart_and_hold_their_texts(monkeypatch, case):
-    figure = drawn(monkeypatch, case)
+def test_boxes_are_apart_and_hold_their_texts(case):
+    figure = drawn(CASES[case][0], **CASES[case][1])
     figure.draw_without_rendering()
     inches = figure.axes[0].transData.inverted()
     boxes = [(b.get_x(), b.get_y(), b.get_x() + b.get_width(), b.get_y() + b.get_height()) for b in boxes_in(figure)]
@@ -153,7 +102,7 @@ def test_boxes_are_apart_and_hold_their_texts(monkeypatch, case):
 
 def said(tree, **given):
     """Return the texts of the picture; matplotlib notes them beside their outlines."""
-    return re.findall(r"<!-- (.*?) -->", cf.plot_stages(tree, **given)["svg"].decode())
+    return re.findall(r"<!-- (.*?) -->", cf.StagesDisplay.of(tree, **given).to_bytes("svg").decode())
 
 
 def test_names_prices_traffic_and_costs_are_said():
@@ -177,9 +126,8 @@ def test_names_prices_traffic_and_costs_are_said():
     assert not [text for text in bare if "of rows" in text]
 
 
-def test_lines_are_as_wide_as_the_share_of_rows(monkeypatch):
-    monkeypatch.setattr(stages_drawing, "to_png_and_svg", lambda figure: figure)
-    figure = cf.plot_stages(full(1), np.repeat([[1.0] * 5, [-1.0] * 5], [30, 10], axis=0))
+def test_lines_are_as_wide_as_the_share_of_rows():
+    figure = drawn(lambda: full(1), X=np.repeat([[1.0] * 5, [-1.0] * 5], [30, 10], axis=0))
     ways = [patch.get_linewidth() for patch in figure.axes[0].patches if type(patch).__name__ == "PathPatch"]
     assert ways[1] - 0.8 == pytest.approx(3 * (ways[0] - 0.8))  # above, then below
 
@@ -203,40 +151,49 @@ def test_what_stops_acquire_and_where_rows_go_is_said():
     assert not [text for text in said(plan(4).with_costs(None), X=rows) if "CAD" in text]
 
 
+def test_of_prepared_columns_it_shows_the_inner_model():
+    texts = said(prepared(chain(2)), X=X[:, ::-1])
+    assert any(text.startswith("made") for text in texts)
+    shares = [text for text in said(chain(2), X=X) if "of rows" in text]
+    assert [text for text in texts if "of rows" in text] == shares
+
+
 def test_takes_fitted_estimators_and_frames():
     class Fitted:
         predictor_ = chain(2)
 
     frame = pd.DataFrame(X, columns=list(NAMES))[list(reversed(NAMES))]
-    assert cf.plot_stages(Fitted(), frame) == cf.plot_stages(chain(2), X)
+    assert cf.StagesDisplay.of(Fitted(), frame).to_bytes() == cf.StagesDisplay.of(chain(2), X).to_bytes()
 
 
 def test_refusals():
     class Odd:
         predictor_ = 3
 
-    with pytest.raises(ParameterError, match=r"tree: expected a StageTree or a PlannedPredictor, or a .*, got list$"):
-        cf.plot_stages([1])
-    with pytest.raises(ParameterError, match="got int as the predictor_ of Odd"):
-        cf.plot_stages(Odd())
+    with pytest.raises(
+        ParameterError, match=r"estimator: expected a StageTree or a PlannedPredictor, or a .*, got list$"
+    ):
+        cf.StagesDisplay.of([1])
+    with pytest.raises(ParameterError, match="got int as the predictor of Odd"):
+        cf.StagesDisplay.of(Odd())
     with pytest.raises(DataError, match="expected 5 columns"):
-        cf.plot_stages(one(), X[:, :3])
+        cf.StagesDisplay.of(one(), X[:, :3])
     with pytest.raises(DataError, match="the data lack"):
-        cf.plot_stages(one(), pd.DataFrame({"e": [1.0]}))
+        cf.StagesDisplay.of(one(), pd.DataFrame({"e": [1.0]}))
     with pytest.raises(DataError, match="X: expected at least one row"):
-        cf.plot_stages(one(), X[:0])
+        cf.StagesDisplay.of(one(), X[:0])
     with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
-        cf.plot_stages(one(), X, [1, 2, 3])
+        cf.StagesDisplay.of(one(), X, [1, 2, 3])
     with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
-        cf.plot_stages(one(), X, ["a", "b", "c"])
+        cf.StagesDisplay.of(one(), X, ["a", "b", "c"])
     with pytest.raises(DataError, match="y: expected finite labels"):
-        cf.plot_stages(one(), X, np.full(200, np.nan))
+        cf.StagesDisplay.of(one(), X, np.full(200, np.nan))
     with pytest.raises(ParameterError, match="y: has no effect without X"):
-        cf.plot_stages(one(), y=[1.0])
+        cf.StagesDisplay.of(one(), y=[1.0])
     with pytest.raises(ParameterError, match="acquisition: expected 'path' or 'learner'"):
-        cf.plot_stages(one(), acquisition="leaf")
+        cf.StagesDisplay.of(one(), acquisition="leaf")
     with pytest.raises(cf.CostframeError, match="e"):
-        cf.plot_stages(one(), costs={"features": {"e": 1.0}})
+        cf.StagesDisplay.of(one(), costs={"features": {"e": 1.0}})
 
 
 def test_texts_fit_their_width():

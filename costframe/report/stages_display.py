@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from attrs import define
 
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import Route
-from costframe.core.tables.rows import as_rows, check_target
+from costframe.core.tables.rows import as_rows
+from costframe.report.display import ModelDisplay, as_labels
 from costframe.report.stage_statistics import see_stages, see_stops, summarize_stages, summarize_stops
 from costframe.report.stages_boxes import Line, Panels, StageBox, decision, money, percent
 from costframe.report.stages_drawing import GAP, Picture, Way, height_of, place_stages
@@ -20,72 +24,99 @@ from costframe.report.stages_drawing import GAP, Picture, Way, height_of, place_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.stages.stages import Stage
     from costframe.report.stage_statistics import StageSeen
 
-__all__ = ["plot_stages", "tree_boxes"]
+__all__ = ["StagesDisplay", "tree_boxes"]
 
 
-def plot_stages(
-    tree: Any,
-    X: Any = None,
-    y: ArrayLike | None = None,
-    costs: object = None,
-    *,
-    acquisition: str = "path",
-    title: str | None = None,
-    n_jobs: int | None = None,
-) -> dict[str, bytes]:
-    """Draw a stage tree: the features that each stage acquires, its next stages, and its scores or predictions.
+@define(eq=False)
+class StagesDisplay(ModelDisplay):
+    """A stage tree: the features that each stage acquires, its next stages, and its scores or predictions.
 
     The root is at the left; rows whose score exceeds a stage's threshold go up, the others down. Each box lists the
     features that its stage acquires first on its path, most expensive first, and resources in italics. With rows, the
     width of a line between boxes is the share of rows that go there, each box shows the scores or predictions of its
-    rows, and answers show the mean cost of their rows.
-
-    Parameters
-    ----------
-    tree : StageTree, or a fitted estimator whose `predictor_` is one
-    X : float64 (n, d), or data frame, optional
-        Rows to send through. Without them the picture shows all features that learners may read.
-    y : (n,), optional
-        Labels: at most six different ones get colors; more labels, if they are numbers, are an axis for predictions of
-        one output.
-    costs : CostModel, or anything `CostModel.of` accepts, optional
-        By default the tree's own prices, or no prices if it has none.
-    acquisition : {"path", "learner"}
-        Whether the rows' trees acquire features split by split, or all of them before one is evaluated.
-    title : str, optional
-    n_jobs : int, optional
-        Threads; None uses all cores.
-
-    Returns
-    -------
-    dict of str to bytes
-        The picture as "png" and "svg"; equal arguments give equal bytes.
-
-    Raises
-    ------
-    ParameterError
-        If `tree` is not a stage tree or plan, or a setting is not allowed.
-    DataError
-        If the columns of X are not those of the tree, or y does not fit X.
+    rows, and answers show the mean cost of their rows. Texts are as large as the axes allow; a new figure has the size
+    for texts that are easy to read.
     """
-    predictor = _drawable(tree)
-    check_acquisition(acquisition)
-    model = predictor.costs if costs is None else CostModel.of(costs, predictor.feature_names)
-    if X is None and y is not None:
-        raise ParameterError("y: has no effect without X")
-    rows = None if X is None else as_rows(X, predictor.feature_names, predictor.categories)
-    labels = None if rows is None else _labels(y, len(rows))
-    if isinstance(predictor, PlannedPredictor):
-        return _plot_plan(predictor, rows, labels, model, title, n_jobs)
-    return _plot_tree(predictor, rows, labels, model, acquisition, title, n_jobs)
+
+    picture: Picture
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        costs: object = None,
+        *,
+        acquisition: str = "path",
+        title: str | None = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Lay out the stages, with rows if there are any.
+
+        Parameters
+        ----------
+        estimator : StageTree or PlannedPredictor, or a fitted estimator whose `predictor_` is one
+            Of a model over prepared columns, the picture shows the inner model.
+        X : float64 (n, d), or data frame, optional
+            Rows to send through. Without them the picture shows all features that learners may read.
+        y : (n,), optional
+            Labels: at most six different ones get colors; more labels, if they are numbers, are an axis for predictions
+            of one output.
+        costs : CostModel, or anything `CostModel.of` accepts, optional
+            By default the model's own prices, or no prices if it has none.
+        acquisition : {"path", "learner"}
+            Whether the rows' trees acquire features split by split, or all of them before one is evaluated.
+        title : str, optional
+        n_jobs : int, optional
+            Threads; None uses all cores.
+
+        Raises
+        ------
+        ParameterError
+            If the estimator has no stages or stops, or a setting is not allowed.
+        DataError
+            If the columns of X are not those of the model, or y does not fit X.
+        """
+        predictor = _drawable(estimator)
+        check_acquisition(acquisition)
+        model = predictor.costs if costs is None else CostModel.of(costs, predictor.feature_names)
+        if X is None and y is not None:
+            raise ParameterError("y: has no effect without X")
+        rows = None if X is None else as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
+        if isinstance(predictor, PreparedPredictor):
+            rows = None if rows is None else predictor.preparation.transform(rows)
+            predictor = predictor.with_costs(model).priced
+            model = None if model is None else predictor.costs
+        if rows is not None and not len(rows):
+            raise DataError("X: expected at least one row, got none")
+        labels = None if rows is None else as_labels(y, len(rows))
+        if isinstance(predictor, PlannedPredictor):
+            return cls(_plan_picture(predictor, rows, labels, model, title, n_jobs))
+        return cls(_tree_picture(predictor, rows, labels, model, acquisition, title, n_jobs))
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure of its own, in inches."""
+        return self.picture.size
+
+    @property
+    def dpi(self) -> float:
+        """Resolution of a figure of its own."""
+        return self.picture.dpi
+
+    def draw(self, ax: Axes) -> None:
+        """Draw on axes."""
+        self.picture.draw(ax)
 
 
-def _plot_tree(
+def _tree_picture(
     tree: StageTree,
     rows: NDArray[np.float64] | None,
     labels: NDArray[Any] | None,
@@ -93,7 +124,7 @@ def _plot_tree(
     acquisition: str,
     title: str | None,
     n_jobs: int | None,
-) -> dict[str, bytes]:
+) -> Picture:
     prices = CostModel.of(model, tree.feature_names).select(tree.feature_names)
     per_row, panels = None, None
     if rows is None:
@@ -111,7 +142,7 @@ def _plot_tree(
         for child, side in ((stage.below, -1), (stage.above, 1))
     ]
     shown = "What each stage acquires" if title is None else title
-    return Picture(boxes, place, ways, panels, shown, _notes_of_tree(boxes, panels)).draw()
+    return Picture(boxes, place, ways, panels, shown, _notes_of_tree(boxes, panels))
 
 
 def tree_boxes(
@@ -126,14 +157,14 @@ def tree_boxes(
     return boxes
 
 
-def _plot_plan(
+def _plan_picture(
     plan: PlannedPredictor,
     rows: NDArray[np.float64] | None,
     labels: NDArray[Any] | None,
     model: CostModel | None,
     title: str | None,
     n_jobs: int | None,
-) -> dict[str, bytes]:
+) -> Picture:
     terms, answers = plan.terms(model), [stop.answer for stop in plan.stops]
     per_row, panels, moves = None, None, None
     if rows is None:
@@ -155,7 +186,7 @@ def _plot_plan(
     heights = np.array([height_of(box) for box in boxes])
     place = np.arange(len(boxes)), heights.max() - heights / 2  # aligned at the top
     shown = "What each stop acquires" if title is None else title
-    return Picture(boxes, place, _ways(moves), panels, shown, _notes_of_plan(boxes, panels)).draw()
+    return Picture(boxes, place, _ways(moves), panels, shown, _notes_of_plan(boxes, panels))
 
 
 def _mean_cost(what: str, per_row: NDArray[np.float64] | None, seen: StageSeen, unit: str | None) -> list[Line]:
@@ -173,29 +204,16 @@ def _ways(moves: NDArray[np.int64] | None) -> list[Way]:
     return [Way(int(a), int(b), shares[a, b], label=percent(shares[a, b])) for a, b in pairs]
 
 
-def _drawable(given: Any) -> StageTree | PlannedPredictor:
-    found = getattr(given, "predictor_", given)
-    if not isinstance(found, StageTree | PlannedPredictor):
-        whose = "" if found is given else f" as the predictor_ of {type(given).__name__}"
+def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
+    found = as_predictor(given)
+    inner = found.inner if isinstance(found, PreparedPredictor) else found
+    if not isinstance(inner, StageTree | PlannedPredictor):
+        whose = "" if inner is given else f" as the predictor of {type(given).__name__}"
         raise ParameterError(
-            "tree: expected a StageTree or a PlannedPredictor, or a fitted estimator whose predictor_ is one, "
-            f"got {type(found).__name__}{whose}"
+            "estimator: expected a StageTree or a PlannedPredictor, or a fitted estimator whose predictor_ is one, "
+            f"got {type(inner).__name__}{whose}"
         )
-    return found
-
-
-def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    if n_rows == 0:
-        raise DataError("X: expected at least one row, got none")
-    if y is None:
-        return None
-    labels = np.asarray(y)
-    if labels.dtype.kind in "iufb":
-        check_target(labels, n_rows, "y")
-        return labels
-    if labels.shape != (n_rows,):
-        raise DataError(f"y: expected one label a row, shape ({n_rows},), got {labels.shape}")
-    return labels.astype(np.str_)
+    return found  # type: ignore[return-value]
 
 
 def _notes_of_tree(boxes: Sequence[StageBox], panels: Panels | None) -> str:
